@@ -9,7 +9,7 @@
 // agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 
 #include "base/page_bytes.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/call_stub.hpp"
+#include "ptrace-agent/inject/call_stub.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>

@@ -27,13 +27,13 @@
 #include "fasttrap/tracepoint_table.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/client.hpp"
-#include "ptrace-agent/native_code.hpp"
-#include "ptrace-agent/patches.hpp"
-#include "ptrace-agent/rescue.hpp"
-#include "ptrace-agent/runtime_map.hpp"
-#include "ptrace-agent/statics.hpp"
-#include "ptrace-agent/wait_budget.hpp"
+#include "ptrace-agent/hold/wait_budget.hpp"
+#include "ptrace-agent/inject/native_code.hpp"
+#include "ptrace-agent/inject/runtime_map.hpp"
+#include "ptrace-agent/plant/patches.hpp"
+#include "ptrace-agent/plant/statics.hpp"
+#include "ptrace-agent/trap/rescue.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <optional>
 #include <set>

@@ -3,7 +3,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -50,22 +50,22 @@ void run_agent(Fd socket)
 
 void Agent::run()
 {
-    while (!mail_.closed()) {
-        ++turn_;
-        if (!given_up_.empty()) {
-            release_given_up();
-        } else if (std::exchange(rang_in_wait_, false) || Mailbox::rang()) {
+    while (!client_.has_exited()) {
+        tracees_.begin_turn();
+        if (release_given_up()) {
+            continue;
+        } else if (client_.rang()) {
             serve_client();
             hear_alarms();
-        } else if (!ready_.empty()) {
-            handle_ready();
-        } else if (sample_some()) {
+        } else if (tracees_.any_ready()) {
+            tracees_.handle_ready();
+        } else if (sampler_.sample_some()) {
             continue;
         } else if (ahead_.wants_more()) {
             ahead_.get_some();
-            collect(Wait::poll);
+            tracees_.collect(Wait::poll);
         } else {
-            collect(Wait::block);
+            tracees_.collect(Wait::block);
         }
     }
     release_everything();
@@ -74,28 +74,16 @@ void Agent::run()
 // What a ring may be for when it is not the client's.
 void Agent::hear_alarms()
 {
-    sample_if_due();
+    sampler_.begin_tick_if_due();
     end_patience();
     ask_crowded();
     hear_all_bells();
 }
 
-void Agent::handle_ready()
-{
-    pid_t tid = ready_.front();
-    ready_.pop_front();
-    Thread* thread = find_thread(tid);
-    if (thread == nullptr || !thread->stopped || !thread->pending)
-        return;
-    if (thread->held && thread->event() == 0)
-        return; // the signal is delivered when release_held() lets it go on
-    handle_stop(*thread);
-}
-
 void Agent::serve_client()
 {
-    mail_.receive();
-    while (auto request = mail_.next()) {
+    client_.receive();
+    while (auto request = client_.next()) {
         bool was_silent = std::exchange(silent_client_, false);
         heard_ns_ = monotonic_ns(); // it waits for us now
         Reply reply = answer(*request);
@@ -103,13 +91,13 @@ void Agent::serve_client()
         if (was_silent)
             tell_untold();
         if (reply) {
-            mail_.send(reply_ok, *reply);
+            client_.reply(reply_ok, *reply);
             continue;
         }
         const Error& error = reply.error();
         Writer out;
         out.put(error.code).put(error.sys).text(error.text);
-        mail_.send(reply_error, out.body());
+        client_.reply(reply_error, out.body());
     }
 }
 
@@ -137,12 +125,12 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
     // A runtime fires into the arena that it was given; another session's go, or another
     // try of this one, has its own.
     std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end meanwhile
-    for (auto& [pid, process] : processes_)
+    for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);
     for (const std::shared_ptr<AddressSpace>& space : spaces) {
         if (space->runtime.image.value == 0)
             continue;
-        StoppedWorld world(*this, space);
+        StoppedWorld world(tracees_, space);
         remove_runtime(world);
         forget_jumps(*space);
     }
@@ -164,7 +152,7 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
     p.started = true;
     if (!p.planted)
         forget_linker(*p.space);
-    for (Thread* thread : threads_in(*p.space))
+    for (Thread* thread : tracees_.threads_in(*p.space))
         thread->inside_exec = false;
     release_held_of(p, std::nullopt);
     return Body{};
@@ -184,104 +172,58 @@ Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
-void Agent::send_event(AgentEvent event)
+Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
 {
-    Writer out;
-    out.put(event.kind).put(event.pid).put(event.child).put(event.status);
-    out.text(event.text);
-    out.put(static_cast<std::uint32_t>(event.forgotten.size()));
-    out.raw(event.forgotten.data(), event.forgotten.size() * sizeof(ForgottenProbe));
-    mail_.send(word_event, out.body());
+    auto n = in.get<std::uint32_t>();
+    auto timers = in.array<ProfileTimer>(n);
+    if (!in.ok())
+        return Error{Code::invalid, "profile: the request is cut short"};
+    if (auto started = sampler_.start(timers); !started)
+        return started.error();
+    return Body{};
+}
+
+void Agent::take_sample(Thread& thread)
+{
+    sampler_.take_sample(thread);
 }
 
 Result<Process*> Agent::target(pid_t pid, const char* doing)
 {
-    auto found = processes_.find(pid);
-    if (found == processes_.end() || !found->second->is_target)
+    Process* found = tracees_.find_process(pid);
+    if (found == nullptr || !found->is_target)
         return Error{Code::gone, std::string(doing) + " process " +
                                      std::to_string(pid) + ": it is not traced"};
-    return found->second.get();
+    return found;
 }
 
-Thread* Agent::find_thread(pid_t tid)
+void Agent::before_release(AddressSpace& space)
 {
-    if (last_ != nullptr && last_->tid == tid)
-        return last_;
-    auto found = threads_.find(tid);
-    if (found == threads_.end())
-        return nullptr;
-    return last_ = found->second;
+    if (!injector_.is_stub_in_use(space))
+        space.remove_stub(); // for calls that were made meanwhile
 }
 
-Process& Agent::add_process(pid_t pid, std::shared_ptr<AddressSpace> space)
+void Agent::thread_added(pid_t tid)
 {
-    auto process = std::make_unique<Process>();
-    process->pid = pid;
-    process->space = std::move(space);
-    auto& kept = processes_[pid];
-    kept = std::move(process);
-    return *kept;
+    sampler_.thread_added(tid);
 }
 
-Thread& Agent::add_thread(Process& process, pid_t tid)
+void Agent::process_ended(const Process& process, WaitStatus status)
 {
-    auto thread = std::make_unique<Thread>();
-    thread->tid = tid;
-    thread->process = &process;
-    Thread& added = *thread;
-    process.threads[tid] = std::move(thread);
-    threads_[tid] = &added;
-    if (!sampling_.empty())
-        rotation_.add(tid);
-    return added;
-}
-
-void Agent::drop_thread(Thread& thread, WaitStatus status)
-{
-    Process& process = *thread.process;
-    pid_t tid = thread.tid;
-    if (last_ == &thread)
-        last_ = nullptr;
-    process.space->free_slot(tid);
-    threads_.erase(tid);
-    process.threads.erase(tid);
-    if (!process.threads.empty())
+    ended_ = process.space;
+    rseq_.allow(*ended_);
+    std::vector<pid_t> unannounced;
+    for (auto& [orphan, stop] : tracees_.early_stops())
+        unannounced.push_back(orphan);
+    for (pid_t orphan : unannounced)
+        handle_unannounced(orphan);
+    if (!process.is_target || process.doomed)
         return;
     AgentEvent event;
     event.kind = AgentEvent::exited;
     event.pid = process.pid;
     event.status = status.raw;
-    bool tell = process.is_target && !process.doomed;
-    ended_ = process.space;
-    processes_.erase(process.pid);
-    allow_rseq(*ended_);
-    std::vector<pid_t> unannounced;
-    for (auto& [orphan, stop] : early_stops_)
-        unannounced.push_back(orphan);
-    for (pid_t orphan : unannounced)
-        release_orphan(orphan);
-    if (tell)
-        send_event(std::move(event));
-}
-
-std::vector<Thread*> Agent::threads_in(const AddressSpace& space)
-{
-    std::vector<Thread*> all;
-    for (auto& [pid, process] : processes_) {
-        if (process->space.get() != &space)
-            continue;
-        for (auto& [tid, thread] : process->threads)
-            all.push_back(thread.get());
-    }
-    return all;
-}
-
-std::vector<pid_t> Agent::tids_in(const AddressSpace& space)
-{
-    std::vector<pid_t> tids;
-    for (const Thread* thread : threads_in(space))
-        tids.push_back(thread->tid);
-    return tids;
+    client_.send_event(event);
 }
 
 } // namespace dt::agent

@@ -11,39 +11,18 @@
 // A target may die between any two system calls. So no result of ptrace() on a thread is
 // an error: ESRCH means that its exit is about to be reported, and that ends it.
 //
-// Files:
-//   agent.cpp    loop and requests         mailbox.cpp   the client's socket
-//   grab.cpp, launch.cpp  beginning        release.cpp   ending
-//   world.cpp    stopping all threads      waits.cpp     what that ends
-//   stops.cpp    what a stop means         follow.cpp    children
-//   hit.cpp      tracepoints being hit     traps.cpp     SIGTRAP repair
-//   inject.cpp   system calls in a target, from call_stub.S
-//   plant.cpp, plan.cpp, site_list.cpp     probes into the text
-//   meanwhile.hpp         what goes on while that takes long
-//   memory_ahead.cpp      what is done before it
-//   patience.cpp threads that wait for the client
-//   deadlines.cpp, wait_budget.hpp, late_call.cpp  targets that keep the agent waiting
-//   rescue.cpp, rescue_code.S  restore the text after the agent's death
-//   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
-//   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
-// The fast path:
-//   inject_runtime.cpp, injection.cpp, runtime_map.cpp   the runtime in a target
-//   thread_bases.cpp      its threads, as it knows them
-//   jump_plan.cpp, plant_jumps.cpp, jumps.cpp, patches.cpp, runtime_sites.cpp   jumps
-//   native_code.cpp, rseq.cpp              compiled clauses
-//   probe_context.cpp     threads that stop in it
-//   leave_code.cpp        how they get out
-//   answer.cpp, host_upcall.cpp            what it asks
+// README.md lists the rooms and their files.
 #pragma once
 
-#include "ptrace-agent/arena_map.hpp"
-#include "ptrace-agent/mailbox.hpp"
-#include "ptrace-agent/meanwhile.hpp"
-#include "ptrace-agent/memory_ahead.hpp"
-#include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/protocol.hpp"
-#include "ptrace-agent/rotation.hpp"
-#include "ptrace-agent/target.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
+#include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/inject/injector.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
+#include "ptrace-agent/plant/prefault.hpp"
+#include "ptrace-agent/sample/sampler.hpp"
+#include "ptrace-agent/wire/protocol.hpp"
 
 #include <deque>
 #include <functional>
@@ -52,57 +31,12 @@
 
 namespace dt::agent {
 
-class Agent;
-struct Taken; // jump_plan.hpp
-
-constexpr int look_again_ms = 20; // interval of the checks during a wait
-
-// What became of tracepoints that were to have jumps.
-struct JumpReport {
-    std::string note; // why there are none at all; "" when there are
-    std::unordered_map<TargetAddr, std::string> reasons; // of those without one
-    std::shared_ptr<void> spent; // freed when the threads run again: that takes a while
-};
-
-struct JumpWork {
-    std::vector<Tracepoint*> wanted;    // ascending
-    std::vector<Tracepoint*> displaced; // that had a jump before
-    JumpReport report;
-    PatchBuilder builder;
-    Meanwhile meanwhile;
-    std::vector<Tracepoint*> served; // of the window that is being built
-};
-
-enum class Try { again, last }; // whether a thread that is late gets another try
-
-// All threads that share an address space stand still while this exists. Taken once at
-// a time. Destruction lets those go on that are not held otherwise.
-class StoppedWorld {
+class Agent final : private StopHandler {
 public:
-    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space,
-                 Try which = Try::last);
-    ~StoppedWorld();
-    StoppedWorld(const StoppedWorld&) = delete;
-    StoppedWorld& operator=(const StoppedWorld&) = delete;
-
-    AddressSpace& space() const { return *space_; }
-    // One that can run a system call for us; null when there is none.
-    Thread* any_thread() const;
-    bool in_time() const { return in_time_; } // no thread was late
-
-private:
-    Agent& agent_;
-    std::shared_ptr<AddressSpace> space_;
-    bool in_time_;
-};
-
-class Agent {
-public:
-    explicit Agent(Fd socket) : mail_(std::move(socket)) {}
+    explicit Agent(Fd socket) : client_(std::move(socket)), tracees_(client_, *this) {}
     void run();
 
 private:
-    friend class StoppedWorld;
     using Body = std::vector<std::byte>;
     using Reply = Result<Body>;
 
@@ -113,65 +47,34 @@ private:
 #define X(name) Reply do_##name(Reader& in, const std::vector<Fd>& fds);
     AGENT_REQUESTS(X)
 #undef X
-    void send_event(AgentEvent event);
     Result<Process*> target(pid_t pid, const char* doing);
 
-    // Threads and processes.
-    Thread* find_thread(pid_t tid);
-    Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
-    Thread& add_thread(Process& process, pid_t tid);
-    void drop_thread(Thread& thread, WaitStatus status);
-    std::vector<Thread*> threads_in(const AddressSpace& space);
-    // Where what is done to one may end others: each is looked up again.
-    std::vector<pid_t> tids_in(const AddressSpace& space);
-
-    // world.cpp
-    enum class Wait { block, poll, a_while }; // a_while: 20 ms
-    bool collect(Wait wait); // one report from waitpid; false: none came
-    void note_stop(pid_t tid, WaitStatus status);
-    void finish_call(Thread& thread);
-    pid_t guest_of(const Thread& thread);
-    bool cannot_run(const Thread& thread);
-    bool stop_all(AddressSpace& space, Try which);
-    void undo_stray(Thread& thread);
-    void settle(Thread& thread); // a stopped thread's trap or step becomes final
-    bool take_raised_signal(Thread& thread); // false: it ended
-    void release_all(AddressSpace& space);
-    void handle_ready();
-
-    // deadlines.cpp
-    enum class Waited { stopped, ended, late };
-    Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
-    pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0);
-    void secure_hit(Thread& thread);
-    bool client_has_exited();
-    bool is_overdue(AddressSpace& space, pid_t tid);
-    int look_in_ms(const AddressSpace& space);
-    std::uint64_t exec_patience_ns(pid_t of) const;
-    void leave_late(Thread& thread, const char* why);
-    void give_up(AddressSpace& space, const char* why);
-    void release_given_up();
-
-    // late_call.cpp
-    bool is_stub_in_use(const AddressSpace& space);
-    bool end_late_call(Thread& thread);
-    void recall(Thread& thread);
-    void await_late_calls(std::uint64_t patience_ns);
+    // StopHandler
+    void secure_hit(Thread& thread) override;
+    bool end_late_call(Thread& thread) override
+    {
+        return injector_.end_late_call(thread);
+    }
+    void settle(Thread& thread) override;
+    void handle_stop(Thread& thread) override;
+    bool is_simple(const Thread& thread) const override;
+    void handle_new_task(Thread& parent) override;
+    void handle_vfork_done(Thread& parent) override;
+    void handle_exec(Thread& thread) override;
+    void handle_unannounced(pid_t tid) override;
+    void go_on(Thread& thread, int signal = 0) override;
+    void take_sample(Thread& thread) override;
+    void before_release(AddressSpace& space) override;
+    void thread_added(pid_t tid) override;
+    void process_ended(const Process& process, WaitStatus status) override;
 
     // stops.cpp
-    void pass_signals(); // those of the program, to threads that stand in it
-    bool is_simple(const Thread& thread);
-    void handle_stop(Thread& thread);
-    void go_on(Thread& thread, int signal = 0);
+    void undo_stray(Thread& thread);
     void handle_signal(Thread& thread, int signal);
     void handle_event(Thread& thread, int event, int signal);
-    void handle_new_task(Thread& parent);
-    void handle_exec(Thread& thread);
     void begin_program(Thread& thread);
     bool await_exec(const AddressSpace& space);
     void forked(Thread& parent, pid_t child);
-    void adopt(Process& process, pid_t tid);
-    void release_orphan(pid_t tid);
 
     // hit.cpp
     void handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user);
@@ -183,7 +86,7 @@ private:
     void step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     bool end_step(Thread& thread); // true: the stop was the step's own
     void leave_copy(Thread& thread);
-    void give_up(Tracepoint& tp, AddressSpace& space, const char* why);
+    void drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why);
 
     // traps.cpp
     void learn_mask(Thread& thread);
@@ -199,17 +102,6 @@ private:
     bool exchange_action(Thread& thread, const KernelAction* wanted,
                          KernelAction* told);
 
-    // inject.cpp
-    Result<Ok> leave_exec(Thread& thread);
-    Result<std::uint64_t> inject(Thread& thread, long number,
-                                 std::array<std::uint64_t, 6> args);
-    Result<std::uint64_t> run_call(Thread& thread, bool& stop_again);
-    Result<std::uint64_t> step_over_call(Thread& thread, std::uint64_t insn,
-                                         bool& stop_again);
-    Result<Ok> find_syscall_insn(AddressSpace& space, Thread& thread);
-    bool ensure_slots(Thread& thread);
-    std::string injection_refusal(Thread& thread);
-
     // grab.cpp, launch.cpp
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     bool has_missed_thread(const Process& process);
@@ -223,27 +115,7 @@ private:
     static void forget_linker(AddressSpace& space); // until the next plant
     bool handle_library_change(Thread& thread);
 
-    // inject_runtime.cpp
-    class Injection;
-    Result<Ok> ensure_runtime(StoppedWorld& world);
-    Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
-    void refresh_config(AddressSpace& space);
-
-    // thread_bases.cpp
-    void learn_thread(Thread& thread);
-    void learn_by_question(Thread& thread, std::uint64_t fs_base);
-    void place_thread(Thread& thread, std::uint64_t fs_base);
-    void leave_base(Thread& thread);
-    void look_at_others(AddressSpace& space, Thread& thread);
-
-    // native_code.cpp, rseq.cpp
-    void compile_site(AddressSpace& space, std::uint32_t site,
-                      const std::vector<dt_rt_firing>& firings);
-    void learn_rseq(AddressSpace& space);
-    void allow_rseq(AddressSpace& space);
-    void begin_rseq(Thread& thread);
-
-    // patience.cpp
+    // client_wait.cpp
     void hold_for_client(Thread& thread);
     // It goes on, after its stop is handled where that is still to be done.
     void release_held(Thread& thread);
@@ -256,60 +128,26 @@ private:
     void await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                      const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
     void tell_libraries_changed(pid_t pid);
-    void tell_error(pid_t pid, std::string text);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
                               std::vector<Tracepoint*>& linker);
-
-    // plant_jumps.cpp
-    JumpReport plant_jumps(StoppedWorld& world,
-                           const std::shared_ptr<AddressSpace>& space,
-                           std::vector<Tracepoint*>& fresh);
-    // Everything but the jumps themselves. Without a world the target runs meanwhile, and
-    // no window that stands is over one of the sites. ready: what ensure_runtime() said.
-    void prepare_jumps(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
-                       const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
-                       JumpWork& work);
-    // Those without a jump stay in fresh.
-    void write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
-                     JumpWork& work);
-    class MappedRoom;
-    std::unique_ptr<Planted> build(AddressSpace& space, Window& window,
-                                   const Taken& taken, JumpWork& work);
-    bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
-    void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
-                 JumpReport& report);
-    void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
-
-    // jumps.cpp
-    Tracepoint* linker_tracepoint(AddressSpace& space);
-    bool update_jump(AddressSpace& space, const Tracepoint& tp);
-    void reclaim_trampolines(AddressSpace& space);
-    void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
 
     // probe_context.cpp
     bool handle_in_our_code(Thread& thread, int signal);
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     bool show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user);
     bool into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
-    TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
 
-    // answer.cpp
+    // upcalls.cpp
     void hear_all_bells();
     void hear_bells(const std::shared_ptr<AddressSpace>& space);
     void answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
     void answer_upcall(Thread& thread, TargetAddr at);
     Thread* who_rang(AddressSpace& space, pid_t number);
-    bool stop_one(Thread& thread); // false: it ended, or did not stop in time
 
     // leave_code.cpp
-    static void keep(Thread& thread, const siginfo_t& info);
-    static bool wants_out(const Thread& thread);
-    void restore_kept(Thread& thread, int signal);
-    void send_kept(Thread& thread);
     void ask_crowded();
-    void deliver_kept(Thread& thread);
+    void deliver_deferred(Thread& thread);
     bool run_in_our_code(Thread& thread, int request, Try which = Try::last);
-    int take_kept(Thread& thread, int signal);
     bool run_to_program(Thread& thread, bool& ran);
     bool run_out(Thread& thread, Try which); // for good; false: it ended
     bool run_to_gate(Thread& thread, Try which = Try::last);
@@ -321,15 +159,9 @@ private:
     void hold_after_exec(Thread& thread);
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
-    // profile.cpp
-    void set_alarm();
-    void sample_if_due();
-    bool sample_some(); // false: nothing is left to do in this tick
-    void leave_out_rest();
-    void report_left_out();
-    void take_sample(Thread& thread);
-
     // release.cpp
+    void await_late_calls(std::uint64_t patience_ns);
+    bool release_given_up(); // false: no process is to be released
     void release(std::shared_ptr<AddressSpace> space);
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     void see_off(std::uint64_t patience_ns);
@@ -343,42 +175,25 @@ private:
     void release_everything();
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
-    struct Sampling {
-        ProfileTimer timer;
-        std::uint64_t due = 0; // monotonic ns
-    };
-
-    Mailbox mail_;
-    std::vector<Sampling> sampling_;
-    std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
-    Rotation rotation_;              // of all threads, while there is sampling
-    SampleBudget sample_budget_;
-    std::uint64_t n_samples_ = 0, n_left_out_ = 0;
-    std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
-    std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
-    bool silent_client_ = false;      // nobody waits for it
-    bool rang_in_wait_ = false;       // mail came during a wait and is to be served
-    std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
-    std::vector<dt_rt_firing> firings_; // of the site that is being set up
+    ClientLink client_;
+    TracepointTable table_; // outlives the address spaces, which tracees_ owns
+    Tracees tracees_;
+    Injector injector_{tracees_};
+    std::uint64_t heard_ns_ = 0; // when the client asked for something, monotonic
+    bool silent_client_ = false; // nobody waits for it
     MemoryAhead ahead_;
     ArenaMap arena_;
-    TracepointTable table_;
-    std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
-    std::unordered_map<pid_t, Thread*> threads_;
-    std::unordered_map<pid_t, WaitStatus> early_stops_; // of tasks not yet announced
-    bool any_rescue_ = false; // was ever installed: reports are taken in two steps
-    std::set<pid_t> late_children_;       // detached at their first stop
+    Alarms alarms_;
+    ThreadBases bases_{tracees_};
+    RseqAreas rseq_{tracees_};
+    RuntimeLoader loader_{tracees_, injector_, arena_, bases_, rseq_};
+    JumpWriter jumps_{tracees_, injector_, arena_, loader_};
+    Sampler sampler_{tracees_, arena_, client_, alarms_};
     std::shared_ptr<AddressSpace> ended_; // of the process that ended last
-    // Owners of address spaces that were given up, and the reasons.
-    std::deque<std::pair<pid_t, std::string>> given_up_;
-    std::size_t n_slow_unmaps_ = 0; // since the consumer exited
-    std::uint64_t turn_ = 0;        // of the loop (wait_budget.hpp)
-    std::deque<pid_t> ready_;       // stopped, to be handled
-    Thread* last_ = nullptr;        // of the last report
+    std::size_t n_slow_unmaps_ = 0;       // since the consumer exited
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.
-pid_t number_of(Thread& thread);                             // answer.cpp
-void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
+pid_t number_of(Thread& thread); // upcalls.cpp
 
 } // namespace dt::agent

@@ -9,9 +9,9 @@
 
 #include "dif/engine.h"
 #include "fasttrap/registers.hpp"
-#include "ptrace-agent/arena_map.hpp"
+#include "ptrace-agent/hold/target.hpp"
+#include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/runtime/runtime.h"
-#include "ptrace-agent/target.hpp"
 
 #include <span>
 #include <string>

@@ -5,7 +5,7 @@
 #include "process/open_file.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/linker.hpp"
+#include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/runtime/uregs.h"
 
 #include <algorithm>

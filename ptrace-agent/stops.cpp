@@ -9,9 +9,9 @@
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/grab.hpp"
-#include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <csignal>
 #include <sys/syscall.h>
@@ -36,7 +36,8 @@ static int signal_at_leave(Thread& thread)
     if (signal != SIGTRAP || !get_siginfo(thread.tid, info) ||
         !get_regs(thread.tid, user))
         return signal;
-    if (thread.hit_at.value != 0 || (thread.late && info.si_code == TRAP_TRACE))
+    if (thread.hit_at.value != 0 ||
+        (thread.leaving == Leaving::late && info.si_code == TRAP_TRACE))
         return 0;
     if (is_breakpoint(info) &&
         thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
@@ -48,20 +49,56 @@ static int signal_at_leave(Thread& thread)
     return signal;
 }
 
+// A trap inside a window that nobody handled yet never happened: the window may be gone
+// when the world goes on, and the signal would be the program's. While it stands the
+// thread meets the byte again.
+void Agent::undo_stray(Thread& thread)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    if (thread.event() != 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) || !is_synchronous(info) ||
+        !get_regs(thread.tid, user))
+        return;
+    TargetAddr at = trapped_at(info, user);
+    if (!is_inside_window(*thread.process->space, at))
+        return;
+    if (is_breakpoint(info)) {
+        repair_after_trap(thread);
+        user.rip = at.value;
+        set_regs(thread.tid, user);
+    }
+    thread.move_to(ThreadState::handled);
+}
+
+void Agent::settle(Thread& thread)
+{
+    thread.interrupted = false;
+    if (thread.is_pending())
+        undo_stray(thread);
+    pid_t tid = thread.tid;
+    bool own = thread.step.active && end_step(thread);
+    if (tracees_.find_thread(tid) != &thread)
+        return; // killed meanwhile
+    if (own)
+        thread.move_to(ThreadState::handled);
+    leave_copy(thread);
+}
+
 void Agent::handle_stop(Thread& thread)
 {
-    if (thread.newborn)
+    if (thread.age == ThreadAge::newborn)
         return begin_followed(thread);
-    thread.pending = false;
+    thread.move_to(ThreadState::handled);
     thread.interrupted = false;
-    if (thread.fresh) {
-        thread.fresh = false;
+    if (thread.age == ThreadAge::fresh) {
+        thread.age = ThreadAge::known;
         learn_mask(thread);
-        begin_rseq(thread);
-        learn_thread(thread);
+        rseq_.begin(thread);
+        bases_.learn(thread);
     }
     int event = thread.event();
-    if (thread.leaving) {
+    if (thread.leaving != Leaving::no) {
         if (event == PTRACE_EVENT_EXEC)
             begin_program(thread); // the others ended
         leave_copy(thread);
@@ -77,7 +114,7 @@ void Agent::handle_stop(Thread& thread)
     if (thread.step.active) {
         pid_t tid = thread.tid;
         bool own = end_step(thread);
-        if (find_thread(tid) != &thread)
+        if (tracees_.find_thread(tid) != &thread)
             return; // killed meanwhile
         if (own)
             return go_on(thread);
@@ -90,10 +127,10 @@ void Agent::handle_stop(Thread& thread)
 
 // Does its stop concern the thread alone? Then the program gets its signal, if there is
 // one, and nothing of ours is looked at or done.
-bool Agent::is_simple(const Thread& thread)
+bool Agent::is_simple(const Thread& thread) const
 {
-    if (!thread.stopped || !thread.pending || thread.held || thread.newborn ||
-        thread.fresh || thread.leaving || thread.step.active || wants_out(thread))
+    if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
+        thread.leaving != Leaving::no || thread.step.active || has_deferred(thread))
         return false;
     if (thread.is_interrupt())
         return thread.samples.empty() && !thread.reenter;
@@ -103,22 +140,6 @@ bool Agent::is_simple(const Thread& thread)
            info.si_signo != SIGTRAP && !is_synchronous(info) &&
            get_regs(thread.tid, user) &&
            !in_our_code(*thread.process->space, {user.rip});
-}
-
-// While something else is under way in whose midst other stops cannot be handled.
-void Agent::pass_signals()
-{
-    while (collect(Wait::poll)) {
-    }
-    std::deque<pid_t> later;
-    for (pid_t tid : std::exchange(ready_, {})) {
-        Thread* thread = find_thread(tid);
-        if (thread != nullptr && is_simple(*thread))
-            handle_stop(*thread);
-        else if (thread != nullptr && thread->stopped && thread->pending)
-            later.push_back(tid);
-    }
-    ready_.insert(ready_.begin(), later.begin(), later.end());
 }
 
 void Agent::go_on(Thread& thread, int signal)
@@ -134,14 +155,13 @@ void Agent::go_on(Thread& thread, int signal)
                 return run_displaced(thread, *tp, user);
         }
     }
-    thread.stopped = false;
+    thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, signal);
-    if (!wants_out(thread) || thread.interrupted)
+    if (!has_deferred(thread) || thread.interrupted)
         return;
     if (thread.crowded) { // who asks at once keeps it from making room
-        if (crowded_ns_ == 0)
-            crowded_ns_ = monotonic_ns() + crowded_wait_ns;
-        return set_alarm();
+        alarms_.set_if_unset(Alarms::full_queue, monotonic_ns() + crowded_wait_ns);
+        return;
     }
     thread.interrupted = true;
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
@@ -149,10 +169,10 @@ void Agent::go_on(Thread& thread, int signal)
 
 void Agent::handle_signal(Thread& thread, int signal)
 {
-    restore_kept(thread, signal);
+    restore_deferred(thread, signal);
     if (handle_in_our_code(thread, signal))
         return;
-    signal = take_kept(thread, signal);
+    signal = exchange_deferred(thread, signal);
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);
@@ -201,26 +221,30 @@ void Agent::handle_signal(Thread& thread, int signal)
         go_on(thread, signal);
 }
 
+void Agent::handle_vfork_done(Thread& parent)
+{
+    parent.in_vfork = false;
+    bases_.learn(parent); // its child ran on its fs_base
+}
+
 void Agent::handle_event(Thread& thread, int event, int signal)
 {
     switch (event) {
     case PTRACE_EVENT_STOP:
         leave_copy(thread);
         if (signal == SIGTRAP) {
-            take_sample(thread);
-            if (wants_out(thread))
-                return deliver_kept(thread);
+            sampler_.take_sample(thread);
+            if (has_deferred(thread))
+                return deliver_deferred(thread);
             return go_on(thread);
         }
         // A group-stop: the thread stays stopped for the world, and tells us when that
         // ends.
-        thread.stopped = false;
-        thread.listening = true;
+        thread.move_to(ThreadState::listening);
         resume_thread(PTRACE_LISTEN, thread.tid, 0);
         return;
     case PTRACE_EVENT_VFORK_DONE:
-        thread.in_vfork = false;
-        learn_thread(thread); // its child ran on its fs_base
+        handle_vfork_done(thread);
         return go_on(thread);
     case PTRACE_EVENT_EXEC:
         return handle_exec(thread);
@@ -256,13 +280,13 @@ void Agent::handle_new_task(Thread& parent)
         if (parent.step.active) {
             // It starts in the parent's slot.
             WaitStatus status;
-            Waited waited = wait_for_stop(*process.space, child, status);
+            Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
                 return;
             if (waited == Waited::late)
-                give_up(*process.space, late_child);
+                tracees_.give_up(*process.space, late_child);
             else
-                early_stops_[child] = status;
+                tracees_.keep_early_stop(child, status);
             user_regs_struct user;
             if (waited == Waited::stopped && get_regs(child, user)) {
                 Registers regs = from_user_regs(user);
@@ -271,7 +295,7 @@ void Agent::handle_new_task(Thread& parent)
                 set_regs(child, user);
             }
         }
-        return adopt(process, child);
+        return tracees_.adopt(process, child);
     }
     bool shared = same_memory(process.pid, child, event);
     if (event == PTRACE_EVENT_VFORK)
@@ -281,13 +305,13 @@ void Agent::handle_new_task(Thread& parent)
 
     // Its hits are the parent's, until it execs or exits.
     WaitStatus status;
-    Waited waited = wait_for_stop(*process.space, child, status);
+    Waited waited = tracees_.wait_for_stop(*process.space, child, status);
     if (waited == Waited::ended)
         return;
     if (waited == Waited::late)
-        give_up(*process.space, late_child);
+        tracees_.give_up(*process.space, late_child);
     else
-        early_stops_[child] = status;
+        tracees_.keep_early_stop(child, status);
     user_regs_struct user;
     if (waited == Waited::stopped && parent.step.active && get_regs(child, user)) {
         Registers regs = from_user_regs(user);
@@ -295,32 +319,17 @@ void Agent::handle_new_task(Thread& parent)
         to_user_regs(regs, user);
         set_regs(child, user);
     }
-    Process& guest = add_process(child, process.space);
+    Process& guest = tracees_.add_process(child, process.space);
     guest.parent = process.pid;
     guest.trap_action = process.trap_action;
-    allow_rseq(*guest.space);
-    adopt(guest, child);
-}
-
-void Agent::adopt(Process& process, pid_t tid)
-{
-    if (find_thread(tid) != nullptr)
-        return;
-    Thread& thread = add_thread(process, tid);
-    auto early = early_stops_.find(tid);
-    if (early == early_stops_.end())
-        return;
-    thread.stopped = true;
-    thread.pending = true;
-    thread.status = early->second;
-    early_stops_.erase(early);
-    ready_.push_back(tid);
+    rseq_.allow(*guest.space);
+    tracees_.adopt(guest, child);
 }
 
 void Agent::forked(Thread& parent, pid_t child)
 {
     WaitStatus status;
-    Waited waited = wait_for_stop(*parent.process->space, child, status);
+    Waited waited = tracees_.wait_for_stop(*parent.process->space, child, status);
     if (waited == Waited::ended)
         return;
     user_regs_struct user;
@@ -336,8 +345,8 @@ void Agent::forked(Thread& parent, pid_t child)
     if (waited == Waited::late) {
         // The child has its text back already; it is detached when it stops.
         parent.process->space->statics.lower_in(*parent.process->space, child);
-        late_children_.insert(child);
-        return give_up(*parent.process->space, late_child);
+        tracees_.detach_at_first_stop(child);
+        return tracees_.give_up(*parent.process->space, late_child);
     }
     bool followed = parent.process->follow != Follow::none &&
                     follow(*parent.process, child, status);
@@ -352,17 +361,18 @@ void Agent::forked(Thread& parent, pid_t child)
     event.pid = parent.process->pid;
     event.child = child;
     event.status = followed ? 1 : 0;
-    send_event(std::move(event));
+    client_.send_event(std::move(event));
 }
 
 // A new task is announced by its parent's stop. When the parent is killed first, nobody
 // announces it: it gets clean text, from the process that ended last, and is let go.
-void Agent::release_orphan(pid_t tid)
+void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
     auto group = static_cast<pid_t>(status_number(status, "Tgid"));
     auto parent = static_cast<pid_t>(status_number(status, "PPid"));
-    if (processes_.count(group) != 0 || processes_.count(parent) != 0)
+    if (tracees_.find_process(group) != nullptr ||
+        tracees_.find_process(parent) != nullptr)
         return;
     if (ended_ != nullptr) {
         user_regs_struct user;
@@ -373,7 +383,7 @@ void Agent::release_orphan(pid_t tid)
         ended_->restore_copy(tid);
         ended_->statics.lower_in(*ended_, tid);
     }
-    early_stops_.erase(tid);
+    tracees_.drop_early_stop(tid);
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
@@ -382,23 +392,16 @@ void Agent::release_orphan(pid_t tid)
 void Agent::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
-    std::vector<pid_t> others; // ended by the exec
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        others.push_back(tid);
         // The one that made the call has this one's number now, and its signals.
-        std::copy_if(other->kept.begin(), other->kept.end(),
-                     std::back_inserter(thread.kept),
-                     [](const KeptSignal& kept) { return !kept.sent; });
+        std::copy_if(other->deferred.begin(), other->deferred.end(),
+                     std::back_inserter(thread.deferred),
+                     [](const DeferredSignal& each) { return !each.sent; });
     }
-    for (pid_t tid : others) {
-        process.space->free_slot(tid);
-        threads_.erase(tid);
-        process.threads.erase(tid);
-    }
+    tracees_.remove_others(thread);
     process.space->free_slot(thread.tid);
-    last_ = nullptr;
     thread.step.active = false;
     thread.reenter = false;
     thread.in_vfork = false; // what waited was another thread
@@ -411,7 +414,7 @@ void Agent::begin_program(Thread& thread)
         thread.awaits = 0;
         thread.patience_ends = 0;
     }
-    pid_t stays = guest_of(thread);
+    pid_t stays = tracees_.guest_of(thread);
     if (stays == 0 && process.space->runtime.image.value != 0)
         arena_.free_shards_of(process.pid); // that its ended threads held
     if (!process.is_target)
@@ -438,7 +441,7 @@ void Agent::handle_exec(Thread& thread)
     begin_program(thread);
     auto let_it_go = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
-        drop_thread(thread, {});
+        tracees_.drop_thread(thread, {});
     };
     // A vfork child has left its parent's memory; what it runs now is its own.
     if (!process.is_target)
@@ -446,11 +449,11 @@ void Agent::handle_exec(Thread& thread)
     bool goes_on = process.follow_exec != FollowExec::none;
     if (auto can_be = refuse_32_bit(process.pid, "what it runs now");
         goes_on && !can_be) {
-        tell_error(process.pid, can_be.error().text);
+        client_.report_error(process.pid, can_be.error().text);
         goes_on = false;
     } else if (auto may_be = refuse_gained_rights(process.pid, "what it runs now");
                goes_on && !may_be) {
-        tell_error(process.pid, may_be.error().text);
+        client_.report_error(process.pid, may_be.error().text);
         goes_on = false;
     }
     const bool leaves = process.followed && !goes_on;
@@ -461,7 +464,7 @@ void Agent::handle_exec(Thread& thread)
     event.pid = process.pid;
     event.status = waits ? ++process.library_changes : 0;
     event.text = read_proc_link(process.pid, "exe"); // it stands still; soon it may end
-    send_event(std::move(event));
+    client_.send_event(std::move(event));
     if (leaves) {
         process.doomed = true; // what it runs now is its own
         return let_it_go();

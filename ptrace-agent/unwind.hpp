@@ -13,7 +13,7 @@
 #pragma once
 
 #include "fasttrap/registers.hpp"
-#include "ptrace-agent/target.hpp"
+#include "ptrace-agent/hold/target.hpp"
 
 #include <cstdint>
 

@@ -4,7 +4,8 @@ room may include besides itself; a test may include what the room under test may
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-BELOW_SESSION = ["base", "dif", "abi", "process", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols",
+BELOW_SESSION = ["base", "dif", "abi", "process", "fasttrap", "usdt", "ptrace-agent",
+                 "ptrace-agent/wire", "libdtrace/symbols",
                  "libdtrace/compile", "libdtrace/providers", "libdtrace/consume"]
 ALLOWED = {
     "dif": [],
@@ -16,7 +17,9 @@ ALLOWED = {
     "usdt": ["base"],
     "ptrace-agent/runtime": ["dif", "abi"],
     "ptrace-agent/native": ["dif", "base", "abi", "ptrace-agent/runtime"],
-    "ptrace-agent": ["dif", "base", "abi", "process", "fasttrap", "ptrace-agent/native", "ptrace-agent/runtime"],
+    "ptrace-agent/wire": ["base", "fasttrap", "ptrace-agent/runtime"],
+    "ptrace-agent": ["dif", "base", "abi", "process", "fasttrap", "ptrace-agent/native", "ptrace-agent/runtime",
+                     "ptrace-agent/wire"],
     "libdtrace/symbols": ["base", "process", "usdt"],
     "libdtrace/compile/types": ["dif", "libdtrace/compile", "libdtrace/symbols"],
     "libdtrace/compile/parse": ["libdtrace/compile", "libdtrace/compile/types"],
@@ -25,7 +28,7 @@ ALLOWED = {
     "libdtrace/compile": ["base", "dif", "libdtrace/symbols"],
     "libdtrace/consume": ["base", "dif", "libdtrace/compile"],
     "libdtrace/providers": ["base", "dif", "abi", "process", "fasttrap", "usdt", "ptrace-agent", "ptrace-agent/runtime",
-                            "libdtrace/symbols", "libdtrace/compile"],
+                            "ptrace-agent/wire", "libdtrace/symbols", "libdtrace/compile"],
     "libdtrace/session": BELOW_SESSION,
     "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],

@@ -20,7 +20,7 @@
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 namespace dt {
 

@@ -8,7 +8,7 @@
 // destination is in none of them.
 #include "libdtrace/providers/pid_provider.hpp"
 
-#include "ptrace-agent/statics.hpp"
+#include "ptrace-agent/plant/statics.hpp"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <cstdint>
 #include <string>

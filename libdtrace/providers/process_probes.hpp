@@ -10,8 +10,8 @@
 #include "fasttrap/further_blocks.hpp"
 #include "libdtrace/providers/extent_maps.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
-#include "ptrace-agent/client.hpp"
 #include "ptrace-agent/runtime/runtime.h"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <cstdint>
 #include <map>

@@ -12,7 +12,7 @@
 #include "libdtrace/session/ended_processes.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <map>
 #include <memory>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <set>
 #include <string>

@@ -20,7 +20,7 @@
 
 #include "dif/engine.h"
 #include "libdtrace/session/session_state.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <cstdint>
 #include <span>

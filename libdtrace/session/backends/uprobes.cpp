@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/backends/uprobes.hpp"
 
-#include "ptrace-agent/statics.hpp"
+#include "ptrace-agent/plant/statics.hpp"
 
 #include <algorithm>
 #include <cerrno>

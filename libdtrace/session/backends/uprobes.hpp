@@ -15,7 +15,7 @@
 #include "abi/ioctl.h"
 #include "libdtrace/session/processes.hpp"
 #include "libdtrace/symbols/mapped_files.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <cstddef>
 #include <span>

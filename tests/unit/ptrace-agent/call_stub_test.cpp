@@ -4,8 +4,8 @@
 
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/call_stub.hpp"
-#include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/call_stub.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests the destination of an indirect jump, and whether it is outside of the function.
 #include "fasttrap/arch/arch.hpp"
-#include "ptrace-agent/statics.hpp"
+#include "ptrace-agent/plant/statics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests which threads profile-N examines, and how much time that takes.
-#include "ptrace-agent/rotation.hpp"
+#include "ptrace-agent/sample/rotation.hpp"
 
 #include <gtest/gtest.h>
 #include <map>

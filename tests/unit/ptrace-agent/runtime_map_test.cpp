@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sites of clauses that come after another: made once, and gone with the first one's.
-#include "ptrace-agent/runtime_map.hpp"
+#include "ptrace-agent/inject/runtime_map.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine_double.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 #include "victim_image.hpp"
 
 #include <optional>

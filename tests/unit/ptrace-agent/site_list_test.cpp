@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sites on their way from client to agent.
-#include "ptrace-agent/site_list.hpp"
+#include "ptrace-agent/wire/site_list.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

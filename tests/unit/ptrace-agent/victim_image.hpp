@@ -3,7 +3,7 @@
 // is that of its files.
 #pragma once
 
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/wire/client.hpp"
 
 #include <map>
 #include <string>

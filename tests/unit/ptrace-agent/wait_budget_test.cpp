@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/wait_budget.hpp"
+#include "ptrace-agent/hold/wait_budget.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/deferred_signals.hpp"
+
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+// By tgkill(2), as we send it; without anything, where the kernel's queue was full.
+static bool is_resent(const siginfo_t& info)
+{
+    return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
+}
+
+void defer_signal(Thread& thread, const siginfo_t& info)
+{
+    // One that we sent again came to a stop, and is deferred once more. Another of its kind may
+    // have come first: then ours was merged with it.
+    auto sent =
+        std::find_if(thread.deferred.begin(), thread.deferred.end(),
+                     [&info](const DeferredSignal& each) {
+                         return each.sent && each.info.si_signo == info.si_signo;
+                     });
+    if (sent != thread.deferred.end() &&
+        (is_resent(info) || info.si_signo < SIGRTMIN)) {
+        sent->sent = false;
+        if (!is_resent(info))
+            sent->info = info;
+        return;
+    }
+    auto same = [&info](const DeferredSignal& each) {
+        return each.info.si_signo == info.si_signo;
+    };
+    if (info.si_signo >= SIGRTMIN ||
+        std::none_of(thread.deferred.begin(), thread.deferred.end(), same))
+        thread.deferred.push_back({info, false});
+}
+
+bool has_deferred(const Thread& thread)
+{
+    return std::any_of(thread.deferred.begin(), thread.deferred.end(),
+                       [](const DeferredSignal& each) { return !each.sent; });
+}
+
+// A signal that we sent again has its own siginfo.
+void restore_deferred(Thread& thread, int signal)
+{
+    auto sent = std::find_if(thread.deferred.begin(), thread.deferred.end(),
+                             [signal](const DeferredSignal& each) {
+                                 return each.sent && each.info.si_signo == signal;
+                             });
+    if (sent == thread.deferred.end())
+        return;
+    siginfo_t now;
+    bool ours = get_siginfo(thread.tid, now) && is_resent(now);
+    if (ours)
+        set_siginfo(thread.tid, sent->info);
+    // Another one of the kind may have come first: ours was merged with it, or is behind it.
+    if (ours || signal < SIGRTMIN)
+        thread.deferred.erase(sent);
+}
+
+void resend_deferred(Thread& thread)
+{
+    pid_t pid = thread.process->pid;
+    auto queued = [&](DeferredSignal& each) {
+        int signal = each.info.si_signo;
+        if (each.sent)
+            return false;
+        // What a process may send as it is needs no second look, if nothing of it is lost
+        // where there is no room: real-time signals are refused then.
+        if (signal >= SIGRTMIN && each.info.si_code < 0 &&
+            each.info.si_code != SI_TKILL &&
+            syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)
+            return true;
+        // Where the queue is full it stays here, to be sent later.
+        each.sent = syscall(SYS_tgkill, pid, thread.tid, signal) == 0 || errno == ESRCH;
+        return false;
+    };
+    auto& all = thread.deferred;
+    all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
+    thread.crowded = has_deferred(thread);
+}
+
+int exchange_deferred(Thread& thread, int signal)
+{
+    // The kernel wakes a traced thread for signals, too, that it ignores.
+    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
+        signal != SIGTTOU)
+        repeat_wait(thread.tid);
+    if (!has_deferred(thread))
+        return signal;
+    // The kernel would have to queue one that is blocked. PTRACE_GETSIGMASK tells the mask
+    // that comes back when a wait ends, this the one of now.
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
+    auto first = std::find_if(thread.deferred.begin(), thread.deferred.end(),
+                              [mask](const DeferredSignal& each) {
+                                  return !each.sent &&
+                                         (mask & signal_bit(each.info.si_signo)) == 0;
+                              });
+    siginfo_t now;
+    if (first == thread.deferred.end() || !get_siginfo(thread.tid, now) ||
+        is_synchronous(now) || !set_siginfo(thread.tid, first->info))
+        return signal;
+    int taken = first->info.si_signo;
+    thread.deferred.erase(first);
+    defer_signal(thread, now);
+    return taken;
+}
+
+} // namespace dt::agent

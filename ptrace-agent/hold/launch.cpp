@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// dtrace -c: a command of ours, run to the point that evaltime names and held there.
+//
+//   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
+//
+// preinit is the dynamic linker's report that all objects are mapped. main() needs no
+// symbol: the code at the entry point passes its address as the first argument of the
+// first call, to __libc_start_main(), so the agent steps that far and looks.
+#include "ptrace-agent/agent.hpp"
+
+#include "base/clock_ns.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <functional>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr int max_steps_to_main = 64;
+
+struct Command {
+    std::vector<std::string> argv;
+    std::vector<EnvChange> env;
+};
+
+static Error exec_error(const std::string& name, int error)
+{
+    if (error == ENOENT && access(name.c_str(), F_OK) == 0)
+        return Error{Code::not_found, name + ": its interpreter was not found", error};
+    if (error == ENOENT)
+        return Error{Code::not_found, name + ": command not found", error};
+    if (error == EACCES)
+        return Error{Code::permission, name + ": not executable", error};
+    return Error{Code::invalid, name + ": " + std::strerror(error), error};
+}
+
+// Does no member have a parent outside the group but in its session? (POSIX: orphaned;
+// the kernel hangs up a group that becomes so while a member is stopped.) The
+// consumer's ancestors tell: a shell with job control stands above the group, and nobody does
+// under cron, a service or CI.
+static bool is_orphaned(pid_t group)
+{
+    for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
+        member =
+            static_cast<pid_t>(status_number(read_proc_file(member, "status"), "PPid"));
+        if (member > 0 && getsid(member) == getsid(0) && getpgid(member) != group)
+            return false;
+    }
+    return true;
+}
+
+// In the child. Whatever the agent changed for itself is put back first.
+[[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
+{
+    for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
+                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD, SIGXFSZ})
+        ::signal(signal, SIG_DFL);
+    setpgid(0, group);
+    for (const EnvChange& change : command.env) {
+        if (change.value)
+            setenv(change.name.c_str(), change.value->c_str(), 1);
+        else
+            unsetenv(change.name.c_str());
+    }
+    std::vector<char*> argv;
+    for (const std::string& arg : command.argv)
+        argv.push_back(const_cast<char*>(arg.c_str()));
+    argv.push_back(nullptr);
+    char byte;
+    while (read(go, &byte, 1) < 0 && errno == EINTR) {
+    }
+    execvp(argv[0], argv.data());
+    int error = errno;
+    (void)!write(failed, &error, sizeof error);
+    _exit(127);
+}
+
+constexpr int max_reap_ms = 2000;
+
+static void kill_and_reap(pid_t pid)
+{
+    ::kill(pid, SIGKILL);
+    for (int ms = 0; ms < max_reap_ms;) { // if it sleeps in the kernel it exits later
+        WaitStatus status;
+        pid_t got = waitpid(pid, &status.raw, __WALL | WNOHANG);
+        if ((got == pid && !status.is_stopped()) || (got < 0 && errno != EINTR))
+            return;
+        if (got == 0) {
+            usleep(1000);
+            ++ms;
+        }
+    }
+}
+
+struct Started {
+    pid_t pid;
+    WaitStatus status; // of its stop
+};
+
+// Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
+// The child is stopped in the event of the exec if it is held inside, else immediately
+// after the exec.
+static Result<Started> start_command(const Command& command, bool inside,
+                                     std::uint64_t patience_ns,
+                                     const std::function<bool()>& is_late)
+{
+    int go[2], failed[2];
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return errno_error("pipe");
+    Fd go_read(go[0]), go_write(go[1]);
+    if (pipe2(failed, O_CLOEXEC) != 0)
+        return errno_error("pipe");
+    Fd failed_read(failed[0]), failed_write(failed[1]);
+    pid_t group = getpgid(getppid());
+    // As the parent of a member, in the session and outside the group, we would be its one
+    // link, and the group would become orphaned with the end of the command or ours.
+    if (is_orphaned(group))
+        setpgid(0, group);
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("fork");
+    if (pid == 0) {
+        go_write.reset(); // or the wait for its end would never end
+        become(command, group, go_read.get(), failed_write.get());
+    }
+    failed_write.reset();
+    if (ptrace(PTRACE_SEIZE, pid, nullptr, seize_options) != 0) {
+        Error error = errno_error("seize it");
+        kill_and_reap(pid);
+        return error;
+    }
+    go_write.reset();
+    bool execed = false;
+    for (;;) {
+        WaitStatus status;
+        Mailbox::ring_in_ms(20);
+        pid_t got = waitpid(pid, &status.raw, __WALL);
+        if (got < 0 && errno == EINTR) {
+            if (!is_late())
+                continue;
+            kill_and_reap(pid);
+            return Error{Code::busy,
+                         command.argv[0] +
+                             ": the kernel has been busy with its exec for " +
+                             std::to_string(patience_ns / 1'000'000'000) +
+                             " s; is its file system reachable?"};
+        }
+        if (got != pid || !status.is_stopped()) {
+            int error = 0;
+            if (read(failed_read.get(), &error, sizeof error) == sizeof error)
+                return exec_error(command.argv[0], error);
+            return Error{Code::invalid, command.argv[0] + ": it ended before its exec"};
+        }
+        if (execed && status.event() == PTRACE_EVENT_STOP)
+            return Started{pid, status};
+        if (status.event() == PTRACE_EVENT_EXEC) {
+            // The event stands inside execve(), where no other call can be made. The
+            // next stop is behind it, before the first instruction.
+            if (inside)
+                return Started{pid, status};
+            execed = true;
+            ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+        }
+        // A signal from outside on its way.
+        resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
+    }
+}
+
+Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
+{
+    Command command;
+    auto evaltime = in.get<EvalTime>();
+    auto n_args = in.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_args && in.ok(); ++i)
+        command.argv.push_back(in.text());
+    auto n_env = in.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_env && in.ok(); ++i) {
+        EnvChange change{in.text(), std::nullopt};
+        bool set = in.get<std::uint8_t>() != 0;
+        std::string value = in.text();
+        if (set)
+            change.value = std::move(value);
+        command.env.push_back(std::move(change));
+    }
+    if (!in.ok() || command.argv.empty())
+        return Error{Code::invalid, "start a command: the request is cut short"};
+    const std::string& name = command.argv[0];
+
+    const std::uint64_t patience_ns = tracees_.exec_patience_ns(0);
+    const std::uint64_t since = monotonic_ns();
+    // The kernel's proc:::exec-success fires when the command leaves the event.
+    const bool inside = evaltime == EvalTime::exec;
+    auto started = start_command(command, inside, patience_ns, [&] {
+        return client_.check_in_wait() || monotonic_ns() - since > patience_ns;
+    });
+    if (!started)
+        return started.error().during("start");
+    pid_t pid = started->pid;
+    if (auto ok = refuse_32_bit(pid, name); !ok) {
+        kill_and_reap(pid);
+        return ok.error().during("start");
+    }
+    Process& process =
+        tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    process.created = true;
+    process.started = false;
+    process.is_target = true;
+    process.doomed = true; // no events before the client knows it
+    Thread& thread = tracees_.add_thread(process, pid);
+    thread.age = ThreadAge::known;
+    thread.move_to(ThreadState::handled);
+    thread.held = true;
+    thread.inside_exec = inside;
+    thread.status = started->status;
+    learn_mask(thread);
+    process.trap_action.known = true;
+    std::string status = read_proc_file(pid, "status");
+    if ((status_number(status, "SigIgn", 0, 16) & signal_bit(SIGTRAP)) != 0)
+        process.trap_action.handler = 1; // inherited SIG_IGN
+
+    if (auto there = run_to(process, evaltime, name); !there) {
+        if (tracees_.find_process(pid) != nullptr)
+            ::kill(pid, SIGKILL);
+        return there.error().during("start");
+    }
+    tracees_.find_process(pid)->doomed = false;
+    Writer out;
+    out.put(pid);
+    return Body(out.body());
+}
+
+// Handles what comes until the process arrives at its point, or ends.
+Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string& name)
+{
+    if (evaltime == EvalTime::exec) {
+        // Nothing may match yet; the linker tells when something can.
+        StoppedWorld world(tracees_, process.space);
+        watch_linker(world);
+        return Ok{};
+    }
+    pid_t pid = process.pid;
+    auto entry = auxv_value(pid, AT_ENTRY);
+    if (!entry)
+        return Error{Code::io, name + ": it has no entry point"};
+    if (evaltime == EvalTime::preinit) {
+        {
+            StoppedWorld world(tracees_, process.space);
+            watch_linker(world);
+        }
+        process.to_preinit = process.space->link_debug.value != 0;
+        if (process.to_preinit)
+            return run_until(process, TargetAddr{}, name);
+        return run_until(process, {*entry}, name);
+    }
+    if (auto at_entry = run_until(process, {*entry}, name); !at_entry)
+        return at_entry;
+    {
+        StoppedWorld world(tracees_, process.space);
+        watch_linker(world);
+    }
+    return step_to_main(process, name);
+}
+
+Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& name)
+{
+    pid_t pid = process.pid;
+    process.arrived = false;
+    if (at.value != 0) {
+        AddressSpace& space = *process.space;
+        Tracepoint* tp = space.find(at);
+        if (tp == nullptr) {
+            std::array<std::byte, 15> text{};
+            if (!space.read_text(at, text))
+                return Error{Code::io, name + ": its text cannot be read"};
+            auto insn = x86_64.decode(text, at);
+            if (!insn)
+                return insn.error().during(name);
+            tp = &space.add(*insn);
+            if (!space.write_breakpoints({tp}).empty())
+                return Error{Code::io, name + ": its text cannot be written"};
+        }
+        tp->purpose = Tracepoint::once;
+    }
+    release_held_of(process, std::nullopt);
+    for (;;) {
+        const Process* found = tracees_.find_process(pid);
+        if (found == nullptr)
+            return Error{Code::invalid, name + ": it ended before it could be traced"};
+        if (found->arrived)
+            return Ok{};
+        if (Mailbox::rang()) {
+            client_.receive();
+            if (client_.has_exited())
+                return Error{Code::gone, "the consumer is gone"};
+        }
+        tracees_.begin_turn();
+        if (tracees_.any_ready())
+            tracees_.handle_ready();
+        else
+            tracees_.collect(Wait::block);
+    }
+}
+
+Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
+{
+    pid_t pid = process.pid;
+    AddressSpace& space = *process.space;
+    auto mappings = mappings_of(pid);
+    std::string program = read_proc_link(pid, "exe");
+    for (int step = 0; step < max_steps_to_main; ++step) {
+        user_regs_struct user;
+        std::array<std::byte, 15> text{};
+        if (!get_regs(pid, user) || !space.read_original({user.rip}, text))
+            break;
+        auto insn = x86_64.decode(text, {user.rip});
+        if (!insn || insn->flow == ControlFlow::syscall ||
+            insn->flow == ControlFlow::stop)
+            break; // no C start-up code: it stays near its entry point
+        bool calls =
+            insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
+        const Mapping* main = find_mapping(mappings, {user.rdi});
+        if (calls && main != nullptr && main->executable &&
+            main->kernel_path() == program)
+            return run_until(process, {user.rdi}, name);
+        WaitStatus status;
+        Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)
+                            ? tracees_.wait_for_stop(space, pid, status)
+                            : Waited::ended;
+        if (waited == Waited::late)
+            return Error{Code::busy, name + ": it does not come to main()"};
+        if (waited == Waited::ended) {
+            if (Thread* thread = tracees_.find_thread(pid))
+                tracees_.drop_thread(*thread, status);
+            return Error{Code::invalid, name + ": it ended before main()"};
+        }
+        if (status.event() == 0 && status.signal() != SIGTRAP) {
+            // A signal from outside: let the ordinary handling deliver it.
+            Thread& thread = *tracees_.find_thread(pid);
+            thread.status = status;
+            thread.move_to(ThreadState::pending);
+            tracees_.add_ready(pid);
+            break;
+        }
+    }
+    return Ok{};
+}
+
+} // namespace dt::agent

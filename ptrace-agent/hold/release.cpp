@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// Letting a target go: every byte as it was, every thread untraced.
+//
+// When the consumer has exited, all targets are released in rounds. In each round a target
+// gets a slice of time, and one that needs more waits for the next round while its threads
+// run on. So targets that do not misbehave are released in the first round. After the first
+// round the others have stop_patience_ns together; then each is given up (deadlines.cpp).
+//
+// In the order that keeps it unharmed at each step: all threads stop; a thread with an
+// unreported hit is put back before the instruction; the originals are restored; the
+// slots are unmapped, when nobody is in one; the threads are detached, each with the
+// signal that it had stopped for. A thread that waits for its vfork child cannot be
+// detached yet: it is at its next stop, or by the kernel when the agent ends. One for
+// which signals are deferred that the kernel's queue has no room for, or that need their own
+// siginfo back, runs on and takes them at its next stops, for a second at most. In a
+// group-stop it is detached at once, and what has no room is lost.
+#include "ptrace-agent/agent.hpp"
+
+#include "base/clock_ns.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <algorithm>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
+
+namespace dt::agent {
+
+constexpr std::uint64_t see_off_ns = 1'000'000'000;
+constexpr std::uint64_t last_call_ns = 100'000'000;
+// The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
+constexpr std::uint64_t slice_ns = 100'000'000;
+constexpr std::uint64_t least_slice_ns = 10'000'000;
+constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
+
+// A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
+// thread is put back before the instruction.
+void Agent::undo_hit(Thread& thread, bool all)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    if (!thread.is_pending() || thread.event() != 0 || thread.signal() != SIGTRAP ||
+        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
+        !get_regs(thread.tid, user))
+        return;
+    const TargetAddr at =
+        thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
+    Tracepoint* tp = thread.process->space->find(at);
+    if (tp == nullptr || !tp->written || (!all && tp->serves()))
+        return;
+    repair_after_trap(thread);
+    user.rip = at.value;
+    set_regs(thread.tid, user);
+    thread.hit_at = {};
+    thread.move_to(ThreadState::handled);
+}
+
+// Reports the signals that are deferred for it and could not be sent once more.
+void Agent::tell_lost(const Thread& thread)
+{
+    auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
+                           [](const DeferredSignal& each) { return !each.sent; });
+    if (n != 0)
+        client_.report_error(thread.process->pid,
+                             std::to_string(n) +
+                                 " signals were lost: its queue was full");
+}
+
+// In a stop of this signal; 0: of none.
+void Agent::let_go(Thread& thread, int signal)
+{
+    pid_t tid = thread.tid;
+    if (signal != 0) {
+        restore_deferred(thread, signal);
+        signal = exchange_deferred(thread, signal);
+    }
+    resend_deferred(thread);
+    bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
+    if (in_group_stop)
+        tell_lost(thread);
+    if (!thread.deferred.empty() && !in_group_stop) {
+        thread.leave();
+        // Its children are not ours.
+        ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
+        return go_on(thread, signal);
+    }
+    ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
+    tracees_.remove_thread(thread);
+}
+
+// The jumps out of the text, the threads out of our code, our code out of the memory.
+// Returns false if a thread needs another try.
+bool Agent::remove_runtime(StoppedWorld& world, Try which)
+{
+    AddressSpace& space = world.space();
+    RuntimeMap& runtime = space.runtime;
+    if (runtime.image.value == 0)
+        return true;
+    space.let_fire(false);
+    space.patches.take_out(space, space.patches.windows());
+    bool all_out = true;
+    bool any_late = false;
+    std::optional<ShutGate> gate(std::in_place, runtime);
+    std::optional<WaitBudget::Wait> wait(std::in_place, space.budget);
+    for (Thread* thread : tracees_.threads_in(space)) {
+        user_regs_struct user;
+        if (!thread->is_stopped()) {
+            all_out = all_out && thread->in_vfork;
+            continue;
+        }
+        if (!get_regs(thread->tid, user) || !in_our_code(space, {user.rip}))
+            continue;
+        pid_t tid = thread->tid;
+        const WaitStatus status = thread->status;
+        bool pending = thread->is_pending();
+        siginfo_t info;
+        if (pending && thread->event() == 0 && get_siginfo(tid, info) &&
+            !is_synchronous(info)) {
+            defer_signal(*thread, info);
+            pending = false;
+        }
+        bool out = false;
+        if (!run_out(*thread, which)) {
+            out = tracees_.find_thread(tid) == nullptr;
+        } else {
+            thread->status = status; // what it had stopped for is still to be done
+            thread->stop(pending);
+            out = get_regs(tid, user) && !in_our_code(space, {user.rip});
+        }
+        all_out = all_out && out;
+        any_late = any_late || !out;
+    }
+    gate.reset();
+    wait.reset();
+    if (any_late && which == Try::again && !space.given_up)
+        return false;
+    if (!all_out)
+        return true; // a thread sleeps in there; the code fires nothing
+    const std::uint64_t limit_ns = unmap_limit_ns();
+    space.budget.restart(limit_ns);
+    auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
+        if (Thread* thread = world.any_thread())
+            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    };
+    unmap(runtime.image, runtime.region_bytes);
+    unmap(runtime.arena, runtime.arena_bytes);
+    for (auto [at, bytes] : space.patches.areas)
+        unmap(at, bytes);
+    if (space.budget.spent_ns() > limit_ns / 4)
+        ++n_slow_unmaps_;
+    return true;
+}
+
+// Returns the time for all calls that unmap the runtime of one target. When the consumer
+// has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
+std::uint64_t Agent::unmap_limit_ns() const
+{
+    return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
+                                : stop_patience_ns;
+}
+
+// After remove_runtime(): the space can get another runtime.
+void Agent::forget_jumps(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->site)
+            space.forget(*tp);
+    }
+    space.patches.forget_all();
+    space.runtime.forget();
+    space.native.forget();
+    space.shared_bases.clear();
+}
+
+void Agent::release(std::shared_ptr<AddressSpace> space)
+{
+    remove_all(space, Try::last);
+    see_off(space->given_up ? second_patience_ns : see_off_ns);
+}
+
+// Until then these are let go, or nearly all.
+void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends)
+{
+    while (monotonic_ns() < ends) {
+        std::vector<pid_t> tids;
+        for (auto& [tid, thread] : tracees_.threads()) {
+            if (whom(*thread))
+                tids.push_back(tid);
+        }
+        if (tids.empty())
+            return;
+        tracees_.collect(Wait::a_while);
+        ask_crowded();
+        for (pid_t tid : tids) {
+            Thread* thread = tracees_.find_thread(tid);
+            if (thread != nullptr && thread->is_pending())
+                handle_stop(*thread);
+        }
+    }
+}
+
+// Waits for the threads that have signals to take before they are let go. One that does
+// not take them in time is let go without.
+void Agent::see_off(std::uint64_t patience_ns)
+{
+    auto takes_signals = [](const Thread& thread) {
+        return thread.leaving != Leaving::no && !thread.deferred.empty();
+    };
+    std::uint64_t ends = monotonic_ns() + patience_ns;
+    see_off(takes_signals, ends);
+    std::vector<pid_t> late;
+    for (auto& [tid, thread] : tracees_.threads()) {
+        if (!takes_signals(*thread))
+            continue;
+        late.push_back(tid);
+        resend_deferred(*thread);
+        tell_lost(*thread);
+        thread->deferred.clear();
+        if (!thread->is_stopped())
+            ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    }
+    auto is_late = [&late](const Thread& thread) {
+        return std::find(late.begin(), late.end(), thread.tid) != late.end();
+    };
+    see_off(is_late, ends + last_call_ns);
+}
+
+// Waits for the late calls of released targets, so that the stub can be removed from
+// their text. The targets run meanwhile.
+void Agent::await_late_calls(std::uint64_t patience_ns)
+{
+    auto is_left = [](const Thread& thread) {
+        return thread.leaving != Leaving::no &&
+               (thread.late_call.has_value() || thread.is_pending());
+    };
+    see_off(is_left, monotonic_ns() + patience_ns);
+}
+
+// Returns false if a thread needs another try: then the text is restored at most, and the
+// threads go on.
+bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
+{
+    StoppedWorld world(tracees_, space, which);
+    if (which == Try::again && !world.in_time() && !space->given_up)
+        return false;
+    for (Thread* thread : tracees_.threads_in(*space)) {
+        Process& process = *thread->process;
+        if (std::exchange(process.is_target, false))
+            client_.report_error(
+                process.pid,
+                "it shares its memory with another target, and is let go with it");
+        process.doomed = true; // its end is nobody's news any more
+        undo_hit(*thread, true);
+    }
+    // Where one has made an exec, the others are no more, and nobody will tell us so.
+    for (pid_t tid : tracees_.tids_in(*space)) {
+        Thread* thread = tracees_.find_thread(tid);
+        if (thread != nullptr && thread->is_pending() &&
+            thread->event() == PTRACE_EVENT_EXEC)
+            begin_program(*thread);
+    }
+    std::vector<Tracepoint*> breakpoints;
+    for (Tracepoint* tp : space->tracepoints()) {
+        if (!tp->site)
+            breakpoints.push_back(tp);
+    }
+    space->restore_originals(breakpoints);
+    space->statics.lower_all(*space);
+    if (!remove_runtime(world, which))
+        return false;
+    // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
+    bool all_stopped = true;
+    for (Thread* thread : tracees_.threads_in(*space))
+        all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
+    remove_rescue(world, all_stopped);
+    for (auto [page, bytes] : space->slot_pages) {
+        if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
+            (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
+    }
+    space->slot_pages.clear();
+    const TargetAddr stub_in_use =
+        injector_.is_stub_in_use(*space) ? space->stub : TargetAddr{};
+    if (stub_in_use.value == 0)
+        space->remove_stub(); // before a thread is released
+    for (Thread* thread : tracees_.threads_in(*space)) {
+        thread->held = false;
+        thread->awaits = 0;
+        if (!thread->is_stopped()) {
+            thread->leave();
+            continue;
+        }
+        bool signalled = thread->is_pending() && thread->event() == 0;
+        let_go(*thread, signalled ? thread->signal() : 0);
+    }
+    // What is left of it is found by nobody, and waits for its vfork child.
+    space->forget_all();
+    space->stub = stub_in_use; // until the late call has returned
+    return true;
+}
+
+// Returns the memory of the processes that are not released yet.
+std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
+{
+    std::set<std::shared_ptr<AddressSpace>> all;
+    for (auto& [pid, process] : tracees_.processes()) {
+        process->is_target = false;
+        if (process->doomed)
+            continue;
+        if (process->created && !process->started) {
+            // It has not run yet, and no one will start it.
+            process->doomed = true;
+            ::kill(pid, SIGKILL);
+            continue;
+        }
+        all.insert(process->space);
+    }
+    return {all.begin(), all.end()};
+}
+
+void Agent::release_everything()
+{
+    n_slow_unmaps_ = 0;
+    std::uint64_t ends = 0; // of the rounds after the first
+    std::size_t n_late = 0;
+    auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
+        const bool last = ends != 0 && monotonic_ns() >= ends;
+        tracees_.begin_turn();
+        space->budget.begin_turn(tracees_.turn());
+        if (!space->given_up)
+            space->budget.restart(std::max(slice_ns / (n_late + 1), least_slice_ns));
+        const bool done = remove_all(space, last ? Try::last : Try::again);
+        n_late += done ? 0 : 1;
+        return done;
+    };
+    for (auto spaces = take_unreleased(); !spaces.empty(); spaces = take_unreleased()) {
+        while (!spaces.empty()) {
+            n_late = 0;
+            std::erase_if(spaces, is_released);
+            if (ends == 0)
+                ends = monotonic_ns() + stop_patience_ns;
+        }
+    }
+    see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
+    await_late_calls(stop_patience_ns);
+}
+
+// Releases a process that was given up. Called by the main loop, where no other world is
+// stopped. Returns false if there is none.
+bool Agent::release_given_up()
+{
+    const auto next = tracees_.take_given_up();
+    if (!next)
+        return false;
+    const auto& [owner, why] = *next;
+    std::shared_ptr<AddressSpace> space;
+    std::vector<pid_t> targets;
+    for (auto& [pid, process] : tracees_.processes()) {
+        if (!process->space->given_up || process->space->owner() != owner)
+            continue;
+        space = process->space;
+        if (std::exchange(process->is_target, false) && !process->doomed)
+            targets.push_back(pid);
+    }
+    if (space == nullptr)
+        return true;
+    release(space);
+    table_.reclaim();
+    for (pid_t pid : targets) {
+        AgentEvent event;
+        event.kind = AgentEvent::given_up;
+        event.pid = pid;
+        event.text = "process " + std::to_string(pid) + " kept dtrace waiting: " + why +
+                     "; its probes were removed, and it continues untraced";
+        client_.send_event(std::move(event));
+    }
+    return true;
+}
+
+Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)
+{
+    auto pid = in.get<pid_t>();
+    auto process = target(pid, "detach from");
+    if (!process)
+        return process.error();
+    (*process)->started = true;
+    (*process)->is_target = false;
+    release((*process)->space);
+    table_.reclaim();
+    return Body{};
+}
+
+Agent::Reply Agent::do_kill(Reader& in, const std::vector<Fd>&)
+{
+    auto pid = in.get<pid_t>();
+    auto process = target(pid, "kill");
+    if (!process)
+        return process.error();
+    (*process)->doomed = true;
+    (*process)->is_target = false;
+    ::kill(pid, SIGKILL);
+    return Body{};
+}
+
+} // namespace dt::agent

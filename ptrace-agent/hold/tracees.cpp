@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/tracees.hpp"
+
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+
+#include <cerrno>
+
+namespace dt::agent {
+
+Process* Tracees::find_process(pid_t pid) const
+{
+    auto found = processes_.find(pid);
+    return found == processes_.end() ? nullptr : found->second.get();
+}
+
+Thread* Tracees::find_thread(pid_t tid)
+{
+    if (last_ != nullptr && last_->tid == tid)
+        return last_;
+    auto found = threads_.find(tid);
+    if (found == threads_.end())
+        return nullptr;
+    return last_ = found->second;
+}
+
+Process& Tracees::add_process(pid_t pid, std::shared_ptr<AddressSpace> space)
+{
+    auto process = std::make_unique<Process>();
+    process->pid = pid;
+    process->space = std::move(space);
+    auto& kept = processes_[pid];
+    kept = std::move(process);
+    return *kept;
+}
+
+Thread& Tracees::add_thread(Process& process, pid_t tid)
+{
+    auto thread = std::make_unique<Thread>();
+    thread->tid = tid;
+    thread->process = &process;
+    Thread& added = *thread;
+    process.threads[tid] = std::move(thread);
+    threads_[tid] = &added;
+    handler_.thread_added(tid);
+    return added;
+}
+
+void Tracees::drop_thread(Thread& thread, WaitStatus status)
+{
+    Process& process = *thread.process;
+    const pid_t tid = thread.tid;
+    if (last_ == &thread)
+        last_ = nullptr;
+    process.space->free_slot(tid);
+    threads_.erase(tid);
+    process.threads.erase(tid);
+    if (!process.threads.empty())
+        return;
+    auto ended = processes_.extract(process.pid);
+    handler_.process_ended(*ended.mapped(), status);
+}
+
+void Tracees::remove_thread(Thread& thread)
+{
+    Process& process = *thread.process;
+    const pid_t tid = thread.tid;
+    if (last_ == &thread)
+        last_ = nullptr;
+    threads_.erase(tid);
+    process.threads.erase(tid);
+    if (process.threads.empty())
+        processes_.erase(process.pid);
+}
+
+void Tracees::remove_process(pid_t pid)
+{
+    processes_.erase(pid);
+}
+
+void Tracees::remove_others(Thread& thread)
+{
+    Process& process = *thread.process;
+    std::erase_if(process.threads, [&](const auto& other) {
+        if (other.second.get() == &thread)
+            return false;
+        process.space->free_slot(other.first);
+        threads_.erase(other.first);
+        return true;
+    });
+    last_ = nullptr;
+}
+
+std::vector<Thread*> Tracees::threads_in(const AddressSpace& space) const
+{
+    std::vector<Thread*> all;
+    for (auto& [pid, process] : processes_) {
+        if (process->space.get() != &space)
+            continue;
+        for (auto& [tid, thread] : process->threads)
+            all.push_back(thread.get());
+    }
+    return all;
+}
+
+std::vector<pid_t> Tracees::tids_in(const AddressSpace& space) const
+{
+    std::vector<pid_t> tids;
+    for (const Thread* thread : threads_in(space))
+        tids.push_back(thread->tid);
+    return tids;
+}
+
+pid_t Tracees::guest_of(const Thread& thread) const
+{
+    pid_t guest = 0;
+    for (const Thread* other : threads_in(*thread.process->space)) {
+        if (other->process != thread.process &&
+            (guest == 0 || other->process->is_target))
+            guest = other->process->pid;
+    }
+    return guest;
+}
+
+void Tracees::adopt(Process& process, pid_t tid)
+{
+    if (find_thread(tid) != nullptr)
+        return;
+    Thread& thread = add_thread(process, tid);
+    auto early = early_stops_.find(tid);
+    if (early == early_stops_.end())
+        return;
+    thread.move_to(ThreadState::pending);
+    thread.status = early->second;
+    early_stops_.erase(early);
+    ready_.push_back(tid);
+}
+
+bool Tracees::collect(Wait wait)
+{
+    WaitStatus status;
+    if (wait == Wait::a_while)
+        Mailbox::ring_in_ms(look_again_ms);
+    pid_t tid = wait_for(-1, status, wait == Wait::poll ? WNOHANG : 0);
+    if (tid > 0) {
+        note_stop(tid, status);
+        return true;
+    }
+    if (tid < 0 && errno == ECHILD && wait != Wait::poll)
+        Mailbox::wait_for_ring(-1);
+    return false;
+}
+
+void Tracees::note_stop(pid_t tid, WaitStatus status)
+{
+    Thread* thread = find_thread(tid);
+    if (!status.is_stopped()) {
+        early_stops_.erase(tid);
+        late_children_.erase(tid);
+        if (thread != nullptr)
+            drop_thread(*thread, status);
+        return;
+    }
+    if (thread == nullptr && status.event() == PTRACE_EVENT_EXEC) {
+        // The leader had ended before we came, and another thread takes its place.
+        if (Process* process = find_process(tid))
+            thread = &add_thread(*process, tid);
+    }
+    if (thread == nullptr && late_children_.erase(tid) != 0) {
+        ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+        return;
+    }
+    if (thread == nullptr) {
+        early_stops_[tid] = status;
+        handler_.handle_unannounced(tid);
+        return;
+    }
+    const bool was_listening = thread->is_listening();
+    thread->move_to(ThreadState::pending);
+    thread->status = status;
+    if (thread->late_call && !handler_.end_late_call(*thread))
+        return;
+    if (!take_raised_signal(*thread))
+        return;
+    if (thread->is_interrupt() && !was_listening) // which SIGCONT ended
+        repeat_wait(tid);
+    ready_.push_back(tid);
+}
+
+// A signal that the kernel raised for an instruction of the thread, and will deliver before
+// it runs another; not one that the program queued for itself and blocks.
+static bool has_raised_signal(const Thread& thread)
+{
+    siginfo_t queue[16];
+    __ptrace_peeksiginfo_args args{}; // glibc spells it so
+    args.nr = 16;                     // of the thread's own queue
+    std::uint64_t raised = 0;
+    for (long n = args.nr; n == args.nr; args.off += args.nr) {
+        n = ptrace(PTRACE_PEEKSIGINFO, thread.tid, &args, queue);
+        for (long i = 0; i < n; ++i) {
+            if (is_synchronous(queue[i]))
+                raised |= signal_bit(queue[i].si_signo);
+        }
+    }
+    if (raised == 0)
+        return false;
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    return (raised & ~status_number(status, "SigBlk", 0, 16)) != 0;
+}
+
+// The kernel reports our interrupt first, with the signal of an instruction that has run
+// still in the queue: a breakpoint's, or that of a dispatched system call. Whoever moves the
+// pc before it arrives makes it another instruction's, and a call that we inject would take
+// it for its own. So it becomes the stop, and the interrupt comes once more.
+bool Tracees::take_raised_signal(Thread& thread)
+{
+    if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||
+        !resume_thread(PTRACE_CONT, thread.tid, 0))
+        return true;
+    WaitStatus status;
+    Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
+    if (waited != Waited::stopped) {
+        if (waited == Waited::late)
+            leave_late(thread, "a signal of a thread of it did not arrive in time");
+        else
+            drop_thread(thread, status);
+        return false;
+    }
+    thread.status = status;
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    return true;
+}
+
+// A running thread stops, with whatever else it had to stop for still to be handled.
+bool Tracees::stop_one(Thread& thread)
+{
+    if (thread.is_stopped())
+        return true;
+    WaitStatus status;
+    if (!thread.interrupted)
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
+    if (waited == Waited::late) {
+        thread.interrupted = true;
+        give_up(*thread.process->space,
+                "one of its threads did not stop within the deadline");
+        return false;
+    }
+    if (waited == Waited::ended) {
+        drop_thread(thread, status);
+        return false;
+    }
+    const bool was_listening = thread.is_listening();
+    thread.status = status;
+    thread.stop(!thread.is_interrupt());
+    if (thread.is_interrupt()) {
+        thread.interrupted = false;
+        if (!was_listening)
+            repeat_wait(thread.tid);
+        handler_.take_sample(thread);
+        return true;
+    }
+    thread.interrupted = true; // ours is still to come
+    ready_.push_back(thread.tid);
+    return true;
+}
+
+void Tracees::handle_ready()
+{
+    pid_t tid = ready_.front();
+    ready_.pop_front();
+    Thread* thread = find_thread(tid);
+    if (thread == nullptr || !thread->is_pending())
+        return;
+    if (thread->held && thread->event() == 0)
+        return; // the signal is delivered when release_held() lets it go on
+    handler_.handle_stop(*thread);
+}
+
+// While something else is under way in whose midst other stops cannot be handled.
+void Tracees::pass_signals()
+{
+    while (collect(Wait::poll)) {
+    }
+    std::deque<pid_t> later;
+    for (pid_t tid : std::exchange(ready_, {})) {
+        Thread* thread = find_thread(tid);
+        if (thread != nullptr && handler_.is_simple(*thread))
+            handler_.handle_stop(*thread);
+        else if (thread != nullptr && thread->is_pending())
+            later.push_back(tid);
+    }
+    ready_.insert(ready_.begin(), later.begin(), later.end());
+}
+
+} // namespace dt::agent

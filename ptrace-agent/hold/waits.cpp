@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Most system calls that are interrupted are restarted by the kernel when no handler runs.
+// These are not (signal(7), "Interruption of system calls and library functions by stop
+// signals"): a program without a handler meets EINTR only when somebody stops it.
+#include "ptrace-agent/hold/waits.hpp"
+
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+// They have done nothing when they end with EINTR, and connect(2) waits on (when its time is
+// over then, it says EALREADY). Those of sockets are here because of SO_RCVTIMEO and
+// SO_SNDTIMEO, read(2) also because of inotify.
+constexpr std::array repeatable = {
+    SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
+    SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
+    SYS_accept,     SYS_accept4,     SYS_connect,      SYS_io_uring_enter,
+    SYS_recvfrom,   SYS_recvmsg,     SYS_recvmmsg,     SYS_read,
+    SYS_sendto,     SYS_sendmsg,     SYS_sendmmsg,     SYS_readv,
+    SYS_write,      SYS_writev,
+};
+
+void repeat_wait(pid_t tid)
+{
+    constexpr std::int64_t restart_no_hand = 514; // the kernel's ERESTARTNOHAND
+    user_regs_struct user;
+    if (!get_regs(tid, user) || static_cast<std::int64_t>(user.rax) != -EINTR)
+        return;
+    auto call = static_cast<long>(user.orig_rax); // negative: in no system call
+    if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
+        return;
+    // The kernel makes it again, or EINTR of it where a handler runs first.
+    user.rax = static_cast<std::uint64_t>(-restart_no_hand);
+    set_regs(tid, user);
+}
+
+} // namespace dt::agent

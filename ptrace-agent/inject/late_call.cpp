@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Handles injected system calls that do not return within the deadline.
+//
+//   late ── PTRACE_INTERRUPT ──> it stops soon: registers and mask are restored
+//                             └> it does not: it is left, and restored at its next stop
+//
+// The thread is in the stub (call_stub.S), or about to enter it. It waits for a lock in
+// the kernel, gets no processor, or its control group is frozen. Thread::late_call
+// keeps its registers from before the call, and the stub must stay in the text until
+// they are restored. Until then no other thread may use the stub, because its block
+// describes the late thread.
+//
+// A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
+// stop at PTRACE_INTERRUPT. In these cases the call was not made.
+#include "ptrace-agent/inject/injector.hpp"
+
+#include "base/clock_ns.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/call_stub.hpp"
+
+#include <algorithm>
+
+namespace dt::agent {
+
+constexpr std::uint64_t recall_ns = 50'000'000;
+constexpr int syscall_stop = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
+
+bool Injector::is_stub_in_use(const AddressSpace& space) const
+{
+    auto threads = tracees_.threads_in(space);
+    return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
+        return thread->late_call.has_value();
+    });
+}
+
+// Restores the registers and the mask of a late thread that has stopped. Removes the
+// stub if no other late thread needs it. Returns false if the stop belongs to the call:
+// then the thread has been resumed and will stop once more.
+bool Injector::end_late_call(Thread& thread)
+{
+    const auto call = std::exchange(thread.late_call, std::nullopt);
+    if (!call || thread.event() == PTRACE_EVENT_EXEC)
+        return true;
+    set_mask(thread.tid, call->mask);
+    set_regs(thread.tid, resumed(call->regs));
+    if (!is_stub_in_use(*thread.process->space))
+        thread.process->space->remove_stub();
+    siginfo_t info;
+    const bool of_the_call = thread.event() == 0 && (thread.signal() == syscall_stop ||
+                                                     (thread.signal() == SIGTRAP &&
+                                                      get_siginfo(thread.tid, info) &&
+                                                      info.si_code == TRAP_TRACE));
+    if (!of_the_call)
+        return true;
+    // The seccomp filter stays suspended: it would see the number of the skipped call.
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    thread.move_to(ThreadState::running);
+    resume_thread(PTRACE_CONT, thread.tid, 0);
+    return false;
+}
+
+// Takes a thread out of a late call if it stops within recall_ns. Otherwise leaves the
+// thread alone. Gives its process up in both cases.
+void Injector::recall(Thread& thread)
+{
+    constexpr const char* why = "a system call of it did not return in time";
+    AddressSpace& space = *thread.process->space;
+    space.budget.restart(recall_ns);
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    const bool pending = thread.is_pending();
+    for (;;) {
+        WaitStatus status;
+        switch (tracees_.wait_for_stop(space, thread.tid, status)) {
+        case Waited::late:
+            return tracees_.leave_late(thread, why);
+        case Waited::ended:
+            return tracees_.drop_thread(thread, status);
+        case Waited::stopped:
+            break;
+        }
+        thread.status = status;
+        thread.stop(pending || thread.event() == 0);
+        if (!end_late_call(thread))
+            continue;
+        ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr, seize_options);
+        if (thread.is_pending())
+            tracees_.add_ready(thread.tid);
+        return tracees_.give_up(space, why);
+    }
+}
+
+} // namespace dt::agent

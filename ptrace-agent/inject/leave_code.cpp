@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+// A thread that has to leave our code: a signal came for it, or the code is to go.
+//
+//   for a signal   The signal is deferred. With the gate shut the thread runs until it waits
+//                  there, and what was moved is emulated, or stepped where that cannot be.
+//                  Then the signal is sent once more, and gets its own siginfo back when
+//                  it arrives, at this very place.
+//   for good       From the gate to the original text: what is left to do, the registers
+//                  say.
+//
+// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). In
+// a flood of them the thread would get nowhere: from the eighth on they are blocked
+// while it runs in our code. If we die in those microseconds, deferred signals are lost, and
+// the thread itself puts its mask back on its way out (runtime.h, masked_tid), unless a
+// filter forbids to rely on system calls.
+#include "ptrace-agent/agent.hpp"
+
+#include "base/clock_ns.hpp"
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr int max_tries = 64; // then the others have a turn
+// The limits for the complete way out of a thread in several turns of the agent's loop. A
+// thread that was run so often and is not out circles. One that was not may wait for a slow
+// disk or a processor: it gets more time, and delays only its own signals.
+constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
+constexpr std::uint32_t many_runs = 4096;
+constexpr std::uint64_t stop_at_once_ns = 20'000'000; // for a thread that only loops
+constexpr std::size_t many_deferred = 8;
+constexpr std::uint64_t red_zone = 128;
+constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
+constexpr std::uint64_t trap_flag = 0x100;
+
+// Those for whom there was no room stop, and it is tried again.
+void Agent::ask_crowded()
+{
+    if (!alarms_.is_due(Alarms::full_queue))
+        return;
+    alarms_.set(Alarms::full_queue, 0);
+    for (auto& [tid, thread] : tracees_.threads()) {
+        if (!thread->crowded || !has_deferred(*thread) || thread->interrupted ||
+            thread->state() != ThreadState::running)
+            continue;
+        thread->interrupted = true;
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    }
+}
+
+// Where the thread is between two instructions of the program, it stands there now.
+static bool step_aside(AddressSpace& space, const Thread& thread,
+                       user_regs_struct& user)
+{
+    auto found = space.patches.find({user.rip});
+    if (!found)
+        return false;
+    const PatchPlace& place = found->place;
+    // The program's pc may not be one in the middle of a jump.
+    bool before =
+        place.kind == PatchPlace::head && place.on == found->planted->patch.at;
+    return (before || place.kind == PatchPlace::leaving) &&
+           put_on_program(space, place, user) && set_regs(thread.tid, user);
+}
+
+// Of a thread that runs in our code and nowhere else.
+class Masked {
+public:
+    explicit Masked(Thread& thread)
+        : tid_(thread.tid), config_(thread.process->space->runtime.writer())
+    {
+        if (!get_mask(tid_, mask_))
+            return;
+        config_.set(config_.own().mask_before, mask_);
+        config_.set(config_.own().mask_now,
+                    (mask_ | asynchronous_signals) &
+                        ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP)));
+        std::string status = thread_status(thread.process->pid, tid_);
+        if (status_number(status, "Seccomp") == 0)
+            announce(static_cast<std::uint32_t>(number_of(thread)));
+        known_ = set_mask(tid_, mask_ | asynchronous_signals);
+    }
+    ~Masked()
+    {
+        if (known_)
+            set_mask(tid_, mask_);
+        announce(0);
+    }
+    Masked(const Masked&) = delete;
+    Masked& operator=(const Masked&) = delete;
+
+private:
+    void announce(std::uint32_t number)
+    {
+        config_.announce(config_.own().masked_tid, number);
+    }
+
+    pid_t tid_;
+    RuntimeConfig& config_;
+    std::uint64_t mask_ = 0;
+    bool known_ = false;
+};
+
+// A thread on the way behind the gate stands at the moved instruction instead.
+static bool to_moved(AddressSpace& space, user_regs_struct& user)
+{
+    std::uint64_t pc = user.rip - space.runtime.image.value;
+    for (const auto& way : runtime_header().leaves) {
+        if (pc < way.begin || pc >= way.end)
+            continue;
+        std::array<std::uint64_t, 4> words{};
+        std::span used(words.data(), way.depth + 1);
+        auto found = space.patches.find(TargetAddr{user.rbx});
+        if (!found || !space.read({user.rsp}, std::as_writable_bytes(used)))
+            return false;
+        user.rsp += used.size_bytes() + red_zone;
+        user.rbx = words[way.depth];
+        if (way.depth >= 1)
+            user.rcx = words[way.depth - 1];
+        if (way.depth >= 2)
+            user.rax = words[way.depth - 2];
+        if (way.depth >= 3)
+            user.eflags = words[0] & flags_on_stack & ~trap_flag;
+        user.rip = found->planted->patch.moved[found->place.index].to.value;
+        user.orig_rax = ~0ull; // in no system call
+        return true;
+    }
+    return false;
+}
+
+// Runs the thread until it stops by itself or waits at the gate. Returns false if it
+// has exited or is late. If this takes too long the thread is stopped wherever it is, and
+// on the last try the target is given up.
+bool Agent::run_in_our_code(Thread& thread, int request, Try which)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    pid_t tid = thread.tid;
+    WaitStatus status;
+    const bool was_pending = thread.is_pending(); // and is so at the end
+    thread.move_to(ThreadState::running);
+    thread.running_out = true;
+    std::optional<Masked> masked;
+    if (thread.deferred.size() >= many_deferred)
+        masked.emplace(thread);
+    space->budget.begin_turn(tracees_.turn());
+    WaitBudget::Wait wait(space->budget);
+    if (thread.in_our_code_ns == 0) {
+        thread.in_our_code_ns = monotonic_ns();
+        thread.n_runs_out = 0;
+    }
+    ++thread.n_runs_out;
+    const char* const stays = "a thread of it does not leave the probes' code";
+    bool runs = resume_thread(request, tid, 0);
+    std::uint64_t interrupted_ns = 0;
+    while (runs) {
+        hear_bells(space);
+        if (tracees_.find_thread(tid) != &thread)
+            return false;
+        if (thread.is_stopped()) {
+            thread.stop(was_pending || thread.is_pending());
+            thread.running_out = false;
+            return true;
+        }
+        Mailbox::ring_in_ms(look_in_ms(*space));
+        pid_t got = tracees_.wait_for(tid, status);
+        if (got < 0 && errno == EINTR) {
+            client_.check_in_wait(); // clears the mail signal
+            if (!space->budget.is_spent())
+                continue;
+            // It is late: it loops, or sleeps in the kernel.
+            if (which == Try::last)
+                tracees_.give_up(*space, stays);
+            if (interrupted_ns == 0) {
+                ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+                interrupted_ns = monotonic_ns();
+            }
+            // The budget stays spent, so that the thread is not run again.
+            if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
+                continue;
+            thread.running_out = false;
+            thread.interrupted = true;
+            if (which == Try::last)
+                tracees_.leave_late(thread,
+                                    "a thread of it sleeps in the probes' code");
+            return false;
+        }
+        runs = got == tid && status.is_stopped();
+        if (runs)
+            break;
+    }
+    if (runs && which == Try::last &&
+        (space->budget.is_spent() ||
+         monotonic_ns() - thread.in_our_code_ns >
+             (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_patience_ns)))
+        tracees_.give_up(*space, stays);
+    if (!runs) {
+        tracees_.drop_thread(thread, status);
+        return false;
+    }
+    thread.running_out = false;
+    thread.stop(was_pending);
+    thread.status = status;
+    return true;
+}
+
+// What was moved is done here, as far as that can be; the thread is then at the next
+// moved instruction, or in the program. false: it is where it was.
+static bool emulate_moved(AddressSpace& space, const Thread& thread,
+                          user_regs_struct& user)
+{
+    auto found = space.patches.find({user.rip});
+    if (!found || found->place.kind != PatchPlace::moved)
+        return false;
+    const Patch& patch = found->planted->patch;
+    auto next = patch.moved.begin() + static_cast<std::ptrdiff_t>(found->place.index);
+    Registers regs = from_user_regs(user);
+    bool any = false;
+    for (;;) {
+        std::array<std::byte, 15> text{};
+        regs.rip = next->from.value;
+        auto insn = space.read_original(next->from, text)
+                        ? x86_64.decode(text, next->from)
+                        : Result<Instruction>(Error{Code::gone, "unmapped"});
+        bool done = insn && x86_64.plan_displaced(*insn).how == Displaced::emulate &&
+                    x86_64.emulate(*insn, regs, space).outcome == Emulation::done;
+        if (!done) {
+            regs.rip = next->to.value;
+            break;
+        }
+        any = true;
+        if (regs.rip <= patch.at.value || regs.rip >= patch.end.value)
+            break;
+        next =
+            std::find_if(patch.moved.begin(), patch.moved.end(),
+                         [&regs](const Moved& m) { return m.from.value == regs.rip; });
+        if (next == patch.moved.end())
+            break; // into an instruction's middle: as the program would
+        if (next->head != next->to) {
+            regs.rip = next->head.value; // a probe of its own
+            break;
+        }
+    }
+    to_user_regs(regs, user);
+    return any && set_regs(thread.tid, user);
+}
+
+// With the gate shut.
+bool Agent::run_to_gate(Thread& thread, Try which)
+{
+    bool has_gate = thread.process->space->runtime.bells.are_hung();
+    return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
+}
+
+// Nearer to the program, by running or by registers alone. false: it ended.
+bool Agent::run_to_program(Thread& thread, bool& ran)
+{
+    ran = true;
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return false;
+    if (space->runtime.in_image({user.rip}) && !to_moved(*space, user)) {
+        ShutGate gate(space->runtime);
+        return run_to_gate(thread);
+    }
+    auto found = space->patches.find({user.rip});
+    if (found && found->place.kind == PatchPlace::tail) {
+        found->place.on = found->planted->patch.moved[found->place.index].to;
+        if (put_on_program(*space, found->place, user))
+            found->place.kind = PatchPlace::moved;
+    }
+    if (found && found->place.kind == PatchPlace::moved && set_regs(thread.tid, user) &&
+        emulate_moved(*space, thread, user)) {
+        ran = false;
+        return true;
+    }
+    return run_in_our_code(thread, PTRACE_SINGLESTEP);
+}
+
+// The thread is stopped, and signals for it are deferred.
+void Agent::deliver_deferred(Thread& thread)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    pid_t tid = thread.tid;
+    for (int i = 0; i < max_tries; ++i) {
+        user_regs_struct user;
+        siginfo_t info;
+        if (!get_regs(tid, user))
+            return; // its end is about to be reported
+        if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
+            space->given_up) {
+            thread.in_our_code_ns = 0;
+            resend_deferred(thread);
+            return go_on(thread);
+        }
+        bool ran = false;
+        if (!run_to_program(thread, ran))
+            return;
+        if (!ran)
+            continue; // the stop is still the one that was looked at
+        if (thread.is_interrupt())
+            continue;
+        bool step = thread.event() == 0 && get_siginfo(tid, info) &&
+                    info.si_signo == SIGTRAP && info.si_code == TRAP_TRACE;
+        if (step)
+            continue;
+        thread.move_to(ThreadState::handled);
+        if (thread.event() == 0 && !is_synchronous(info)) {
+            restore_deferred(thread, thread.signal());
+            if (get_siginfo(tid, info))
+                defer_signal(thread, info);
+            continue;
+        }
+        // Its own stop comes first; go_on() brings us back here.
+        thread.move_to(ThreadState::pending);
+        tracees_.add_ready(tid);
+        return;
+    }
+    go_on(thread);
+}
+
+// Back at the original text, in which no jump of ours is left; false: it ended, or does not
+// stop. A fault of a moved instruction stays as the thread's stop, already told as the
+// program's. The target is given up if our code faults by itself, because the program has
+// overwritten or unmapped it: then the thread never gets out.
+bool Agent::run_out(Thread& thread, Try which)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    WaitBudget::Wait wait(space->budget);
+    bool in_group_stop = false;
+    for (;;) {
+        user_regs_struct user;
+        if (!get_regs(thread.tid, user))
+            return false;
+        if (!in_our_code(*space, {user.rip})) {
+            thread.in_our_code_ns = 0;
+            break;
+        }
+        bool moved = to_moved(*space, user);
+        auto found = space->patches.find({user.rip});
+        if (found && put_on_program(*space, found->place, user)) {
+            set_regs(thread.tid, user);
+            break;
+        }
+        if (moved || found)
+            return true; // its stack cannot be read: it stays where it is
+        if (space->given_up || (which == Try::again && space->budget.is_spent()))
+            break;
+        if (!run_to_gate(thread, which))
+            return false;
+        siginfo_t info;
+        if (thread.event() != 0) {
+            in_group_stop = in_group_stop || thread.signal() != SIGTRAP;
+            continue;
+        }
+        restore_deferred(thread, thread.signal());
+        if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+            continue;
+        if (!is_synchronous(info))
+            defer_signal(thread, info);
+        else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP) {
+            if (!show_as_program(thread, info, user))
+                tracees_.give_up(*space, "the probes' code in it was changed");
+            break;
+        }
+    }
+    if (in_group_stop)
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr); // stops there again
+    return true;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/memory_limits.hpp"
+
+#include "base/fd.hpp"
+#include "base/page_bytes.hpp"
+#include "process/proc_files.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static std::uint64_t status_kib(pid_t pid, const char* name)
+{
+    return static_cast<std::uint64_t>(
+        status_number(read_proc_file(pid, "status"), name));
+}
+
+// It is to keep half of what it has left: its next allocation must not fail because of us.
+std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
+{
+    rlimit limit{};
+    if (prlimit(pid, RLIMIT_AS, nullptr, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return {};
+    std::uint64_t used = status_kib(pid, "VmSize") << 10;
+    std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    if (bytes <= left / 2)
+        return {};
+    return "it may map only " + std::to_string(left >> 10) + " KiB more (RLIMIT_AS)";
+}
+
+std::uint64_t locked_kib(pid_t pid)
+{
+    return status_kib(pid, "VmLck");
+}
+
+FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page)
+{
+    if (locked_kib(pid) <= locked_before)
+        return FutureLocks::none;
+    Fd map(open(proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    std::uint64_t entry = 0; // proc_pid_pagemap(5): bit 63, the page is present
+    auto at = static_cast<off_t>(page.value / page_bytes * sizeof entry);
+    bool known =
+        map && pread(map.get(), &entry, sizeof entry, at) == ssize_t(sizeof entry);
+    return known && entry >> 63 == 0 ? FutureLocks::on_fault : FutureLocks::at_once;
+}
+
+} // namespace dt::agent

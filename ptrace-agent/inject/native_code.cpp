@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/native_code.hpp"
+
+#include "ptrace-agent/address_space.hpp"
+
+#include <iterator>
+
+namespace dt::agent {
+
+void NativeCode::forget()
+{
+    *this = NativeCode();
+}
+
+// Equal for probes that can share the clause's code.
+static std::string operands_read(const native::ClausePlan& plan)
+{
+    std::string bytes;
+    for (std::uint32_t n = 0; n < plan.operands.size(); ++n)
+        if ((plan.arguments_read & 1u << n) != 0) {
+            bytes += static_cast<char>(n);
+            bytes.append(reinterpret_cast<const char*>(&plan.operands[n]),
+                         sizeof plan.operands[n]);
+        }
+    return bytes;
+}
+
+std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* arena,
+                                              const Use& use,
+                                              std::span<const dt_operand> operands)
+{
+    auto [known, fresh] = routines_.try_emplace(use, std::nullopt);
+    if (!fresh)
+        return known->second;
+    auto plan =
+        native::plan_clause(arena, use.clause, use.arguments, use.place, operands);
+    if (!plan)
+        return std::nullopt;
+    Use any_list = use;
+    any_list.list = 0;
+    auto [same, first] = by_operands_.try_emplace(
+        std::pair(any_list, operands_read(*plan)), std::nullopt);
+    if (first)
+        same->second = compile(space, *plan);
+    known->second = same->second;
+    return same->second;
+}
+
+std::optional<TargetAddr> NativeCode::compile(AddressSpace& space,
+                                              const native::ClausePlan& plan)
+{
+    const RuntimeMap& runtime = space.runtime;
+    const native::Target target{runtime.image.value, runtime.arena.value,
+                                space.runtime.config().fs_method == DT_RT_FS_RDFSBASE,
+                                space.runtime.config().cpu_method == DT_RT_CPU_RDPID,
+                                rseq};
+    auto code = native::compile(plan, target, DT_RT_CODE + used_bytes_);
+    if (!code || code->bytes.size() > DT_RT_CODE_BYTES - used_bytes_)
+        return std::nullopt;
+    TargetAddr at = runtime.image + DT_RT_CODE + used_bytes_;
+    if (!space.write_text(at, code->bytes))
+        return std::nullopt;
+    for (const auto& fixup : code->fixups)
+        fixups_[at + fixup.begin] = {at + fixup.end, at + fixup.to};
+    used_bytes_ +=
+        (code->bytes.size() + native::code_align - 1) & ~(native::code_align - 1);
+    return at;
+}
+
+std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
+{
+    auto next = fixups_.upper_bound(pc);
+    if (next == fixups_.begin())
+        return std::nullopt;
+    const Fixup& fixup = std::prev(next)->second;
+    return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
+}
+
+constexpr std::size_t max_clauses = 8; // of a probe: the rest is not worth the code
+
+// Of a probe, in program order; none: too many, or it is not one that a target fires.
+static std::span<const std::uint32_t>
+ecbs_of(const dt_arena* arena, const dt_probe& probe,
+        std::array<std::uint32_t, max_clauses>& all)
+{
+    const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
+    std::size_t n = 0;
+    std::uint32_t epid = __atomic_load_n(&probe.first_ecb, __ATOMIC_ACQUIRE);
+    if ((probe.flags & DT_PROBE_DTRACE) != 0)
+        return {};
+    for (; epid != 0; epid = __atomic_load_n(&ecbs[epid - 1].next, __ATOMIC_ACQUIRE)) {
+        if (n == max_clauses)
+            return {};
+        all[n++] = epid;
+    }
+    // Another is about to come.
+    if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
+        return {};
+    return std::span(all).first(n);
+}
+
+// A site with one probe: its clauses one after the other, up to the first that is the
+// engine's, which then does the rest.
+void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
+                  const std::vector<dt_rt_firing>& firings)
+{
+    // The runtime decides whether an indirect jump is a return.
+    if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
+        firings[0].kind == DT_RT_JUMP_OUT)
+        return;
+    const dt_rt_firing& firing = firings[0];
+    if (firing.probe == 0 ||
+        firing.probe > __atomic_load_n(&arena->probes.n, __ATOMIC_ACQUIRE))
+        return;
+    std::uint64_t at = arena->probes.at + (firing.probe - 1) * sizeof(dt_probe);
+    const auto& probe = *static_cast<const dt_probe*>(dt_at(arena, at));
+    const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
+    const auto arguments = firing.kind == DT_RT_RETURN   ? native::Arguments::of_return
+                           : firing.kind == DT_RT_STATIC ? native::Arguments::of_static
+                                                         : native::Arguments::of_call;
+    const bool is_static = firing.kind == DT_RT_STATIC;
+    const auto operands = is_static ? space.statics.operands_at(firing.arg0)
+                                    : std::span<const dt_operand>();
+    // Fifty thousand sites are compiled one after the other: nothing is allocated.
+    std::array<std::uint32_t, max_clauses> room;
+    std::array<RuntimeMap::Compiled, max_clauses> chain;
+    std::size_t n = 0;
+    const auto epids = ecbs_of(arena, probe, room);
+    for (std::uint32_t epid : epids) {
+        const native::Place place{static_cast<std::uint32_t>(epids.size()),
+                                  epid == epids.back()};
+        const NativeCode::Use use{ecbs[epid - 1].clause, arguments, place,
+                                  is_static ? firing.arg0 : 0};
+        auto code = space.native.routine(space, arena, use, operands);
+        chain[n++] = {code.value_or(TargetAddr{}), space.runtime.arena + at,
+                      firing.arg0, epid};
+        if (!code)
+            break;
+    }
+    space.runtime.set_compiled(site, std::span(chain).first(n));
+}
+
+} // namespace dt::agent

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// A thread that stops in our code: in a trampoline, in the runtime, or inside a jump.
+//
+// The program never sees such a pc. What a stop there means:
+//
+//   a fault of a safe load           a fault of D: on at the load's fix-up
+//   rdtsc where that is forbidden    done here
+//   the runtime's upcall             answered (upcalls.cpp), and on
+//   a trap inside a window           a stray jump into it: on in the moved copy
+//   a fault of a moved instruction   delivered, at the address where the program has it
+//   any other signal                 deferred until the thread has left (leave_code.cpp)
+#include "ptrace-agent/agent.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/host.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <array>
+#include <cstddef>
+#include <x86intrin.h>
+
+namespace dt::agent {
+
+bool in_our_code(const AddressSpace& space, TargetAddr pc)
+{
+    return space.runtime.in_image(pc) || space.patches.in_areas(pc);
+}
+
+bool is_synchronous(const siginfo_t& info)
+{
+    switch (info.si_signo) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS:
+        return info.si_code > 0; // raised by the kernel for an instruction
+    default:
+        return false;
+    }
+}
+
+bool is_breakpoint(const siginfo_t& info)
+{
+    return info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
+}
+
+TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user)
+{
+    return {is_breakpoint(info) ? user.rip - 1 : user.rip};
+}
+
+std::optional<TargetAddr> frame_of(const AddressSpace& space,
+                                   const user_regs_struct& user)
+{
+    if (space.runtime.image.value == 0)
+        return std::nullopt;
+    const dt_rt_config& config = space.runtime.config();
+    std::uint64_t offset = user.rsp - config.stacks;
+    if (offset >= config.n_shards * DT_RT_STACK_BYTES)
+        return std::nullopt;
+    std::uint64_t pc = user.rip - space.runtime.image.value;
+    const dt_rt_header& header = runtime_header();
+    if ((pc >= header.enter && pc < header.frame_begin) ||
+        (pc >= header.leave_begin && pc < header.leave_end))
+        return std::nullopt; // not there yet, or read already
+    std::uint64_t stack = user.rsp - offset % DT_RT_STACK_BYTES;
+    return TargetAddr{DT_RT_FRAME_AT(stack)};
+}
+
+TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
+{
+    TargetAddr pc{user.rip};
+    if (space.runtime.in_image(pc)) {
+        dt_rt_frame frame{};
+        auto at = frame_of(space, user);
+        if (at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES)
+            return {space.runtime.config().sites[frame.site].at};
+        // Compiled code has its site's address in %rbx, from its first instruction on.
+        std::uint64_t site = user.rbx - space.runtime.image.value - DT_RT_CONFIG -
+                             offsetof(dt_rt_config, sites);
+        if (space.runtime.in_code(pc) && site / sizeof(dt_rt_site) < DT_RT_MAX_SITES)
+            return {space.runtime.config().sites[site / sizeof(dt_rt_site)].at};
+        return pc;
+    }
+    if (auto found = space.patches.find(pc))
+        return found->planted->patch.moved[found->place.index].from;
+    return pc;
+}
+
+// A fault in a moved instruction, told with the addresses that the program knows.
+bool Agent::show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user)
+{
+    AddressSpace& space = *thread.process->space;
+    auto found = space.patches.find({user.rip});
+    if (!found)
+        return false;
+    const Moved& moved = found->planted->patch.moved[found->place.index];
+    if (reinterpret_cast<std::uint64_t>(info.si_addr) == user.rip &&
+        info.si_signo != SIGSEGV && info.si_signo != SIGBUS) {
+        info.si_addr = reinterpret_cast<void*>(moved.from.value);
+        set_siginfo(thread.tid, info);
+    }
+    return put_on_program(space, found->place, user) && set_regs(thread.tid, user);
+}
+
+bool put_on_program(AddressSpace& space, const PatchPlace& place,
+                    user_regs_struct& user)
+{
+    std::uint64_t rbx = 0;
+    if (place.rbx_on_stack && !space.read_value(TargetAddr{user.rsp}, rbx))
+        return false;
+    if (place.rbx_on_stack)
+        user.rbx = rbx;
+    user.rsp += place.rsp_add;
+    user.rip = place.on.value;
+    return true;
+}
+
+// rdtsc, which a thread in strict seccomp or after PR_SET_TSC may not execute.
+static bool read_counter(const AddressSpace& space, user_regs_struct& user)
+{
+    constexpr std::array rdtsc{std::byte{0x0f}, std::byte{0x31}};
+    std::array<std::byte, 2> text{};
+    if (!space.read_text({user.rip}, text) || text != rdtsc)
+        return false;
+    std::uint64_t counter = __rdtsc();
+    user.rax = counter & 0xffffffff;
+    user.rdx = counter >> 32;
+    user.rip += rdtsc.size();
+    return true;
+}
+
+// What the runtime asks for; true: the thread may go on as it stands now.
+bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user)
+{
+    AddressSpace& space = *thread.process->space;
+    const dt_rt_header& header = runtime_header();
+    std::uint64_t offset = user.rip - space.runtime.image.value;
+    if (!space.runtime.in_image({user.rip}))
+        return false;
+    bool fault = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
+    if (fault && offset >= header.load_begin && offset < header.load_end) {
+        user.rip = space.runtime.image.value + header.load_fixup;
+        user.rdx = reinterpret_cast<std::uint64_t>(info.si_addr);
+        return set_regs(thread.tid, user);
+    }
+    if (info.si_signo == SIGSEGV && info.si_code == SI_KERNEL &&
+        read_counter(space, user))
+        return set_regs(thread.tid, user);
+    if (fault) {
+        auto on = space.native.after_fault({user.rip});
+        user.rip = on ? on->value : user.rip;
+        return on && set_regs(thread.tid, user);
+    }
+    if (is_breakpoint(info) && offset - 1 == header.upcall_trap) {
+        repair_after_trap(thread);
+        answer_upcall(thread, {user.rdi});
+        return true;
+    }
+    return false;
+}
+
+Planted* window_around(const AddressSpace& space, TargetAddr pc)
+{
+    Planted* planted = space.patches.covering(pc);
+    return planted != nullptr && planted->patch.at != pc && stands(space, *planted)
+               ? planted
+               : nullptr;
+}
+
+bool is_inside_window(const AddressSpace& space, TargetAddr pc)
+{
+    return window_around(space, pc) != nullptr;
+}
+
+// A jump into the middle of a window met a byte that traps.
+bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user)
+{
+    AddressSpace& space = *thread.process->space;
+    TargetAddr pc = trapped_at(info, user);
+    Planted* planted = window_around(space, pc);
+    if (planted == nullptr)
+        return false;
+    auto place = place_of(planted->patch, pc);
+    if (!place || place->kind != PatchPlace::window)
+        return false;
+    if (is_breakpoint(info))
+        repair_after_trap(thread);
+    user.rip = planted->patch.moved[place->index].head.value;
+    return set_regs(thread.tid, user);
+}
+
+bool Agent::handle_in_our_code(Thread& thread, int signal)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    siginfo_t info;
+    user_regs_struct user;
+    if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+        return false;
+    if (is_synchronous(info) && into_copy(thread, info, user)) {
+        go_on(thread);
+        return true;
+    }
+    if (!in_our_code(*space, {user.rip}))
+        return false;
+    if (is_synchronous(info)) {
+        if (serve_runtime(thread, info, user)) {
+            go_on(thread);
+            return true;
+        }
+        show_as_program(thread, info, user);
+        go_on(thread, signal);
+        return true;
+    }
+    defer_signal(thread, info);
+    deliver_deferred(thread);
+    return true;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/injector.hpp"
+
+#include "base/page_bytes.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/inject/call_stub.hpp"
+
+#include <algorithm>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::size_t slot_page_bytes = 16384;
+constexpr int max_other_stops = 64; // stops that have other reasons, at most
+
+static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
+                                                 const Mapping& mapping)
+{
+    constexpr std::size_t chunk = 65536;
+    std::vector<std::byte> text(chunk);
+    std::uint64_t bytes = std::min<std::uint64_t>(mapping.end - mapping.begin, 8 << 20);
+    // Chunks overlap by a byte: the instruction has two.
+    for (std::uint64_t at = 0; at + 2 <= bytes; at += chunk - 1) {
+        std::span part(text.data(), std::min<std::uint64_t>(chunk, bytes - at));
+        if (!space.read_original(mapping.begin + at, part))
+            return std::nullopt;
+        for (std::size_t i = 0; i + 1 < part.size(); ++i) {
+            if (part[i] == std::byte{0x0f} && part[i + 1] == std::byte{0x05})
+                return mapping.begin + (at + i);
+        }
+    }
+    return std::nullopt;
+}
+
+// Zeros at the end of an executable mapping, as many as the stub has and some more?
+static bool has_slack(const AddressSpace& space, const Mapping& mapping)
+{
+    std::vector<std::byte> text(page_bytes);
+    if (mapping.end - mapping.begin < page_bytes || mapping.path.empty() ||
+        mapping.path[0] != '/' || mapping.shared ||
+        !space.read_text(mapping.end - page_bytes, text))
+        return false;
+    std::size_t n_zeros = 0;
+    while (n_zeros < page_bytes && text[page_bytes - 1 - n_zeros] == std::byte{0})
+        ++n_zeros;
+    constexpr std::size_t margin = 64; // the last instruction's own zeros
+    return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
+}
+
+// Where the stub would stand in a mapping.
+static TargetAddr stub_place(const Mapping& mapping)
+{
+    return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
+}
+
+// A stub that an agent left behind when it was killed, in which nobody is: one that stays
+// takes the room of another, and a program has room for a few.
+static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
+                         const std::vector<Thread*>& threads)
+{
+    std::span<const std::byte> stub = call_stub();
+    const TargetAddr at = stub_place(mapping);
+    const std::size_t n_code = block_of(at) - at;
+    std::vector<std::byte> text(n_code);
+    if (mapping.end - mapping.begin < page_bytes || !space.read_text(at, text) ||
+        !std::equal(text.begin(), text.end(), stub.begin()))
+        return false;
+    return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
+        user_regs_struct user;
+        return thread->is_stopped() && get_regs(thread->tid, user) &&
+               TargetAddr{user.rip} - at >= stub.size();
+    });
+}
+
+static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
+                       const std::vector<Thread*>& threads)
+{
+    std::span<const std::byte> stub = call_stub();
+    auto may_hold = [&](const Mapping& mapping) {
+        return mapping.executable && mapping.readable && !mapping.writable &&
+               !stub.empty();
+    };
+    for (const Mapping& mapping : all)
+        if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {
+            space.stub = space.syscall_insn = stub_place(mapping);
+            return true;
+        }
+    for (const Mapping& mapping : all) {
+        if (!may_hold(mapping) || !has_slack(space, mapping))
+            continue;
+        if (!space.write_text(stub_place(mapping), stub))
+            continue;
+        space.stub = space.syscall_insn = stub_place(mapping);
+        return true;
+    }
+    return false;
+}
+
+Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
+{
+    if (space.syscall_insn.value != 0)
+        return Ok{};
+    std::vector<Mapping> all = mappings_of(space.speaker());
+    if (place_stub(space, all, tracees_.threads_in(space)))
+        return Ok{};
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Mapping& m) { return m.path == "[vdso]"; });
+    for (const Mapping& mapping : all) {
+        if (!mapping.executable || !mapping.readable || mapping.path == "[vsyscall]")
+            continue;
+        if (auto found = find_syscall_in(space, mapping)) {
+            // One that a probe replaced cannot be used while it is.
+            if (space.find(*found) != nullptr)
+                continue;
+            space.syscall_insn = *found;
+            return Ok{};
+        }
+    }
+    return Error{Code::unsupported, "no syscall instruction is mapped in it"};
+}
+
+// Suspends the thread's seccomp filter, where there is one. "": calls can be made.
+std::string Injector::refusal(Thread& thread)
+{
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    if (status_number(status, "Seccomp") == 0)
+        return {};
+    if (ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr,
+               seize_options | PTRACE_O_SUSPEND_SECCOMP) == 0) {
+        thread.under_seccomp = true;
+        return {};
+    }
+    return "it runs under seccomp, and only root may suspend its filter";
+}
+
+// What the kernel raised for a breakpoint or a step of ours needs no delivery.
+static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
+                        const user_regs_struct& user)
+{
+    return info.si_signo == SIGTRAP &&
+           (info.si_code == TRAP_TRACE ||
+            (info.si_code == SI_KERNEL &&
+             (info.si_errno == hit_magic || space.find({user.rip - 1}) != nullptr)) ||
+            space.in_slots({user.rip - 1}));
+}
+
+constexpr int max_leave_exec_ms = 2000;
+
+// Lets a thread that is held inside of its exec go on to the stop before its first instruction.
+Result<Ok> Injector::leave_exec(Thread& thread)
+{
+    const pid_t tid = thread.tid;
+    thread.inside_exec = false;
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    resume_thread(PTRACE_CONT, tid, 0);
+    for (int ms = 0; ms < max_leave_exec_ms;) {
+        WaitStatus status;
+        pid_t got = waitpid(tid, &status.raw, __WALL | WNOHANG);
+        if (got == tid && !status.is_stopped())
+            return Error{Code::gone, "it ended"};
+        if (got == tid && status.event() == PTRACE_EVENT_STOP) {
+            thread.status = status;
+            return Ok{};
+        }
+        if (got == tid) // a signal from outside on its way
+            resume_thread(PTRACE_CONT, tid, status.event() == 0 ? status.signal() : 0);
+        if (got < 0 && errno != EINTR)
+            return errno_error("wait for the end of its exec");
+        if (got == 0) {
+            usleep(1000);
+            ++ms;
+        }
+    }
+    return Error{Code::busy, "it does not leave its exec"};
+}
+
+Result<std::uint64_t> Injector::call(Thread& thread, long number,
+                                     std::array<std::uint64_t, 6> args)
+{
+    AddressSpace& space = *thread.process->space;
+    pid_t tid = thread.tid;
+    if (is_stub_in_use(space))
+        return Error{Code::gone, "a system call of it has not returned yet"};
+    if (thread.inside_exec)
+        if (auto left = leave_exec(thread); !left)
+            return left.error();
+    if (auto found = find_syscall_insn(space); !found)
+        return found.error();
+    if (std::string why = refusal(thread); !why.empty())
+        return Error{Code::permission, why};
+
+    user_regs_struct before;
+    siginfo_t info{};
+    std::uint64_t mask = 0;
+    bool signal_stop = thread.event() == 0;
+    if (!get_regs(tid, before) || !get_mask(tid, mask) ||
+        (signal_stop && !get_siginfo(tid, info)))
+        return Error{Code::gone, "it ended"};
+    user_regs_struct entry = before;
+    entry.rip = space.syscall_insn.value;
+    entry.rax = static_cast<std::uint64_t>(number);
+    entry.orig_rax = ~0ull; // nothing to restart
+    entry.rdi = args[0];
+    entry.rsi = args[1];
+    entry.rdx = args[2];
+    entry.r10 = args[3];
+    entry.r8 = args[4];
+    entry.r9 = args[5];
+    entry.eflags &= ~0x100ull;
+    if (space.stub.value != 0) {
+        CallBlock block = block_for(before, mask);
+        if (!space.write_text(block_of(space.stub),
+                              std::as_bytes(std::span(&block, 1))))
+            return Error{Code::gone, "it ended"};
+    }
+    set_regs(tid, entry);
+    set_mask(tid, asynchronous_signals);
+    bool kept =
+        signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
+    // A step would be lethal if we died: a signal that can wait is sent once more instead.
+    bool resent = kept && thread.is_pending() && !is_synchronous(info);
+    bool stop_again = false; // a SIGSTOP came; it cannot be blocked
+    auto result = kept && !resent ? step_over_call(thread, entry.rip, stop_again)
+                                  : run_call(thread, stop_again);
+    if (tracees_.find_thread(tid) != &thread)
+        return result;
+    if (!result && result.error().code == Code::busy) {
+        thread.late_call = Thread::LateCall{before, mask};
+        if (resent)
+            defer_signal(thread, info);
+        recall(thread);
+        return Error{Code::gone, result.error().text};
+    }
+    // In this order: while it stands in the stub, that puts back both if we die.
+    set_mask(tid, mask);
+    set_regs(tid, before);
+    ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
+    if (resent) {
+        defer_signal(thread, info); // and the stop is one that we asked for
+        repeat_wait(tid);           // which may let in what is blocked otherwise
+    } else if (kept)
+        set_siginfo(tid, info); // the stop is that signal's again
+    if (stop_again)
+        syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
+    return result;
+}
+
+static Error late_call()
+{
+    return Error{Code::busy, "its system call does not return"};
+}
+
+// From a stop that need not be kept: to the call's entry, to its exit, and into a stop
+// as PTRACE_INTERRUPT makes it. There the kernel still looks whether a system call that
+// was interrupted before is to be restarted, and a group-stop goes on. No signal is
+// involved, so that a program that ignores SIGTRAP goes on doing so.
+Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
+{
+    pid_t tid = thread.tid;
+    Result<std::uint64_t> result = Error{Code::gone, "it ended"};
+    ptrace(PTRACE_SETOPTIONS, tid, nullptr,
+           seize_options | PTRACE_O_TRACESYSGOOD |
+               (thread.under_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0));
+    int n_syscall_stops = 0;
+    for (int round = 0; round < max_other_stops; ++round) {
+        bool called = n_syscall_stops == 2;
+        WaitStatus status;
+        if (called)
+            ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+        Waited waited =
+            resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
+                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
+                : Waited::ended;
+        if (waited == Waited::late)
+            return late_call();
+        if (waited == Waited::ended) {
+            tracees_.drop_thread(thread, status);
+            return result;
+        }
+        if (status.event() == PTRACE_EVENT_STOP && called) {
+            thread.status = status;
+            return result;
+        }
+        if (status.event() != 0)
+            continue; // an interrupt that was under way
+        if (status.is_in_system_call()) {
+            user_regs_struct after;
+            if (++n_syscall_stops == 2 && get_regs(tid, after))
+                result = static_cast<std::uint64_t>(after.rax);
+            continue;
+        }
+        if (status.signal() == SIGSTOP) {
+            stop_again = true;
+            continue;
+        }
+        // SIGSYS, or a fault of the instruction.
+        result = Error{Code::permission, "it may not make the system call"};
+        n_syscall_stops = 2;
+    }
+    return result;
+}
+
+// From the stop of a signal that is to be delivered afterwards: a single step ends in a
+// stop of the same kind.
+Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
+                                               bool& stop_again)
+{
+    pid_t tid = thread.tid;
+    Error ended{Code::gone, "it ended"};
+    for (int round = 0; round < max_other_stops; ++round) {
+        WaitStatus status;
+        Waited waited =
+            resume_thread(PTRACE_SINGLESTEP, tid, 0)
+                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
+                : Waited::ended;
+        if (waited == Waited::late)
+            return late_call();
+        if (waited == Waited::ended) {
+            tracees_.drop_thread(thread, status);
+            return ended;
+        }
+        if (status.event() != 0)
+            continue;
+        if (status.signal() == SIGSTOP) {
+            stop_again = true;
+            continue;
+        }
+        user_regs_struct after;
+        if (!get_regs(tid, after))
+            return ended;
+        if (status.signal() == SIGTRAP && after.rip == insn + 2)
+            return static_cast<std::uint64_t>(after.rax);
+        break;
+    }
+    return Error{Code::permission, "it may not make the system call"};
+}
+
+bool Injector::ensure_slots(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    if (space.has_free_slot(thread.tid))
+        return true;
+    if (!space.no_injection.empty())
+        return false;
+    // Readable and executable, never writable: /proc/PID/mem writes it, and a program
+    // that denies itself writable code (PR_SET_MDWE) accepts it.
+    auto page = call(thread, SYS_mmap,
+                     {0, slot_page_bytes, PROT_READ | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
+    if (!page) {
+        if (page.error().code != Code::gone)
+            space.no_injection = page.error().text;
+        return false;
+    }
+    if (*page > ~4095ull) {
+        space.no_injection = "it may not map executable memory";
+        return false;
+    }
+    space.add_slot_page({*page}, slot_page_bytes);
+    return true;
+}
+
+} // namespace dt::agent

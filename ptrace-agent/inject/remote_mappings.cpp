@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Each step is a system call of one of the target's stopped threads. Descriptors go
+// through a socket, of which the agent takes an end (pidfd_getfd).
+//
+// socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
+// another process of its user may change them. So the agent does not read them. The
+// kernel allocates the lowest free numbers; calls that return a descriptor show
+// beforehand which these are. Then the agent takes each file itself and checks that it
+// is the expected one.
+#include "ptrace-agent/inject/remote_mappings.hpp"
+
+#include "base/page_bytes.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t scratch_bytes = 4096;
+
+// What recvmsg(2) needs, in the target's scratch page.
+struct Scratch {
+    int pair[2]; // not read
+    std::uint64_t number;
+    iovec data;
+    msghdr message;
+    alignas(8) char control[CMSG_SPACE(3 * sizeof(int))];
+};
+static_assert(sizeof(Scratch) <= scratch_bytes);
+
+RemoteMappings::~RemoteMappings()
+{
+    for (int fd : fds_)
+        (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
+    for (auto [at, bytes] : undone_)
+        (void)call(SYS_munmap, {at.value, bytes});
+    if (locks_ == FutureLocks::at_once)
+        (void)call(SYS_mlockall, {MCL_FUTURE});
+}
+
+Result<std::uint64_t>
+RemoteMappings::call(long number, std::array<std::uint64_t, 6> args, const char* step)
+{
+    Thread* thread = tracees_.find_thread(tid_);
+    if (thread == nullptr)
+        return Error{Code::gone, "it ended"};
+    auto value = injector_.call(*thread, number, args);
+    if (!value)
+        return value;
+    if (*value > ~4095ull)
+        return Error{Code::unsupported,
+                     std::string(step) + ": " +
+                         std::strerror(-static_cast<int>(*value)),
+                     -static_cast<int>(*value)};
+    return value;
+}
+
+Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
+                                       int protection, int flags, int fd,
+                                       const char* step)
+{
+    auto mapped = call(SYS_mmap,
+                       {at.value, bytes, static_cast<std::uint64_t>(protection),
+                        static_cast<std::uint64_t>(flags),
+                        static_cast<std::uint64_t>(static_cast<long>(fd)), 0},
+                       step);
+    if (!mapped)
+        return mapped.error();
+    return TargetAddr{*mapped};
+}
+
+// A jump reaches 2 GiB, and a punned one leads to one place.
+TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
+{
+    constexpr std::uint64_t distance = 16ull << 30;
+    if (far_.value == 0) {
+        for (const Mapping& m : mappings_of(space_->speaker()))
+            if (m.executable && !m.path.empty() && m.path[0] == '/')
+                far_ = m.begin; // the last one's: the libraries'
+    }
+    if (far_.value <= distance + bytes)
+        return {};
+    far_ = TargetAddr{(far_.value - distance - bytes) & ~(page_bytes - 1)};
+    return far_;
+}
+
+Result<TargetAddr> RemoteMappings::reserve(std::uint64_t bytes, const char* step)
+{
+    TargetAddr wanted = far_from_text(bytes);
+    auto at = map(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  no_fd, step);
+    if (at)
+        undone_.emplace_back(*at, bytes);
+    return at;
+}
+
+Result<Ok> RemoteMappings::defer_locks()
+{
+    if (locks_ != FutureLocks::at_once)
+        return Ok{};
+    auto deferred = call(SYS_mlockall, {MCL_FUTURE | MCL_ONFAULT},
+                         "map without locking (mlockall)");
+    if (!deferred)
+        return deferred.error();
+    return Ok{};
+}
+
+void RemoteMappings::own(TargetAddr at, std::uint64_t bytes)
+{
+    if (locks_ != FutureLocks::none)
+        (void)call(SYS_munlock, {at.value, bytes});
+    (void)call(SYS_madvise, {at.value, bytes, MADV_DONTDUMP});
+}
+
+static Error changed_meanwhile()
+{
+    return Error{Code::unsupported,
+                 "a descriptor of it is not the one that was made: another process "
+                 "changed its memory or its descriptors"};
+}
+
+static bool same_file(int a, int b)
+{
+    struct stat here {
+    }, there{};
+    return fstat(a, &here) == 0 && fstat(b, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static bool is_socket(const Fd& fd)
+{
+    struct stat info {};
+    return fd && fstat(fd.get(), &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+// Returns whether the next message at the other end is the one that was sent through
+// this end.
+static bool arrives(int socket, std::uint64_t number)
+{
+    std::uint64_t received = 0;
+    return recv(socket, &received, sizeof received, MSG_PEEK | MSG_DONTWAIT) ==
+               static_cast<ssize_t>(sizeof received) &&
+           received == number;
+}
+
+// Sends the descriptors. number: the contents of the message.
+static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
+                           std::uint64_t number)
+{
+    iovec data{&number, sizeof number};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fds);
+    std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(sizeof number))
+        return errno_error("send the arena's descriptors");
+    return Ok{};
+}
+
+Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> ours)
+{
+    std::uint64_t locked = locked_kib(space_->owner());
+    auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, no_fd, "map a scratch page");
+    if (!page)
+        return page.error();
+    locks_ = future_locks(space_->owner(), locked, *page);
+    undone_.insert(undone_.begin(), {*page, scratch_bytes});
+    TargetAddr at = *page;
+    auto numbers = free_numbers<2>();
+    if (!numbers)
+        return numbers.error();
+    auto made = call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value},
+                     "make a socket");
+    if (!made)
+        return made.error();
+    const auto [far_number, near_number] = *numbers;
+    Fd far_end = take(far_number), end = take(near_number);
+    if (!end)
+        return errno_error("take a descriptor of it (pidfd_getfd)");
+    if (!is_socket(far_end) || !is_socket(end))
+        return changed_meanwhile();
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+        return errno_error("make a random number");
+    if (auto sent = send_fds(end.get(), ours, number); !sent)
+        return sent.error();
+    if (!arrives(far_end.get(), number))
+        return changed_meanwhile();
+    fds_ = {far_number, near_number};
+    auto theirs = free_numbers<3>();
+    if (!theirs)
+        return theirs.error();
+    Scratch scratch{};
+    auto inside = [at](const void* member, const Scratch& base) {
+        return reinterpret_cast<void*>(
+            at.value +
+            (static_cast<const char*>(member) - reinterpret_cast<const char*>(&base)));
+    };
+    scratch.data = {inside(&scratch.number, scratch), sizeof scratch.number};
+    scratch.message.msg_iov = static_cast<iovec*>(inside(&scratch.data, scratch));
+    scratch.message.msg_iovlen = 1;
+    scratch.message.msg_control = inside(scratch.control, scratch);
+    scratch.message.msg_controllen = sizeof scratch.control;
+    if (!space_->write(at, std::as_bytes(std::span(&scratch, 1))))
+        return Error{Code::gone, "it ended"};
+    auto message = reinterpret_cast<std::uint64_t>(inside(&scratch.message, scratch));
+    auto received = call(SYS_recvmsg,
+                         {static_cast<std::uint64_t>(far_number), message,
+                          MSG_CMSG_CLOEXEC | MSG_DONTWAIT},
+                         "receive the arena's descriptors");
+    if (!received)
+        return received.error();
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        Fd taken = take((*theirs)[i]);
+        if (!taken || !same_file(taken.get(), ours[i]))
+            return changed_meanwhile();
+        fds_.push_back((*theirs)[i]);
+    }
+    return theirs;
+}
+
+// Returns the descriptor numbers that the next calls will get, provided that no other
+// process shares the descriptors.
+template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
+{
+    std::array<int, n> numbers{};
+    Result<std::uint64_t> made = std::uint64_t{0};
+    std::size_t n_made = 0;
+    for (; n_made < n; ++n_made) {
+        made = n_made == 0
+                   ? call(SYS_socket, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC},
+                          "make a socket")
+                   : call(SYS_fcntl,
+                          {static_cast<std::uint64_t>(numbers[0]), F_DUPFD_CLOEXEC},
+                          "make a descriptor");
+        if (!made)
+            break;
+        numbers[n_made] = static_cast<int>(*made);
+    }
+    for (std::size_t i = 0; i < n_made; ++i)
+        (void)call(SYS_close, {static_cast<std::uint64_t>(numbers[i])});
+    if (made)
+        return numbers;
+    if (made.error().sys == EMFILE)
+        return Error{Code::unsupported, "receive the arena's descriptors: it may open "
+                                        "no more files (RLIMIT_NOFILE)"};
+    return made.error();
+}
+
+Fd RemoteMappings::take(int fd)
+{
+    if (!process_)
+        process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
+}
+
+// Checks the file first, because an ioctl(2) of another file may have any effect, or
+// wait forever.
+static bool is_userfaultfd(const Fd& fd)
+{
+    return fd && read_proc_link(getpid(), "fd/" + std::to_string(fd.get())) ==
+                     "anon_inode:[userfaultfd]";
+}
+
+bool RemoteMappings::hang_bells(TargetAddr at)
+{
+    static constexpr std::byte there[bells_bytes]{};
+    auto made = call(SYS_userfaultfd, {bells_flags()}, "make a userfaultfd");
+    if (!made)
+        return false;
+    fds_.push_back(static_cast<int>(*made));
+    Fd own = take(static_cast<int>(*made));
+    return is_userfaultfd(own) && space_->write(at, there) &&
+           space_->runtime.bells.hang(std::move(own), at);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/runtime_loader.hpp"
+
+#include "base/page_bytes.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/remote_mappings.hpp"
+#include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <cpuid.h>
+#include <cstring>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <tuple>
+
+namespace dt::agent {
+
+static bool has_rdpid()
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & 1u << 22) != 0;
+}
+
+static bool has_rdfsbase()
+{
+    return (getauxval(AT_HWCAP2) & 2) != 0; // HWCAP2_FSGSBASE
+}
+
+void RuntimeLoader::refresh_config(AddressSpace& space)
+{
+    RuntimeConfig& writer = space.runtime.writer();
+    const dt_rt_config& config = writer.own();
+    std::string status = read_proc_file(space.speaker(), "status");
+    writer.set(config.uid, static_cast<dt_u32>(status_number(status, "Uid", 1)));
+    writer.set(config.gid, static_cast<dt_u32>(status_number(status, "Gid", 1)));
+    writer.set(config.ppid, static_cast<dt_u32>(status_number(status, "PPid")));
+    char name[sizeof config.execname]{};
+    std::string comm = read_proc_file(space.speaker(), "comm", sizeof name);
+    while (!comm.empty() && comm.back() == '\n')
+        comm.pop_back();
+    comm.copy(name, sizeof name - 1);
+    writer.set_all(config.execname, std::span<const char>(name));
+    auto offset = errno_offset(space);
+    writer.set(config.errno_offset, offset.value_or(0));
+    writer.publish(config.errno_known, offset ? 1 : 0);
+    // A filter may come at any time: with bells nothing needs a system call.
+    bool may_call = !space.runtime.bells.are_hung();
+    for (Thread* thread : tracees_.threads_in(space)) {
+        std::string own = thread_status(thread->process->pid, thread->tid);
+        may_call = may_call && status_number(own, "Seccomp") == 0;
+        bases_.learn(*thread);
+    }
+    writer.publish(config.may_call, may_call ? 1 : 0);
+    space.runtime.set_ranges(mappings_of(space.speaker()));
+}
+
+Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    if (space.runtime.image.value != 0)
+        return Ok{};
+    if (!space.no_runtime.empty())
+        return Error{Code::unsupported, space.no_runtime};
+    Thread* thread = world.any_thread();
+    if (thread == nullptr)
+        return Error{Code::busy, "no thread of it can make a system call now"};
+    auto done = load(world, *thread);
+    if (!done && done.error().code != Code::gone)
+        space.no_runtime = done.error().text;
+    return done;
+}
+
+Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
+{
+    AddressSpace& space = world.space();
+    RuntimeMap& runtime = space.runtime;
+    const auto* base = static_cast<const dt_arena*>(arena_.base());
+    if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
+        arena_.n_shared() > DT_RT_MAX_SHARDS)
+        return Error{Code::unsupported, "there is no arena that it could map"};
+    if (auto made = runtime.make(space.owner()); !made)
+        return made;
+
+    RemoteMappings mappings(tracees_, injector_, thread);
+    auto fds =
+        mappings.send({arena_.program_fd(), arena_.data_fd(), runtime.read_only_fd()});
+    if (!fds)
+        return fds.error();
+    auto [program, data, config] = *fds;
+
+    if (auto deferred = mappings.defer_locks(); !deferred)
+        return deferred;
+
+    const dt_rt_header& header = runtime_header();
+    std::uint64_t stack_bytes = arena_.n_shared() * DT_RT_STACK_BYTES;
+    std::uint64_t region = DT_RT_STACKS + stack_bytes + page_bytes;
+    if (std::string why =
+            address_space_refusal(space.owner(), region + arena_.shared_bytes());
+        !why.empty())
+        return Error{Code::unsupported, why};
+    auto image = mappings.reserve(region, "reserve address space for the runtime");
+    if (!image)
+        return image.error();
+    auto arena =
+        mappings.reserve(arena_.shared_bytes(), "reserve address space for the arena");
+    if (!arena)
+        return arena.error();
+    constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    constexpr int shared = MAP_SHARED | MAP_FIXED;
+    struct Part {
+        TargetAddr at;
+        std::uint64_t bytes;
+        int protection, flags, fd;
+        const char* step;
+    };
+    const Part parts[] = {
+        {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
+         "map the runtime"},
+        {*image + DT_RT_LIVE, page_bytes, PROT_READ, own, no_fd,
+         "map the word that lets it fire"},
+        {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
+         own | MAP_NORESERVE, no_fd, "map the list of semaphores"},
+        {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
+         own | MAP_NORESERVE, no_fd, "map room for compiled code"},
+        {*image + DT_RT_CONFIG,
+         (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
+         config, "map the runtime's config"},
+        {*image + DT_RT_BELLS, bells_bytes, PROT_READ | PROT_WRITE, own, no_fd,
+         "map the runtime's bells"},
+        {*image + DT_RT_STACKS, stack_bytes, PROT_READ | PROT_WRITE,
+         own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
+        {*arena, arena_.program_bytes(), PROT_READ, shared, program,
+         "map the arena's program part"},
+        {*arena + arena_.program_bytes(),
+         arena_.shared_bytes() - arena_.program_bytes(), PROT_READ | PROT_WRITE, shared,
+         data, "map the arena's data part"},
+    };
+    for (const Part& part : parts) {
+        if (auto mapped = mappings.map(part.at, part.bytes, part.protection, part.flags,
+                                       part.fd, part.step);
+            !mapped)
+            return mapped.error();
+    }
+    const std::tuple<TargetAddr, std::uint64_t, int> kept_from_children[] = {
+        {*image + DT_RT_LIVE, page_bytes, MADV_WIPEONFORK},
+        {*image + DT_RT_STACKS, stack_bytes, MADV_DONTFORK},
+        {*arena, arena_.shared_bytes(), MADV_DONTFORK},
+    };
+    for (auto [at, bytes, advice] : kept_from_children) {
+        if (auto kept = mappings.call(
+                SYS_madvise, {at.value, bytes, static_cast<std::uint64_t>(advice)},
+                "keep the arena from forked children (madvise)");
+            !kept)
+            return kept.error();
+    }
+    mappings.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
+    mappings.own(*arena, arena_.shared_bytes());
+    if (!space.write_text(*image, runtime_image()))
+        return Error{Code::unsupported, "write the runtime into it"};
+    bool hung = mappings.hang_bells(*image + DT_RT_BELLS);
+    mappings.keep();
+
+    RuntimeConfig& writer = runtime.writer();
+    const dt_rt_config& told = writer.own();
+    writer.set(told.arena, arena->value);
+    writer.set(told.shards, arena->value + base->shards);
+    writer.set(told.shard_bytes, base->shard_bytes);
+    writer.set(told.n_shards, arena_.n_shared());
+    writer.set(told.stacks, image->value + DT_RT_STACKS);
+    writer.set(told.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
+    writer.set(told.fs_method, has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
+    writer.set(told.has_bells, hung ? 1 : 0);
+    runtime.image = *image;
+    runtime.image_bytes = header.image_bytes;
+    runtime.region_bytes = region;
+    runtime.arena = *arena;
+    runtime.arena_bytes = arena_.shared_bytes();
+    refresh_config(space);
+    rseq_.learn(space);
+    if (!space.let_fire(true))
+        return Error{Code::gone, "it ended"};
+    return Ok{};
+}
+
+} // namespace dt::agent

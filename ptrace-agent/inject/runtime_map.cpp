@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/runtime_map.hpp"
+
+#include "dif/slots.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace dt::agent {
+
+// More make long searches.
+constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
+
+void RuntimeMap::forget()
+{
+    config_.forget();
+    bells.take_down();
+    image = arena = {};
+    image_bytes = region_bytes = arena_bytes = 0;
+    n_sites_ = n_firings_ = n_threads_ = 0;
+    n_operands_ = 0;
+    free_sites_.clear();
+    n_listed_.clear();
+    free_lists_.clear();
+    behind_.clear();
+    rules_.clear();
+}
+
+// Returns the key of a retired entry, which no thread matches and which keeps its
+// place: no thread in the table has an odd fs_base.
+static std::uint64_t retired(std::uint64_t fs_base)
+{
+    return fs_base | 1;
+}
+
+Result<Ok> RuntimeMap::make(pid_t pid)
+{
+    forget();
+    if (auto made = config_.make(pid); !made)
+        return made;
+    // Compiled code checks only the first place, and a free entry looks like that of
+    // fs_base 0.
+    config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
+    return Ok{};
+}
+
+const dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base) const
+{
+    std::uint32_t at = dt_rt_thread_slot(fs_base);
+    for (std::uint32_t i = 0; i < DT_RT_MAX_THREADS; ++i) {
+        const dt_rt_thread& thread = config().threads[at];
+        if (thread.fs_base == fs_base || thread.fs_base == retired(fs_base) ||
+            thread.fs_base == 0)
+            return &thread;
+        at = (at + 1) & (DT_RT_MAX_THREADS - 1);
+    }
+    return nullptr;
+}
+
+void RuntimeMap::add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid)
+{
+    if (fs_base == 0 || (fs_base & 1) != 0 || n_threads_ > DT_RT_MAX_THREADS / 2)
+        return;
+    const dt_rt_thread* slot = find_slot(fs_base);
+    if (slot == nullptr)
+        return;
+    n_threads_ += slot->fs_base == 0 ? 1 : 0;
+    dt_rt_thread thread = *slot;
+    thread.tid = static_cast<std::uint32_t>(tid);
+    thread.pid = static_cast<std::uint32_t>(pid);
+    thread.slot_key = dt_slot_key_of(static_cast<std::uint64_t>(pid) << 32 |
+                                     static_cast<std::uint32_t>(tid));
+    thread.slot_hash = dt_slot_hash_of(thread.slot_key);
+    config_.set(*slot, thread);
+    config_.publish(slot->fs_base, fs_base);
+}
+
+void RuntimeMap::retire_thread(std::uint64_t fs_base)
+{
+    const dt_rt_thread* slot = find_slot(fs_base);
+    if (slot != nullptr && slot->fs_base == fs_base && fs_base != 0)
+        config_.announce(slot->fs_base, retired(fs_base));
+}
+
+// Odd while this exists: who reads meanwhile sees that what was read may be torn.
+class Rewriting {
+public:
+    Rewriting(RuntimeConfig& config, const std::uint32_t& seq)
+        : config_(config), seq_(seq)
+    {
+        step();
+    }
+    ~Rewriting() { step(); }
+    Rewriting(const Rewriting&) = delete;
+    Rewriting& operator=(const Rewriting&) = delete;
+
+private:
+    void step() { config_.announce(seq_, seq_ + 1); }
+    RuntimeConfig& config_;
+    const std::uint32_t& seq_; // of our own copy
+};
+
+void RuntimeMap::set_ranges(const std::vector<Mapping>& mappings)
+{
+    std::vector<dt_rt_range> ranges;
+    for (const Mapping& m : mappings) {
+        if (!m.readable || m.path == "[vvar]" || m.path == "[vsyscall]")
+            continue;
+        if (!ranges.empty() && ranges.back().end == m.begin.value) {
+            ranges.back().end = m.end.value;
+            continue;
+        }
+        if (ranges.size() == DT_RT_MAX_RANGES)
+            break;
+        ranges.push_back({m.begin.value, m.end.value});
+    }
+    Rewriting rewriting(config_, config().ranges_seq);
+    config_.set_all(config().ranges, std::span<const dt_rt_range>(ranges));
+    config_.set(config().n_ranges, static_cast<std::uint32_t>(ranges.size()));
+}
+
+bool RuntimeMap::in_ranges(TargetAddr at) const
+{
+    std::span<const dt_rt_range> ranges(config().ranges, config().n_ranges);
+    auto found = std::partition_point(
+        ranges.begin(), ranges.end(),
+        [at](const dt_rt_range& range) { return range.end <= at.value; });
+    return found != ranges.end() && found->start <= at.value;
+}
+
+ShutGate::ShutGate(RuntimeMap& runtime) : runtime_(runtime)
+{
+    if (!runtime_.bells.are_hung())
+        return;
+    runtime_.bells.shut_gate();
+    runtime_.set_gather(true);
+}
+
+ShutGate::~ShutGate()
+{
+    if (!runtime_.bells.are_hung())
+        return;
+    runtime_.set_gather(false);
+    runtime_.bells.open_gate();
+}
+
+const dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const
+{
+    std::uint32_t slot = dt_rt_rule_slot(at);
+    for (std::uint32_t i = 0; i < DT_RT_RULE_REACH; ++i) {
+        const dt_rt_rule& rule = config().rules[(slot + i) & (DT_RT_MAX_RULES - 1)];
+        if (rule.at == at || rule.at == 0)
+            return &rule;
+    }
+    return nullptr;
+}
+
+bool RuntimeMap::has_rule(TargetAddr at) const
+{
+    const dt_rt_rule* rule = find_rule(at.value);
+    return rule != nullptr && rule->at == at.value;
+}
+
+void RuntimeMap::add_rule(const dt_rt_rule& rule)
+{
+    if (rules_.size() >= max_rules)
+        forget_rules();
+    const dt_rt_rule* entry = find_rule(rule.at);
+    if (entry == nullptr || entry->at != 0)
+        return;
+    dt_rt_rule unnamed = rule;
+    unnamed.at = 0;
+    config_.set(*entry, unnamed);
+    config_.publish(entry->at, rule.at);
+    rules_.push_back(entry);
+}
+
+void RuntimeMap::forget_rules()
+{
+    if (rules_.empty())
+        return;
+    Rewriting rewriting(config_, config().rules_seq);
+    for (const dt_rt_rule* rule : rules_)
+        config_.publish(rule->at, 0);
+    rules_.clear();
+}
+
+pid_t RuntimeMap::tid_of(std::uint64_t fs_base) const
+{
+    const dt_rt_thread* thread = find_slot(fs_base);
+    return thread != nullptr && thread->fs_base == fs_base
+               ? static_cast<pid_t>(thread->tid)
+               : 0;
+}
+
+} // namespace dt::agent

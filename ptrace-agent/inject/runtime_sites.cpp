@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// The table of sites: which code a trampoline goes on to, and what is fired there.
+//
+// A site is made inert, gets the firings of its probes, which the engine does, and then,
+// for one probe, compiled code clause by clause: behind the first there are sites of the
+// clauses' own, which live as long.
+#include "ptrace-agent/inject/runtime_map.hpp"
+
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace dt::agent {
+
+// Beyond, sites are for probes alone, whose other clauses are then the engine's.
+constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
+
+std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
+{
+    auto next = [n_sites](auto table, std::size_t n_used) {
+        auto left = table.subspan(std::min(n_used, table.size()));
+        return std::as_bytes(left.first(std::min(n_sites, left.size())));
+    };
+    auto sites = next(std::span(config().sites), n_sites_);
+    auto firings = next(std::span(config().firings), n_firings_);
+    return {config_.own_pages(sites), config_.shared_pages(sites),
+            config_.own_pages(firings), config_.shared_pages(firings)};
+}
+
+std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
+{
+    std::uint32_t site = n_sites_;
+    if (!free_sites_.empty()) {
+        site = free_sites_.back();
+        free_sites_.pop_back();
+    } else if (n_sites_ == DT_RT_MAX_SITES) {
+        return std::nullopt;
+    } else {
+        ++n_sites_;
+        n_listed_.push_back(0);
+    }
+    dt_rt_site fresh{};
+    fresh.at = at.value;
+    fresh.code = image.value + runtime_header().skip;
+    config_.set(config().sites[site], fresh);
+    return site;
+}
+
+void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
+{
+    config_.set(config().sites[site].back, tail.value);
+    auto all = behind_.find(site);
+    if (all == behind_.end())
+        return;
+    for (std::uint32_t behind : all->second)
+        config_.set(config().sites[behind].back, tail.value);
+}
+
+void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
+{
+    config_.set(config().sites[site].taken, static_cast<std::uint16_t>(condition));
+}
+
+// Threads read it at any time.
+void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
+{
+    config_.publish(site.code, code);
+}
+
+// The way through the engine, for any list of firings.
+std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
+{
+    const dt_rt_header& header = runtime_header();
+    if (site.n_firings == 0)
+        return image.value + header.skip;
+    if (site.condition == 0)
+        return image.value + header.generic;
+    return image.value + header.conditions +
+           std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
+}
+
+// False: a thread may be between code and what it reads here, which is another's.
+bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
+{
+    if (site.probe != 0 && (site.probe != compiled.probe.value ||
+                            site.arg0 != compiled.arg0 || site.epid != compiled.epid))
+        return false;
+    config_.set(site.probe, compiled.probe.value);
+    config_.set(site.arg0, compiled.arg0);
+    config_.set(site.epid, compiled.epid);
+    return true;
+}
+
+// For a clause and those after it; one that is there already, or a new one.
+std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
+                                                     const Compiled& compiled,
+                                                     std::uint32_t next)
+{
+    const std::uint64_t code = compiled.code.value != 0
+                                   ? compiled.code.value
+                                   : image.value + runtime_header().generic;
+    const dt_rt_firing& firing = config().firings[config().sites[site].first_firing];
+    for (std::uint32_t other : behind_[site]) {
+        const dt_rt_site& known = config().sites[other];
+        const dt_rt_firing& its = config().firings[known.first_firing];
+        if (known.from == compiled.epid && known.next == next && known.code == code &&
+            its.probe == firing.probe && its.kind == firing.kind &&
+            its.arg0 == firing.arg0)
+            return other;
+    }
+    if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
+        return std::nullopt;
+    auto made = add_site({config().sites[site].at});
+    if (!made)
+        return std::nullopt;
+    behind_[site].push_back(*made);
+    const dt_rt_site& behind = config().sites[*made];
+    dt_rt_site filled = behind;
+    filled.back = config().sites[site].back;
+    filled.first_firing = config().sites[site].first_firing;
+    filled.n_firings = 1;
+    filled.from = compiled.epid;
+    filled.next = next;
+    config_.set(behind, filled);
+    tell(behind, compiled);
+    set_code(behind, code);
+    return made;
+}
+
+void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> clauses)
+{
+    const dt_rt_site& site = config().sites[number];
+    if (clauses.empty() || clauses[0].code.value == 0 || site.condition != 0 ||
+        site.n_firings != 1 || !tell(site, clauses[0]))
+        return;
+    std::uint32_t next = 0;
+    for (std::size_t i = clauses.size(); i-- > 1;) {
+        auto behind = site_behind(number, clauses[i], next);
+        if (!behind)
+            return;
+        next = *behind;
+    }
+    config_.publish(site.next, next);
+    set_code(site, clauses[0].code.value);
+}
+
+// The one that the site has, if it says the same. What it had before is not used again:
+// somebody may be reading it.
+std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
+                                                  std::span<const dt_rt_firing> firings)
+{
+    auto n = static_cast<std::uint32_t>(firings.size());
+    std::uint32_t first = config().sites[site].first_firing;
+    auto same = [](const dt_rt_firing& a, const dt_rt_firing& b) {
+        return a.probe == b.probe && a.kind == b.kind && a.arg0 == b.arg0;
+    };
+    if (n_listed_[site] == n &&
+        std::equal(firings.begin(), firings.end(), config().firings + first, same))
+        return first;
+    std::vector<std::uint32_t>& free = free_lists_[n];
+    if (!free.empty()) {
+        first = free.back();
+        free.pop_back();
+    } else if (n > DT_RT_MAX_FIRINGS - n_firings_) {
+        return std::nullopt;
+    } else {
+        first = n_firings_;
+        n_firings_ += n;
+    }
+    config_.set_all(config().firings + first, firings);
+    n_listed_[site] = n;
+    return first;
+}
+
+bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
+{
+    const dt_rt_site& entry = config().sites[site];
+    // A thread that is on its way sees an end of the list that it had, not of another's.
+    std::uint32_t first = entry.first_firing;
+    if (!firings.empty()) {
+        auto list = list_for(site, firings);
+        if (!list)
+            return false;
+        first = *list;
+    }
+    bool returns = std::all_of(firings.begin(), firings.end(),
+                               [](const auto& f) { return f.kind == DT_RT_RETURN; });
+    if (!returns)
+        config_.publish(entry.condition, 0);
+    // Both numbers at once: somebody may be reading them.
+    config_.publish_pair(entry.first_firing, first, entry.n_firings,
+                         static_cast<std::uint32_t>(firings.size()));
+    if (returns)
+        config_.publish(entry.condition, entry.taken);
+    set_code(entry, plain_code(entry));
+    return true;
+}
+
+void RuntimeMap::set_operands(std::span<const dt_operand> all)
+{
+    std::size_t n = std::min<std::size_t>(all.size(), DT_RT_MAX_OPERANDS);
+    if (n <= n_operands_)
+        return;
+    config_.set_all(config().operands + n_operands_,
+                    all.subspan(n_operands_, n - n_operands_));
+    n_operands_ = n;
+}
+
+void RuntimeMap::free_site(std::uint32_t site)
+{
+    set_firings(site, {});
+    free_sites_.push_back(site);
+    if (std::uint32_t n = std::exchange(n_listed_[site], 0); n != 0)
+        free_lists_[n].push_back(config().sites[site].first_firing);
+    auto behind = behind_.find(site);
+    if (behind == behind_.end())
+        return;
+    for (std::uint32_t each : behind->second) {
+        set_firings(each, {});
+        free_sites_.push_back(each);
+    }
+    behind_.erase(behind);
+}
+
+} // namespace dt::agent

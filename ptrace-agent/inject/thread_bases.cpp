@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/inject/thread_bases.hpp"
+
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace dt::agent {
+
+void ThreadBases::learn(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    user_regs_struct user;
+    if (space.runtime.image.value == 0 || !thread.is_stopped() ||
+        !get_regs(thread.tid, user))
+        return;
+    place(thread, user.fs_base);
+}
+
+void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
+{
+    AddressSpace& space = *thread.process->space;
+    if (thread.fs_base != 0 && thread.fs_base != fs_base)
+        leave_base(thread);
+    if (fs_base == 0 || thread.changes_base)
+        return;
+    thread.fs_base = fs_base;
+    if (auto shared = space.shared_bases.find(fs_base);
+        shared != space.shared_bases.end()) {
+        auto& tids = shared->second.tids;
+        if (std::find(tids.begin(), tids.end(), thread.tid) == tids.end())
+            tids.push_back(thread.tid);
+        return;
+    }
+    Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
+    // A vfork child uses its parent's fs_base alone, and afterwards the parent uses it
+    // again.
+    if (other == nullptr || other == &thread || other->fs_base != fs_base ||
+        other->process->space != thread.process->space || other->in_vfork ||
+        other->process->parent == thread.process->pid)
+        return space.runtime.add_thread(fs_base, thread.tid, thread.process->pid);
+    space.runtime.retire_thread(fs_base);
+    space.shared_bases[fs_base].tids = {other->tid, thread.tid};
+}
+
+void ThreadBases::leave_base(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    const std::uint64_t fs_base = std::exchange(thread.fs_base, 0);
+    if (auto shared = space.shared_bases.find(fs_base);
+        shared != space.shared_bases.end()) {
+        std::erase(shared->second.tids, thread.tid);
+        return;
+    }
+    if (space.runtime.tid_of(fs_base) == thread.tid)
+        space.runtime.retire_thread(fs_base);
+    thread.changes_base = true;
+}
+
+// Updates the table from an upcall. fs_base comes from the runtime: a wrong value does
+// harm only in this target.
+void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
+{
+    AddressSpace& space = *thread.process->space;
+    if (space.runtime.image.value == 0)
+        return;
+    place(thread, fs_base);
+    if (thread.fs_base == fs_base && space.shared_bases.count(fs_base) != 0)
+        find_others(space, thread);
+}
+
+// Finds out which threads still share its fs_base. Running threads are stopped for
+// that, but not each time: only at the 1st, the 2nd, the 4th, the 8th, ... upcall.
+void ThreadBases::find_others(AddressSpace& space, Thread& thread)
+{
+    const std::uint64_t fs_base = thread.fs_base;
+    const pid_t tid = thread.tid;
+    AddressSpace::SharedBase& shared = space.shared_bases[fs_base];
+    const bool look = std::has_single_bit(++shared.n_asked);
+    const std::vector<pid_t> tids = shared.tids;
+    std::vector<pid_t> left;
+    for (pid_t each : tids) {
+        Thread* other = tracees_.find_thread(each);
+        if (other == nullptr || other->process->space.get() != &space ||
+            other->fs_base != fs_base)
+            continue;
+        left.push_back(each);
+        if (each == tid || !look || other->in_vfork)
+            continue;
+        const bool was_stopped = other->is_stopped();
+        user_regs_struct user;
+        if (!tracees_.stop_one(*other)) {
+            left.pop_back();
+            continue;
+        }
+        if (get_regs(each, user) && user.fs_base != fs_base) {
+            left.pop_back();
+            place(*other, user.fs_base);
+        }
+        if (!was_stopped && other->is_stopped() && !other->is_pending())
+            tracees_.go_on(*other);
+    }
+    auto now = space.shared_bases.find(fs_base);
+    if (now == space.shared_bases.end() || tracees_.find_thread(tid) != &thread)
+        return;
+    now->second.tids = left;
+    if (left.size() != 1 || left.front() != tid)
+        return;
+    space.shared_bases.erase(now);
+    space.runtime.add_thread(fs_base, tid, thread.process->pid);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Threads that ask us from inside the runtime: by a bell, or, where there are none, by a
+// trap (serve_runtime() of probe_context.cpp).
+//
+// A thread that waits at a bell is in the kernel, not stopped. Most answers need no stop
+// of it; what reads or sets its registers, or keeps it, does.
+#include "ptrace-agent/agent.hpp"
+
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/host.hpp"
+
+#include <cstddef>
+#include <set>
+
+namespace dt::agent {
+
+constexpr int max_rings = 1024; // then the main loop continues
+
+pid_t number_of(Thread& thread)
+{
+    if (thread.number != 0)
+        return thread.number;
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    for (unsigned i = 0;; ++i) {
+        auto number = static_cast<pid_t>(status_number(status, "NSpid", i));
+        if (number <= 0)
+            return thread.number;
+        thread.number = number;
+    }
+}
+
+Thread* Agent::who_rang(AddressSpace& space, pid_t number)
+{
+    auto is_it = [number](Thread& thread) { return number_of(thread) == number; };
+    Thread* likely = tracees_.find_thread(number);
+    if (likely != nullptr && likely->process->space.get() == &space && is_it(*likely))
+        return likely;
+    for (Thread* thread : tracees_.threads_in(space)) {
+        if (is_it(*thread))
+            return thread;
+    }
+    return nullptr;
+}
+
+void Agent::hear_all_bells()
+{
+    std::set<std::shared_ptr<AddressSpace>> spaces;
+    for (auto& [pid, process] : tracees_.processes())
+        spaces.insert(process->space);
+    for (const std::shared_ptr<AddressSpace>& space : spaces)
+        hear_bells(space);
+}
+
+void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
+{
+    // Threads that send upcalls all the time must not block the agent.
+    for (int i = 0; i < max_rings; ++i) {
+        auto ring = space->runtime.bells.next();
+        if (!ring) {
+            if (space->runtime.bells.tampered())
+                tracees_.give_up(*space,
+                                 "another process changed one of its descriptors");
+            return;
+        }
+        answer_ring(space, *ring);
+    }
+    Mailbox::ring_in_ms(1);
+}
+
+static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
+{
+    return call.op == DT_RT_UP_LIBRARIES ||
+           (call.op == DT_RT_UP_VAR && config.fs_method != DT_RT_FS_RDFSBASE);
+}
+
+void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring)
+{
+    const dt_rt_config& config = space->runtime.config();
+    Thread* thread = who_rang(*space, ring.tid);
+    if (ring.bell == DT_RT_N_BELLS) {
+        // The others wait until the gate is open.
+        if (thread != nullptr && thread->running_out)
+            tracees_.stop_one(*thread);
+        return;
+    }
+    TargetAddr at{config.stacks + ring.shard * DT_RT_STACK_BYTES};
+    dt_rt_upcall call{};
+    if (ring.shard >= config.n_shards || thread == nullptr ||
+        !space->read_value(at, call) || call.answered != 0)
+        return space->runtime.bells.let_go(ring.bell); // unanswered: it finds out
+    bool was_stopped = thread->is_stopped();
+    if (needs_stop(call, config) && !tracees_.stop_one(*thread))
+        return space->runtime.bells.let_go(ring.bell);
+    answer_upcall(*thread, at);
+    space->runtime.bells.let_go(ring.bell);
+    if (!was_stopped && thread->is_stopped() && !thread->is_pending())
+        go_on(*thread);
+}
+
+void Agent::answer_upcall(Thread& thread, TargetAddr at)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    dt_rt_upcall call{};
+    dt_rt_frame frame{};
+    if (!space->read_value(at, call) ||
+        !space->read_value(TargetAddr{call.frame}, frame))
+        return;
+    call.result = -1;
+    call.answered = 1;
+    if (frame.site < DT_RT_MAX_SITES) {
+        Registers regs = registers_of(frame, space->runtime.config());
+        user_regs_struct user;
+        if (thread.is_stopped() && get_regs(thread.tid, user)) {
+            regs.fs_base = user.fs_base;
+            regs.gs_base = user.gs_base;
+        }
+        FiringHost host(arena_, thread, regs);
+        host.answer(call);
+    }
+    space->write(at, std::as_bytes(std::span(&call, 1)));
+    if (call.op == DT_RT_UP_TID)
+        bases_.learn_from_upcall(thread, call.a[0]);
+    if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
+        hold_for_client(thread);
+}
+
+Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config)
+{
+    Registers regs;
+    regs[Reg::rax] = frame.rax;
+    regs[Reg::rcx] = frame.rcx;
+    regs[Reg::rdx] = frame.rdx;
+    regs[Reg::rbx] = frame.rbx;
+    regs[Reg::rsp] = frame.rsp;
+    regs[Reg::rbp] = frame.rbp;
+    regs[Reg::rsi] = frame.rsi;
+    regs[Reg::rdi] = frame.rdi;
+    regs[Reg::r8] = frame.r8;
+    regs[Reg::r9] = frame.r9;
+    regs[Reg::r10] = frame.r10;
+    regs[Reg::r11] = frame.r11;
+    regs[Reg::r12] = frame.r12;
+    regs[Reg::r13] = frame.r13;
+    regs[Reg::r14] = frame.r14;
+    regs[Reg::r15] = frame.r15;
+    regs.rflags = frame.rflags;
+    regs.rip = config.sites[frame.site].at;
+    return regs;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT
+// Windows for sites, and room for their trampolines near the text.
+#include "ptrace-agent/plant/jump_plan.hpp"
+
+#include "base/page_bytes.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <numeric>
+
+namespace dt::agent {
+
+constexpr std::uint64_t near_stack = 64 << 20; // room that a stack may want
+constexpr std::uint64_t near_heap = 256 << 20; // room that brk(2) may want
+constexpr std::uint64_t lowest_address = 1 << 20;
+constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
+// Address space, not memory: what is not written stays unused. A large one serves all
+// windows of so much text; a target with little address space gets small ones.
+constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
+constexpr std::uint64_t smallest_common = 4 << 20;
+constexpr std::uint64_t common_text = 14 << 20;
+
+constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
+constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
+constexpr std::size_t max_areas = max_stub_areas + 256;   // of all sizes
+constexpr int max_rounds =
+    14; // ways to make a short window, of which some find no room
+
+struct Gap {
+    TargetAddr start, end;
+};
+
+// What brk(2) may come to want: the kernel puts the heap somewhere behind the program.
+static Gap heap_room(pid_t pid)
+{
+    constexpr int start_brk = 47; // proc(5), counted from 1; the name is the second
+    std::string stat = read_proc_file(pid, "stat", 2048);
+    std::size_t at = stat.rfind(')');
+    for (int field = 2; at != std::string::npos && field < start_brk; ++field)
+        at = stat.find(' ', at + 1);
+    if (at == std::string::npos)
+        return {};
+    TargetAddr heap{std::strtoull(stat.c_str() + at, nullptr, 10)};
+    return {heap, heap + near_heap};
+}
+
+static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap heap)
+{
+    std::vector<Gap> taken{heap};
+    for (const Mapping& m : mappings)
+        taken.push_back({m.path == "[stack]" ? m.begin - near_stack : m.begin, m.end});
+    std::sort(taken.begin(), taken.end(),
+              [](const Gap& a, const Gap& b) { return a.start < b.start; });
+    std::vector<Gap> gaps;
+    TargetAddr from{lowest_address};
+    for (const Gap& other : taken) {
+        if (from < other.start)
+            gaps.push_back({from, other.start});
+        from = std::max(from, other.end);
+    }
+    if (from.value < highest_address)
+        gaps.push_back({from, {highest_address}});
+    return gaps;
+}
+
+static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
+{
+    auto sum = static_cast<__int128>(at.value) + distance;
+    return static_cast<std::uint64_t>(std::clamp<__int128>(sum, 0, highest_address));
+}
+
+// The executable memory around a window, as much of it as one area can serve.
+static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
+{
+    const Mapping* mapping = find_mapping(mappings, at);
+    if (mapping == nullptr)
+        return {at, at + 1};
+    std::uint64_t part = (at - mapping->begin) / common_text;
+    TargetAddr begin = mapping->begin + part * common_text;
+    return {begin, std::min(mapping->end, begin + common_text)};
+}
+
+// Room for an area with at least a page of one of the pieces that are asked for, in the
+// nearest such piece. The area reaches away from the text.
+static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
+                                           TargetAddr origin,
+                                           const std::vector<Reach>& pieces,
+                                           std::uint64_t bytes)
+{
+    for (const Reach& reach : pieces) {
+        std::uint64_t low = clamp_add(origin, reach.from);
+        std::uint64_t high = clamp_add(origin, reach.to);
+        for (const Gap& gap : gaps) {
+            std::uint64_t begin = std::max(low, gap.start.value);
+            std::uint64_t end = std::min(high, gap.end.value);
+            if (gap.end - gap.start < bytes || begin >= end ||
+                end - begin < 2 * page_bytes)
+                continue;
+            std::uint64_t last = gap.end.value - bytes;
+            std::uint64_t wanted = reach.to <= 0 ? std::max(end, bytes) - bytes : begin;
+            std::uint64_t start = std::clamp(wanted, gap.start.value, last);
+            return TargetAddr{(start + page_bytes - 1) & ~(page_bytes - 1)};
+        }
+    }
+    return std::nullopt;
+}
+
+static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
+                     std::uint64_t bytes, Room::Holds holds)
+{
+    if (!room.map(at, bytes, holds))
+        return false;
+    space.patches.areas.emplace_back(at, bytes);
+    space.patches.space().add_area(at, bytes);
+    return true;
+}
+
+static bool map_area(AddressSpace& space, Room& room, const Window& window)
+{
+    std::vector<Mapping> mappings = room.mappings();
+    std::vector<Gap> gaps = gaps_between(mappings, heap_room(space.owner()));
+    Gap text = text_around(mappings, window.at());
+    for (std::uint64_t bytes : area_sizes) {
+        std::optional<TargetAddr> at;
+        if (bytes >= smallest_common && space.common_areas.insert(text.start).second)
+            at = find_room(gaps, text.start, common_reach(x86_64, text.start, text.end),
+                           bytes);
+        if (!at)
+            at = find_room(gaps, window.origin(), reach_of(window), bytes);
+        if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines))
+            return true;
+    }
+    return false;
+}
+
+// Maps an area for each stub of a chain that only one range of 16 MiB can hold. Returns
+// whether it mapped any.
+static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
+{
+    bool mapped = false;
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        std::optional<Reach> reach = far_reach_of(window, k);
+        if (!reach)
+            continue;
+        TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
+        TargetAddr from{clamp_add(origin, reach->from)};
+        TargetAddr to{clamp_add(origin, reach->to)};
+        bool is_there = std::any_of(space.patches.areas.begin(),
+                                    space.patches.areas.end(), [&](const auto& area) {
+                                        return area.second > stub_area_bytes &&
+                                               area.first < to &&
+                                               from < area.first + area.second;
+                                    });
+        if (is_there)
+            continue;
+        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+        for (std::uint64_t bytes : area_sizes) {
+            auto at = find_room(gaps, origin, {*reach}, bytes);
+            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+                mapped = true;
+                break;
+            }
+        }
+    }
+    return mapped;
+}
+
+// Maps an area for each stub of a chain that no area can hold whatever the other jumps of
+// the chain need. Addresses are random, so without such an area it depends on luck whether
+// the jumps find room together. An area may miss `missing` bytes of what a stub can
+// reach, so that windows near each other share it. Returns whether it mapped any.
+static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
+                               std::uint64_t missing)
+{
+    bool mapped = false;
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        const TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
+        const std::vector<Reach> pieces = stub_reach_of(window, k);
+        auto range_of = [&](const Reach& piece) {
+            return Gap{TargetAddr{clamp_add(origin, piece.from)},
+                       TargetAddr{clamp_add(origin, piece.to)}};
+        };
+        auto holds = [missing](const Gap& outer, const Gap& inner) {
+            return outer.start < inner.start + missing &&
+                   inner.end < outer.end + missing;
+        };
+        const bool is_held = std::any_of(
+            space.patches.areas.begin(), space.patches.areas.end(), [&](auto area) {
+                Gap all{area.first, area.first + area.second};
+                return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& p) {
+                    return holds(all, range_of(p));
+                });
+            });
+        if (pieces.empty() || is_held || space.patches.areas.size() >= max_areas)
+            continue;
+        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+        auto whole = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
+            return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
+                return gap.start < range_of(p).start && range_of(p).end < gap.end;
+            });
+        });
+        const std::vector<Reach> wanted =
+            whole != pieces.end() ? std::vector<Reach>{*whole} : pieces;
+        for (std::uint64_t bytes : area_sizes) {
+            auto at = find_room(gaps, origin, wanted, bytes);
+            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+                mapped = true;
+                break;
+            }
+        }
+    }
+    return mapped;
+}
+
+// A punned jump leads to one place, where a page or two are mapped for its stub. Those of
+// neighbours lie together.
+static void map_stub_areas(AddressSpace& space, Room& room,
+                           const std::vector<Window>& windows)
+{
+    std::vector<Gap> wanted;
+    for (const Window& window : windows) {
+        if (window.form != PatchForm::punned)
+            continue;
+        std::vector<Reach> reach = reach_of(window);
+        if (reach.empty())
+            continue;
+        // The whole range where it is small, else a page of it.
+        std::uint64_t at = clamp_add(window.origin(), reach.front().from);
+        std::uint64_t n =
+            static_cast<std::uint64_t>(reach.front().to - reach.front().from);
+        std::uint64_t end = at + std::min(n - 1, page_bytes) + stub_bytes;
+        wanted.push_back({TargetAddr{at & ~(page_bytes - 1)},
+                          TargetAddr{(end + page_bytes - 1) & ~(page_bytes - 1)}});
+    }
+    if (wanted.empty())
+        return;
+    std::sort(wanted.begin(), wanted.end(),
+              [](const Gap& a, const Gap& b) { return a.start < b.start; });
+    std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+    auto n_stub_areas = static_cast<std::size_t>(
+        std::count_if(space.patches.areas.begin(), space.patches.areas.end(),
+                      [](const auto& area) { return area.second <= stub_area_bytes; }));
+    TargetAddr behind{0};
+    for (Gap area : wanted) {
+        area.start = std::max(area.start, behind);
+        auto gap =
+            std::upper_bound(gaps.begin(), gaps.end(), area.start,
+                             [](TargetAddr at, const Gap& g) { return at < g.end; });
+        if (area.start >= area.end || gap == gaps.end() || gap->start > area.start ||
+            gap->end < area.end || n_stub_areas == max_stub_areas)
+            continue;
+        behind = area.end;
+        if (add_area(space, room, area.start, area.end - area.start,
+                     Room::Holds::stubs))
+            ++n_stub_areas;
+    }
+}
+
+// Original text for the planner, some pages at a time.
+class OriginalText {
+public:
+    explicit OriginalText(const AddressSpace& space) : space_(space) {}
+    std::span<const std::byte> operator()(TargetAddr at, std::size_t n)
+    {
+        if (!(at >= from_ && at - from_ + n <= text_.size()))
+            fill(at, n);
+        if (at < from_ || at - from_ >= text_.size())
+            return {};
+        std::size_t skip = at - from_;
+        return std::span(text_).subspan(skip, std::min(n, text_.size() - skip));
+    }
+
+private:
+    void fill(TargetAddr at, std::size_t n)
+    {
+        from_ = TargetAddr{at.value & ~(page_bytes - 1)};
+        std::size_t wanted = (at - from_) + n;
+        for (std::size_t bytes :
+             {std::size_t(16 * page_bytes),
+              (wanted + page_bytes - 1) & ~(page_bytes - 1), std::size_t(page_bytes)}) {
+            text_.resize(std::max(bytes, std::size_t(page_bytes)));
+            if (space_.read_original(from_, text_))
+                return;
+        }
+        text_.clear();
+    }
+
+    const AddressSpace& space_;
+    TargetAddr from_;
+    std::vector<std::byte> text_;
+};
+
+static bool is_jcc(const Instruction& insn)
+{
+    return (insn.opcode_map == 0 && (insn.opcode & 0xf0) == 0x70) ||
+           (insn.opcode_map == 1 && (insn.opcode & 0xf0) == 0x80);
+}
+
+bool can_jump(const Tracepoint& tp)
+{
+    bool conditional_return =
+        tp.insn.flow == ControlFlow::branch &&
+        std::any_of(tp.firings.begin(), tp.firings.end(),
+                    [](const Firing& f) { return f.kind == SiteKind::ret; });
+    return (tp.purpose == Tracepoint::fires ||
+            tp.purpose == Tracepoint::library_change) &&
+           tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
+}
+
+static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
+{
+    if (from > site.at)
+        site.end = std::min(site.end, from);
+    else if (to <= site.at)
+        site.first = std::max(site.first, to);
+}
+
+// Behind the site's own extent, too, what stands already stays.
+static void limit_behind(AddressSpace& space,
+                         const std::vector<TargetAddr>& breakpoints, TargetAddr end,
+                         PatchSite& site)
+{
+    if (site.end != end) {
+        site.limit_behind(site.end);
+        site.n_steady = 0;
+        return;
+    }
+    constexpr std::uint64_t n_looked_at = 64; // more than a window
+    site.beyond = std::max(site.beyond, end);
+    TargetAddr first = end + n_looked_at;
+    auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
+    if (near != breakpoints.end())
+        first = std::min(first, *near);
+    if (const Planted* other = space.patches.first_from(end))
+        first = std::min(first, std::max(end, other->patch.at));
+    site.limit_behind(first);
+    site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
+}
+
+static std::vector<PatchSite> patch_sites(AddressSpace& space,
+                                          const std::vector<Tracepoint*>& wanted)
+{
+    std::vector<TargetAddr> breakpoints;
+    for (const Tracepoint* tp : space.without_jump(wanted)) {
+        if (tp->written || !can_jump(*tp)) // that stand or will
+            breakpoints.push_back(tp->at());
+    }
+    std::vector<PatchSite> sites;
+    sites.reserve(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const Tracepoint& tp = *wanted[i];
+        PatchSite site;
+        site.at = tp.at();
+        site.first = tp.first;
+        site.end = tp.end;
+        site.beyond = tp.beyond;
+        site.further = tp.further;
+        site.site = static_cast<std::uint32_t>(i);
+        // The probe of offset 0 must fire in each iteration.
+        if (std::all_of(tp.firings.begin(), tp.firings.end(),
+                        [](const Firing& f) { return f.kind == SiteKind::entry; }))
+            site.loop_end = tp.loop_end;
+        auto near =
+            std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
+        for (; near != breakpoints.end() && *near < site.end; ++near) {
+            Tracepoint* other = space.find(*near);
+            clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
+        }
+        for (TargetAddr at = site.first; at < site.end;) {
+            const Planted* other = space.patches.first_from(at);
+            if (other == nullptr || other->patch.at >= site.end)
+                break;
+            TargetAddr end = other->patch.at + other->patch.original.size();
+            clip(site, other->patch.at, end);
+            at = end;
+        }
+        limit_behind(space, breakpoints, tp.end, site);
+        sites.push_back(site);
+    }
+    return sites;
+}
+
+static bool has_area_near(const AddressSpace& space, TargetAddr at)
+{
+    constexpr std::uint64_t near = 1 << 30;
+    return std::any_of(
+        space.patches.areas.begin(), space.patches.areas.end(), [at](const auto& area) {
+            auto [start, bytes] = area;
+            return bytes > stub_area_bytes && at - start + near < 2 * near;
+        });
+}
+
+// Takes room for the trampoline of each window. Sites of a window that finds none are
+// refused.
+static void take_room(AddressSpace& space, Room& room,
+                      const std::vector<Tracepoint*>& wanted,
+                      std::vector<Window> windows, Meanwhile& meanwhile,
+                      JumpPlan& result)
+{
+    map_stub_areas(space, room, windows);
+    result.taken.reserve(result.taken.size() + windows.size());
+    for (const Window& window : windows) {
+        meanwhile();
+        std::size_t bytes = trampoline_bytes(window);
+        auto at = space.patches.space().take(window, bytes);
+        if (!at && map_far_areas(space, room, window))
+            at = space.patches.space().take(window, bytes);
+        // Once there is an area near a punned one, its stub's place is all that counts.
+        bool may_map =
+            window.form != PatchForm::punned || !has_area_near(space, window.at());
+        // The first may be an area for all of the text, and this window wants its own.
+        for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
+            at = space.patches.space().take(window, bytes);
+        for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
+            if (!at && map_areas_of_stubs(space, room, window, missing))
+                at = space.patches.space().take(window, bytes);
+        if (at) {
+            result.taken.push_back({*at, bytes});
+            continue;
+        }
+        result.taken.emplace_back();
+        for (const WindowInsn& insn : window.insns) {
+            if (insn.site)
+                result.refused[wanted[*insn.site]->at()] = no_room;
+        }
+    }
+    std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
+}
+
+// Returns a site whose short window found no room, limited to the bytes that the windows
+// with room leave free. All other sites are treated as breakpoints.
+static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
+                             const JumpPlan& plan)
+{
+    TargetAddr end = site.end;
+    auto by_window = [](const Window& window, TargetAddr at) {
+        return window.at() < at;
+    };
+    auto window = std::lower_bound(plan.windows.begin(), plan.windows.end(), site.first,
+                                   by_window);
+    if (window != plan.windows.begin())
+        --window;
+    for (; window != plan.windows.end() && window->at() < site.end; ++window)
+        if (window->end() + window->n_kept > site.first)
+            clip(site, window->at(), window->end() + window->n_kept);
+    auto behind =
+        std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end, by_window);
+    TargetAddr free = behind == plan.windows.end() ? site.end + 64 : behind->at();
+    auto next = std::lower_bound(
+        sites.begin(), sites.end(), site.end,
+        [](const PatchSite& other, TargetAddr at) { return other.at < at; });
+    if (next != sites.end())
+        free = std::min(free, next->at);
+    site.limit_behind(site.end == end ? free : site.end);
+    std::uint64_t n_free = site.end == end ? free - site.end : 0;
+    site.n_steady =
+        static_cast<std::uint8_t>(std::min<std::uint64_t>(site.n_steady, n_free));
+    return site;
+}
+
+// Removes the short windows that found no room, and marks their ways as ones to avoid.
+// Returns the sites that these windows had.
+static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
+                                            JumpPlan& plan)
+{
+    std::vector<std::uint32_t> numbers;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+        Window& window = plan.windows[i];
+        if (plan.taken[i].n_bytes == 0 && window.form != PatchForm::plain) {
+            for (const WindowInsn& insn : window.insns) {
+                if (!insn.site)
+                    continue;
+                sites[*insn.site].avoid |= std::uint32_t{1} << window.way;
+                numbers.push_back(*insn.site);
+            }
+            continue;
+        }
+        if (n != i) {
+            plan.windows[n] = std::move(window);
+            plan.taken[n] = plan.taken[i];
+        }
+        ++n;
+    }
+    plan.windows.resize(n);
+    plan.taken.resize(n);
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<PatchSite> again;
+    for (std::uint32_t number : numbers)
+        again.push_back(limit_again(sites[number], sites, plan));
+    return again;
+}
+
+static void sort_windows(JumpPlan& plan)
+{
+    std::vector<std::size_t> order(plan.windows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return plan.windows[a].at() < plan.windows[b].at();
+    });
+    JumpPlan sorted;
+    sorted.windows.reserve(order.size());
+    sorted.taken.reserve(order.size());
+    for (std::size_t i : order) {
+        sorted.windows.push_back(std::move(plan.windows[i]));
+        sorted.taken.push_back(plan.taken[i]);
+    }
+    plan.windows = std::move(sorted.windows);
+    plan.taken = std::move(sorted.taken);
+}
+
+JumpPlan plan_jumps(AddressSpace& space, Room& room,
+                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile)
+{
+    JumpPlan result;
+    std::vector<PatchSite> sites = patch_sites(space, wanted);
+    OriginalText text(space);
+    ReadText read = [&](TargetAddr at, std::size_t n) {
+        meanwhile();
+        return text(at, n);
+    };
+    WindowPlan plan = plan_windows(x86_64, sites, read);
+    for (const Refused& refused : plan.refused)
+        result.refused[wanted[refused.site]->at()] = refused.reason;
+    take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+    for (int round = 0; round < max_rounds; ++round) {
+        std::vector<PatchSite> again = drop_roomless(sites, result);
+        if (again.empty())
+            break;
+        plan = plan_windows(x86_64, again, read);
+        for (const Window& window : plan.windows)
+            for (const WindowInsn& insn : window.insns)
+                if (insn.site)
+                    result.refused.erase(wanted[*insn.site]->at());
+        take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+        sort_windows(result);
+    }
+    for (Tracepoint* tp : wanted)
+        tp->led_past = false;
+    for (std::size_t i = 0; i < result.windows.size(); ++i)
+        for (const WindowInsn& insn : result.windows[i].insns)
+            if (insn.site && result.taken[i].n_bytes != 0)
+                wanted[*insn.site]->led_past = insn.loop_end.value != 0;
+    return result;
+}
+
+Result<Patch> build_patch(AddressSpace& space, const Window& window,
+                          const Placement& place, PatchBuilder& builder)
+{
+    return builder.build(window, place,
+                         *space.patches.space().area_of(place.trampoline));
+}
+
+} // namespace dt::agent

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// What is read here was written by the target: every count and loop is bounded.
+#include "ptrace-agent/plant/linker.hpp"
+
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/unwind.hpp"
+
+#include <cstring>
+#include <elf.h>
+#include <link.h>
+
+namespace dt::agent {
+
+constexpr int max_headers = 128;
+constexpr int max_dynamic = 512;
+constexpr std::uint32_t max_symbols = 1 << 16;
+
+struct Dynamic {
+    std::uint64_t bias = 0;
+    std::uint64_t at = 0;
+};
+
+static std::optional<Dynamic> dynamic_at(AddressSpace& space, TargetAddr base)
+{
+    ElfW(Ehdr) head{};
+    if (!space.read_value(base, head) ||
+        std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > max_headers)
+        return std::nullopt;
+    std::optional<std::uint64_t> bias;
+    std::uint64_t dynamic = 0;
+    for (int i = 0; i < head.e_phnum; ++i) {
+        ElfW(Phdr) part{};
+        if (!space.read_value(base + head.e_phoff + i * sizeof part, part))
+            return std::nullopt;
+        if (part.p_type == PT_LOAD && !bias)
+            bias = base.value - (part.p_vaddr & ~4095ull);
+        if (part.p_type == PT_DYNAMIC)
+            dynamic = part.p_vaddr;
+    }
+    if (!bias || dynamic == 0)
+        return std::nullopt;
+    return Dynamic{*bias, *bias + dynamic};
+}
+
+static std::optional<std::uint64_t> dynamic_value(AddressSpace& space, Dynamic dynamic,
+                                                  std::int64_t tag)
+{
+    for (int i = 0; i < max_dynamic; ++i) {
+        ElfW(Dyn) entry{};
+        if (!space.read_value(TargetAddr{dynamic.at + i * sizeof entry}, entry) ||
+            entry.d_tag == DT_NULL)
+            return std::nullopt;
+        if (entry.d_tag == tag)
+            return entry.d_un.d_val;
+    }
+    return std::nullopt;
+}
+
+// Some linkers relocate the addresses in the dynamic section, and some do not.
+static std::optional<std::uint64_t> dynamic_address(AddressSpace& space,
+                                                    Dynamic dynamic, std::int64_t tag)
+{
+    auto value = dynamic_value(space, dynamic, tag);
+    if (value && *value < dynamic.bias)
+        *value += dynamic.bias;
+    return value;
+}
+
+static std::uint32_t gnu_hash(std::string_view name)
+{
+    std::uint32_t hash = 5381;
+    for (char c : name)
+        hash = hash * 33 + static_cast<unsigned char>(c);
+    return hash;
+}
+
+std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
+                                    std::string_view name)
+{
+    auto dynamic = dynamic_at(space, base);
+    if (!dynamic)
+        return std::nullopt;
+    auto symbols = dynamic_address(space, *dynamic, DT_SYMTAB);
+    auto strings = dynamic_address(space, *dynamic, DT_STRTAB);
+    auto hashes = dynamic_address(space, *dynamic, DT_GNU_HASH);
+    struct {
+        std::uint32_t n_buckets, first, n_bloom, shift;
+    } table{};
+    if (!symbols || !strings || !hashes ||
+        !space.read_value(TargetAddr{*hashes}, table) || table.n_buckets == 0)
+        return std::nullopt;
+    std::uint32_t hash = gnu_hash(name);
+    std::uint64_t buckets = *hashes + sizeof table + 8ull * table.n_bloom;
+    std::uint64_t chains = buckets + 4ull * table.n_buckets;
+    std::uint32_t index = 0;
+    if (!space.read_value(TargetAddr{buckets + 4ull * (hash % table.n_buckets)}, index))
+        return std::nullopt;
+    for (std::uint32_t i = 0; index >= table.first && i < max_symbols; ++i, ++index) {
+        std::uint32_t chain = 0;
+        if (!space.read_value(TargetAddr{chains + 4ull * (index - table.first)}, chain))
+            break;
+        ElfW(Sym) symbol{};
+        std::array<char, 64> text{};
+        if ((chain | 1) == (hash | 1) &&
+            space.read_value(TargetAddr{*symbols + index * sizeof symbol}, symbol) &&
+            space.read_value(TargetAddr{*strings + symbol.st_name}, text) &&
+            name == std::string_view(text.data(), strnlen(text.data(), text.size())) &&
+            symbol.st_shndx != SHN_UNDEF)
+            return TargetAddr{dynamic->bias + symbol.st_value};
+        if ((chain & 1) != 0)
+            break;
+    }
+    return std::nullopt;
+}
+
+// The executable's own headers are where the kernel says.
+static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
+{
+    auto headers = auxv_value(space.speaker(), AT_PHDR);
+    auto n = auxv_value(space.speaker(), AT_PHNUM);
+    if (!headers || !n || *n > max_headers)
+        return std::nullopt;
+    std::optional<std::uint64_t> bias;
+    std::uint64_t dynamic = 0;
+    for (std::uint64_t i = 0; i < *n; ++i) {
+        ElfW(Phdr) part{};
+        if (!space.read_value(TargetAddr{*headers + i * sizeof part}, part))
+            return std::nullopt;
+        if (part.p_type == PT_PHDR)
+            bias = *headers - part.p_vaddr;
+        if (part.p_type == PT_DYNAMIC)
+            dynamic = part.p_vaddr;
+    }
+    if (dynamic == 0)
+        return std::nullopt;
+    Dynamic at{bias.value_or(0), bias.value_or(0) + dynamic};
+    auto debug = dynamic_value(space, at, DT_DEBUG);
+    if (!debug || *debug == 0)
+        return std::nullopt;
+    return TargetAddr{*debug};
+}
+
+bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
+{
+    AddressSpace& space = world.space();
+    if (space.link_debug.value != 0)
+        return false;
+    auto base = auxv_value(space.speaker(), AT_BASE);
+    auto debug = debug_of_program(space);
+    // The linker fills the program's DT_DEBUG in late; its own symbols are there at once.
+    if (!debug && base && *base != 0)
+        debug = symbol_in(space, {*base}, "_r_debug");
+    std::optional<TargetAddr> stop;
+    r_debug told{};
+    if (debug && space.read_value(*debug, told) && told.r_brk != 0)
+        stop = TargetAddr{told.r_brk};
+    else if (base && *base != 0)
+        stop = symbol_in(space, {*base}, "_dl_debug_state");
+    if (!debug || !stop)
+        return false; // a static program, or a linker without this protocol
+
+    Tracepoint* tp = space.find(*stop);
+    if (tp == nullptr) {
+        std::array<std::byte, 15> text{};
+        auto insn = space.read_original(*stop, text)
+                        ? x86_64.decode(text, *stop)
+                        : Result<Instruction>(Error{Code::gone, "unmapped"});
+        if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
+            return false;
+        tp = &space.add(*insn);
+        see_padding(space, *tp);
+        if (later != nullptr)
+            later->push_back(tp);
+        else if (!space.write_breakpoints({tp}).empty()) {
+            space.forget(*tp);
+            return false;
+        }
+    }
+    tp->purpose = Tracepoint::library_change;
+    space.link_debug = *debug;
+    space.linker_stop = *stop;
+    jumps_.update(space, *tp);
+    return true;
+}
+
+// Nobody asked for it: the breakpoint that showed the way to the command's start goes.
+void Agent::forget_linker(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->purpose != Tracepoint::library_change || tp->site)
+            continue;
+        space.restore_originals({tp});
+        space.forget(*tp);
+    }
+    space.link_debug = space.linker_stop = TargetAddr{};
+}
+
+static void forget(AddressSpace& space, Tracepoint& tp)
+{
+    for (const Firing& firing : tp.firings)
+        space.forgotten.push_back({tp.at(), firing.probe});
+    space.statics.forget(tp.at());
+    space.forget(tp);
+}
+
+static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
+{
+    for (Tracepoint* tp : space.without_jump(from, end)) {
+        std::byte text{};
+        if (tp->written &&
+            (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
+            forget(space, *tp);
+    }
+    std::vector<TargetAddr> gone = space.patches.gone(space, from, end);
+    for (TargetAddr window : gone) {
+        for (const Planted::Probed& probed : space.patches.at(window)->probed) {
+            if (Tracepoint* tp = space.find(probed.at))
+                forget(space, *tp);
+        }
+    }
+    space.patches.drop(gone);
+}
+
+static bool is_same_text(const Mapping& a, const Mapping& b)
+{
+    return a.begin == b.begin && a.end == b.end && a.offset == b.offset &&
+           a.file == b.file;
+}
+
+// What is mapped as it was stays. Of what is not, ours that still stands is looked at again
+// the next time.
+void forget_unmapped(AddressSpace& space)
+{
+    std::vector<Mapping> now = mappings_of(space.speaker());
+    std::erase_if(now, [](const Mapping& m) { return !m.executable; });
+    if (space.text_known.empty())
+        forget_gone_in(space, {1}, {~std::uint64_t{0}});
+    std::vector<Mapping> still;
+    auto same = now.begin();
+    for (const Mapping& before : space.text_known) {
+        while (same != now.end() && same->begin < before.begin)
+            ++same;
+        if (same != now.end() && is_same_text(*same, before))
+            continue;
+        forget_gone_in(space, before.begin, before.end);
+        if (space.patches.any_in(before.begin, before.end) ||
+            !space.without_jump(before.begin, before.end).empty())
+            still.push_back(before);
+    }
+    auto before = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
+    auto n_now = static_cast<std::ptrdiff_t>(now.size());
+    now.insert(now.end(), still.begin(), still.end());
+    std::inplace_merge(now.begin(), now.begin() + n_now, now.end(), before);
+    space.text_known = std::move(now);
+}
+
+bool Agent::handle_library_change(Thread& thread)
+{
+    Process& process = *thread.process;
+    AddressSpace& space = *process.space;
+    r_debug told{};
+    if (!space.read_value(space.link_debug, told))
+        return false;
+    if (told.r_state != r_debug::RT_CONSISTENT)
+        return false;
+    forget_unwind(space);
+    space.errno_sought = space.errno_at.has_value();
+    forget_unmapped(space);
+    space.statics.write_list(space);
+    if (process.to_preinit) {
+        process.to_preinit = false;
+        process.arrived = true;
+        return true;
+    }
+    if (!process.is_target || !process.started)
+        return false;
+    tell_libraries_changed(process.pid);
+    return !silent_client_;
+}
+
+// glibc and musl: __errno_location() is "mov disp(%rip),%rax; add %fs:0,%rax; ret" with
+// the offset in the GOT, or "mov %fs:0,%rax; add $offset,%rax; ret".
+static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr function)
+{
+    std::array<std::byte, 40> text{};
+    if (!space.read_original(function, text))
+        return std::nullopt;
+    auto is = [&text](std::size_t at, std::initializer_list<int> bytes) {
+        for (int byte : bytes) {
+            if (at >= text.size() || text[at++] != std::byte(byte))
+                return false;
+        }
+        return true;
+    };
+    std::size_t at = is(0, {0xf3, 0x0f, 0x1e, 0xfa}) ? 4 : 0; // endbr64
+    std::int32_t disp = 0;
+    if (is(at, {0x48, 0x8b, 0x05}) && is(at + 7, {0x64, 0x48, 0x03, 0x04, 0x25})) {
+        std::memcpy(&disp, &text[at + 3], 4);
+        std::int64_t offset = 0;
+        TargetAddr entry =
+            function +
+            (at + 7 + static_cast<std::uint64_t>(static_cast<std::int64_t>(disp)));
+        if (space.read_value(entry, offset))
+            return offset;
+    }
+    if (is(at, {0x64, 0x48, 0x8b, 0x04, 0x25}) && is(at + 9, {0x48, 0x05})) {
+        std::memcpy(&disp, &text[at + 11], 4);
+        return disp;
+    }
+    return std::nullopt;
+}
+
+bool is_libc(const std::string& path)
+{
+    std::size_t slash = path.rfind('/');
+    std::string name = slash == std::string::npos ? "" : path.substr(slash + 1);
+    return name.rfind("libc.so", 0) == 0 || name.rfind("libc-", 0) == 0 ||
+           name.rfind("ld-musl", 0) == 0;
+}
+
+std::optional<std::int64_t> errno_offset(AddressSpace& space)
+{
+    if (space.errno_sought)
+        return space.errno_at;
+    space.errno_sought = true;
+    for (const Mapping& m : mappings_of(space.speaker())) {
+        if (!is_libc(m.path) || m.offset != 0)
+            continue;
+        if (auto function = symbol_in(space, m.begin, "__errno_location"))
+            return space.errno_at = offset_in(space, *function);
+    }
+    return std::nullopt;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/plant/patches.hpp"
+
+#include "process/proc_files.hpp"
+#include "ptrace-agent/address_space.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t span_gap = 4096; // patches closer than this are one write
+constexpr std::size_t max_span = 1 << 20;
+
+// Bytes for many places of one memory, read and written in few calls. What is between two
+// that `are_joined` is written as it was read. put() says whether all of it could be had:
+// where a part is not mapped any more, each place is tried alone.
+template <class Items, class At, class Joined, class Put>
+static void in_spans(const Items& items, At range, Joined are_joined, Put put)
+{
+    for (std::size_t first = 0, last; first < items.size(); first = last) {
+        auto [from, n] = range(items[first]);
+        TargetAddr end = from + n;
+        for (last = first + 1; last < items.size(); ++last) {
+            auto [next, bytes] = range(items[last]);
+            if (next - end > span_gap || next + bytes - from > max_span ||
+                !are_joined(items[last - 1], items[last]))
+                break;
+            end = next + bytes;
+        }
+        if (put(first, last, from, end - from) || last - first == 1)
+            continue;
+        for (std::size_t i = first; i < last; ++i) {
+            auto [at, bytes] = range(items[i]);
+            put(i, i + 1, at, bytes);
+        }
+    }
+}
+
+// Where in bytes read from `from` on.
+static std::vector<std::byte>::iterator place_in(std::vector<std::byte>& bytes,
+                                                 TargetAddr from, TargetAddr at)
+{
+    return bytes.begin() + static_cast<std::ptrdiff_t>(at - from);
+}
+
+static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
+{
+    return {planted->patch.at, planted->patch.text.size()};
+}
+
+constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
+
+static void sort_unique(std::vector<Planted*>& all)
+{
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
+// Those of `of` that are in `some`, which is sorted.
+void Patches::retire(const std::vector<Planted*>& some,
+                     std::vector<std::unique_ptr<Planted>>& of)
+{
+    if (some.empty())
+        return;
+    auto gone = std::stable_partition(of.begin(), of.end(), [&some](const auto& each) {
+        return !std::binary_search(some.begin(), some.end(), each.get());
+    });
+    retired_.insert(retired_.end(), std::make_move_iterator(gone),
+                    std::make_move_iterator(of.end()));
+    of.erase(gone, of.end());
+}
+
+// A jump never leads to what is not there yet.
+std::vector<Planted*> Patches::prepare(AddressSpace& text,
+                                       std::vector<std::unique_ptr<Planted>> all)
+{
+    struct Piece {
+        TargetAddr at;
+        std::span<const std::byte> code;
+        Planted* planted;
+    };
+    auto before = [](const auto& a, const auto& b) { return a.at < b.at; };
+    std::vector<Piece> pieces;
+    pieces.reserve(all.size());
+    for (const auto& planted : all) {
+        const Patch& patch = planted->patch;
+        pieces.push_back({patch.trampoline, patch.code, planted.get()});
+        for (std::size_t i = 0; i < patch.stubs.size(); ++i)
+            pieces.push_back({patch.stubs[i], patch.code_of_stub(i), planted.get()});
+    }
+    if (!std::is_sorted(pieces.begin(), pieces.end(), before))
+        std::sort(pieces.begin(), pieces.end(), before);
+    std::vector<Planted*> odd;
+    std::vector<std::byte> bytes;
+    in_spans(
+        pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
+        // The target runs, and what is between two areas may be its own.
+        [this](const Piece& a, const Piece& b) {
+            return space_.area_of(a.at) == space_.area_of(b.at);
+        },
+        [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            bytes.assign(n, std::byte{0xcc});
+            // What nobody has in between need not be read.
+            auto known = std::lower_bound(trampolines_.begin(), trampolines_.end(),
+                                          Trampoline{from, nullptr}, before);
+            bool any_between = known != trampolines_.end() && known->at < from + n;
+            bool ok = !any_between || text.read_text(from, bytes);
+            for (std::size_t i = first; i < last; ++i)
+                std::copy(pieces[i].code.begin(), pieces[i].code.end(),
+                          place_in(bytes, from, pieces[i].at));
+            ok = ok && text.write_text(from, bytes);
+            for (std::size_t i = first; i < last && !ok; ++i)
+                odd.push_back(pieces[i].planted);
+            return true;
+        });
+    auto n_known = static_cast<std::ptrdiff_t>(trampolines_.size());
+    for (const Piece& piece : pieces)
+        trampolines_.push_back({piece.at, piece.planted});
+    std::inplace_merge(trampolines_.begin(), trampolines_.begin() + n_known,
+                       trampolines_.end(), before);
+    std::move(prepared_.begin(), prepared_.end(), std::back_inserter(retired_));
+    prepared_ = std::move(all);
+    sort_unique(odd);
+    retire(odd, prepared_);
+    return odd;
+}
+
+std::vector<Planted*> Patches::write(AddressSpace& text,
+                                     const MoveThreads& move_threads)
+{
+    std::vector<Planted*> list;
+    list.reserve(prepared_.size());
+    for (const auto& planted : prepared_)
+        list.push_back(planted.get());
+    // No moment in which somebody stands in a half of what was an instruction.
+    move_threads(list);
+    std::vector<Planted*> odd;
+    std::vector<std::byte> bytes;
+    in_spans(
+        list, window_of, in_stopped_text,
+        [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            bytes.resize(n);
+            const bool ok = text.read_text(from, bytes);
+            std::vector<Planted*> changed;
+            for (std::size_t i = first; i < last && ok; ++i) {
+                Patch& patch = list[i]->patch;
+                auto here = place_in(bytes, from, patch.at);
+                if (!std::equal(patch.original.begin(), patch.original.end(), here))
+                    continue;
+                std::copy(patch.text.begin(), patch.text.end(), here);
+                changed.push_back(list[i]);
+            }
+            const bool all = ok && (changed.empty() || text.write_text(from, bytes));
+            for (Planted* planted : changed)
+                planted->written = all || stands(text, *planted);
+            return all;
+        });
+    std::copy_if(list.begin(), list.end(), std::back_inserter(odd),
+                 [](const Planted* planted) { return !planted->written; });
+    sort_unique(odd);
+    retire(odd, prepared_);
+    auto n_stood = static_cast<std::ptrdiff_t>(standing_.size());
+    standing_.reserve(standing_.size() + prepared_.size());
+    for (auto& planted : prepared_) {
+        TargetAddr window = planted->patch.at;
+        standing_.push_back({window, std::move(planted)});
+    }
+    prepared_.clear();
+    std::inplace_merge(
+        standing_.begin(), standing_.begin() + n_stood, standing_.end(),
+        [](const Standing& a, const Standing& b) { return a.at < b.at; });
+    return odd;
+}
+
+// The original bytes over those of our jumps that still stand there.
+template <class Read, class Write>
+static void put_back(std::vector<Planted*> list, Read read, Write write)
+{
+    std::vector<std::byte> bytes;
+    in_spans(
+        list, window_of, in_stopped_text,
+        [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            bytes.resize(n);
+            if (!read(from, bytes))
+                return false;
+            for (std::size_t i = first; i < last; ++i) {
+                const Patch& patch = list[i]->patch;
+                auto here = place_in(bytes, from, patch.at);
+                if (std::equal(patch.text.begin(), patch.text.end(), here))
+                    std::copy(patch.original.begin(), patch.original.end(), here);
+            }
+            return write(from, bytes);
+        });
+}
+
+void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& windows)
+{
+    std::vector<Planted*> list;
+    for (TargetAddr window : windows) {
+        if (Planted* planted = at(window))
+            list.push_back(planted);
+    }
+    put_back(
+        list,
+        [&](TargetAddr at, std::span<std::byte> bytes) {
+            return text.read_text(at, bytes);
+        },
+        [&](TargetAddr at, std::span<std::byte> bytes) {
+            return text.write_text(at, bytes);
+        });
+    drop(windows);
+}
+
+void Patches::restore_in(pid_t child) const
+{
+    Fd mem(open(proc_path(child, "mem").c_str(), O_RDWR | O_CLOEXEC));
+    if (!mem)
+        return;
+    std::vector<Planted*> list;
+    for (const Standing& each : standing_)
+        list.push_back(each.planted.get());
+    put_back(
+        list,
+        [&](TargetAddr at, std::span<std::byte> bytes) {
+            return pread(mem.get(), bytes.data(), bytes.size(),
+                         static_cast<off_t>(at.value)) ==
+                   static_cast<ssize_t>(bytes.size());
+        },
+        [&](TargetAddr at, std::span<std::byte> bytes) {
+            return pwrite(mem.get(), bytes.data(), bytes.size(),
+                          static_cast<off_t>(at.value)) ==
+                   static_cast<ssize_t>(bytes.size()); // it may have died
+        });
+}
+
+bool stands(const AddressSpace& text, const Planted& planted)
+{
+    const Patch& patch = planted.patch;
+    std::vector<std::byte> bytes(patch.text.size());
+    return text.read_text(patch.at, bytes) && std::ranges::equal(bytes, patch.text);
+}
+
+bool Patches::any_in(TargetAddr from, TargetAddr end) const
+{
+    auto first = behind(from - 1);
+    return first != standing_.end() && first->at < end;
+}
+
+std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from_addr,
+                                      TargetAddr end_addr) const
+{
+    std::vector<TargetAddr> gone;
+    std::vector<const Planted*> list;
+    for (auto each = behind(from_addr - 1);
+         each != standing_.end() && each->at < end_addr; ++each)
+        list.push_back(each->planted.get());
+    std::vector<std::byte> bytes;
+    in_spans(
+        list, window_of, in_stopped_text,
+        [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            bytes.resize(n);
+            const bool ok = text.read_text(from, bytes);
+            if (!ok && last - first > 1)
+                return false;
+            for (std::size_t i = first; i < last; ++i) {
+                const Patch& patch = list[i]->patch;
+                auto here = place_in(bytes, from, patch.at);
+                if (!ok || !std::equal(patch.text.begin(), patch.text.end(), here))
+                    gone.push_back(patch.at);
+            }
+            return true;
+        });
+    return gone;
+}
+
+void Patches::drop(const std::vector<TargetAddr>& windows)
+{
+    if (windows.empty())
+        return;
+    for (TargetAddr window : windows) {
+        auto after = behind(window);
+        if (after == standing_.begin() || std::prev(after)->at != window)
+            continue;
+        Standing& each =
+            standing_[static_cast<std::size_t>(after - standing_.begin()) - 1];
+        if (each.planted == nullptr)
+            continue; // named twice
+        each.planted->written = false;
+        retired_.push_back(std::move(each.planted));
+    }
+    std::erase_if(standing_, [](const Standing& each) { return !each.planted; });
+}
+
+std::vector<std::uint32_t> Patches::reclaim(TargetAddr but)
+{
+    std::vector<std::uint32_t> sites;
+    std::vector<Planted*> gone;
+    if (retired_.empty())
+        return sites;
+    auto kept = std::partition(
+        retired_.begin(), retired_.end(), [but](const std::unique_ptr<Planted>& each) {
+            return std::any_of(each->probed.begin(), each->probed.end(),
+                               [but](const auto& probed) { return probed.at == but; });
+        });
+    for (auto each = kept; each != retired_.end(); ++each) {
+        const std::unique_ptr<Planted>& planted = *each;
+        const Patch& patch = planted->patch;
+        space_.give_back({patch.trampoline, Stubs(patch.stubs)}, planted->n_room);
+        for (const Planted::Probed& probed : planted->probed)
+            sites.push_back(probed.site);
+        gone.push_back(planted.get());
+    }
+    std::sort(gone.begin(), gone.end());
+    std::erase_if(trampolines_, [&gone](const Trampoline& each) {
+        return std::binary_search(gone.begin(), gone.end(), each.planted);
+    });
+    retired_.erase(kept, retired_.end());
+    return sites;
+}
+
+void Patches::forget_all()
+{
+    standing_.clear();
+    prepared_.clear();
+    retired_.clear();
+    trampolines_.clear();
+    areas.clear();
+    space_ = TrampolineSpace();
+}
+
+Patches::AllStanding::const_iterator Patches::behind(TargetAddr address) const
+{
+    return std::upper_bound(
+        standing_.begin(), standing_.end(), address,
+        [](TargetAddr at, const Standing& each) { return at < each.at; });
+}
+
+Planted* Patches::at(TargetAddr window) const
+{
+    auto after = behind(window);
+    bool begins = after != standing_.begin() && std::prev(after)->at == window;
+    return begins ? std::prev(after)->planted.get() : nullptr;
+}
+
+Planted* Patches::covering(AllStanding::const_iterator behind, TargetAddr address) const
+{
+    if (behind == standing_.begin())
+        return nullptr;
+    Planted* planted = std::prev(behind)->planted.get();
+    bool inside = address - planted->patch.at < planted->patch.original.size();
+    return inside ? planted : nullptr;
+}
+
+Planted* Patches::covering(TargetAddr address) const
+{
+    return covering(behind(address), address);
+}
+
+Planted* Patches::first_from(TargetAddr address) const
+{
+    auto after = behind(address);
+    if (Planted* over = covering(after, address))
+        return over;
+    return after == standing_.end() ? nullptr : after->planted.get();
+}
+
+std::optional<Found> Patches::find(TargetAddr pc) const
+{
+    Planted* planted = covering(pc);
+    if (planted == nullptr && in_areas(pc)) {
+        auto after = std::upper_bound(
+            trampolines_.begin(), trampolines_.end(), pc,
+            [](TargetAddr at, const Trampoline& each) { return at < each.at; });
+        if (after != trampolines_.begin())
+            planted = std::prev(after)->planted;
+    }
+    if (planted == nullptr)
+        return std::nullopt;
+    auto place = place_of(planted->patch, pc);
+    if (!place)
+        return std::nullopt;
+    return Found{planted, *place};
+}
+
+std::vector<TargetAddr> Patches::windows() const
+{
+    std::vector<TargetAddr> all;
+    all.reserve(standing_.size());
+    for (const Standing& each : standing_)
+        all.push_back(each.at);
+    return all;
+}
+
+void Patches::overlay_original(TargetAddr from, std::span<std::byte> bytes) const
+{
+    auto each = behind(from);
+    if (each != standing_.begin())
+        --each;
+    for (; each != standing_.end() && each->at < from + bytes.size(); ++each) {
+        const Patch& patch = each->planted->patch;
+        for (std::size_t i = 0; i < patch.original.size(); ++i) {
+            std::uint64_t offset = patch.at + i - from;
+            if (patch.at + i >= from && offset < bytes.size() &&
+                bytes[offset] == patch.text[i])
+                bytes[offset] = patch.original[i];
+        }
+    }
+}
+
+} // namespace dt::agent

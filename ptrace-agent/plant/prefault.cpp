@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What malloc() gave and got back is in its place still when it is asked again. A page is
+// had without writing to it (madvise(2), MADV_POPULATE_WRITE, Linux 5.14; without it
+// nothing is gained), so that it does no harm where somebody has been given it meanwhile.
+#include "ptrace-agent/plant/prefault.hpp"
+
+#include "base/no_signals.hpp"
+#include "base/page_bytes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace dt::agent {
+
+constexpr std::size_t block_bytes = 16 << 20; // less than M_MMAP_THRESHOLD
+constexpr std::size_t part_bytes = 128 << 10;
+constexpr std::size_t scarce = 8; // of what is free, a part of this is not much
+
+static std::span<std::byte> pages_in(std::span<std::byte> bytes)
+{
+    std::size_t to_page = -reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes;
+    if (to_page >= bytes.size())
+        return {};
+    std::size_t n = bytes.size() - to_page;
+    return bytes.subspan(to_page, n - n % page_bytes);
+}
+
+void MemoryAhead::add(std::span<std::byte> other)
+{
+    if (auto pages = pages_in(other); !pages.empty())
+        left_.insert(left_.begin(), pages);
+}
+
+void MemoryAhead::begin(std::size_t n_bytes)
+{
+    left_.clear();
+    struct sysinfo now {};
+    // Where memory is scarce it is got when it is needed, if it is.
+    if (sysinfo(&now) != 0 || n_bytes > now.freeram / scarce * now.mem_unit)
+        return;
+    std::vector<std::span<std::byte>> blocks;
+    for (std::size_t n = n_bytes; n > page_bytes; n -= std::min(n, block_bytes)) {
+        std::size_t n_block = std::min(n, block_bytes);
+        auto* block = static_cast<std::byte*>(std::malloc(n_block));
+        if (block == nullptr)
+            break;
+        blocks.emplace_back(block, n_block);
+    }
+    for (std::span<std::byte> block : blocks) {
+        std::free(block.data());
+        add(block);
+    }
+}
+
+void MemoryAhead::get_some()
+{
+    std::span<std::byte>& block = left_.back();
+    std::size_t n = std::min(block.size(), part_bytes);
+    if (madvise(block.data(), n, MADV_POPULATE_WRITE) != 0)
+        return left_.clear();
+    block = block.subspan(n);
+    if (block.empty())
+        left_.pop_back();
+}
+
+void MemoryAhead::go_on_beside()
+{
+    if (!wants_more() || !is_a_processor_idle(0))
+        return;
+    try {
+        NoSignals here;
+        beside_ = std::thread([this] {
+            while (wants_more() && !stopped_)
+                get_some();
+        });
+    } catch (const std::exception&) { // no room for a thread
+    }
+}
+
+void MemoryAhead::stop()
+{
+    stopped_ = true;
+    if (beside_.joinable())
+        beside_.join();
+    stopped_ = false;
+    left_.clear();
+}
+
+// proc(5), loadavg tells how many want one now, us among them.
+bool is_a_processor_idle(std::size_t n_clients)
+{
+    std::ifstream file("/proc/loadavg");
+    double averages[3];
+    std::size_t n_running = 0;
+    for (double& average : averages)
+        file >> average;
+    auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    // Those of others leave two: one serves the client, or us, and one is for this.
+    return file >> n_running && n_processors >= 2 &&
+           n_running < n_processors + n_clients;
+}
+
+} // namespace dt::agent

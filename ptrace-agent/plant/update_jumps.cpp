@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Tracepoints that have jumps (write_jumps.cpp), when their probes change or go.
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt::agent {
+
+static std::uint32_t kind_of(const Firing& firing)
+{
+    switch (firing.kind) {
+    case SiteKind::ret:
+        return DT_RT_RETURN;
+    case SiteKind::entry:
+        return DT_RT_ENTRY;
+    case SiteKind::static_probe:
+        return DT_RT_STATIC;
+    case SiteKind::jump_out:
+        return DT_RT_JUMP_OUT;
+    default:
+        return DT_RT_OFFSET;
+    }
+}
+
+static void list_firings(const AddressSpace& space, const Tracepoint& tp,
+                         std::vector<dt_rt_firing>& all)
+{
+    all.clear();
+    if (tp.purpose == Tracepoint::library_change)
+        all.push_back({0, DT_RT_LIBRARIES, 0});
+    for (const Firing& firing : tp.firings) {
+        bool by_entry = has_operands(firing.kind);
+        all.push_back({firing.probe, kind_of(firing),
+                       by_entry ? space.statics.list_of(firing.arg0) : firing.arg0});
+    }
+}
+
+// A jump stands for the tracepoint already, and its list of probes changed.
+bool JumpWriter::update(AddressSpace& space, const Tracepoint& tp)
+{
+    if (!tp.site)
+        return false;
+    list_firings(space, tp, firings_);
+    space.runtime.set_operands(space.statics.all_operands());
+    if (!space.runtime.set_firings(*tp.site, firings_))
+        return false;
+    compile_site(static_cast<const dt_arena*>(arena_.base()), space, *tp.site,
+                 firings_);
+    return true;
+}
+
+static bool is_padding(const Instruction& insn)
+{
+    bool nop = (insn.opcode_map == 0 && insn.opcode == 0x90) ||
+               (insn.opcode_map == 1 && insn.opcode == 0x1f);
+    return nop || insn.bytes[0] == std::byte{0xcc};
+}
+
+// The dynamic linker's r_brk while a breakpoint stands there: an empty function, with
+// padding behind it where it can have a jump.
+Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
+{
+    Tracepoint* tp = space.find(space.linker_stop);
+    if (tp == nullptr || tp->purpose != Tracepoint::library_change || !tp->written)
+        return nullptr;
+    see_padding(space, *tp);
+    return tp;
+}
+
+// Its surroundings are what is empty there.
+void see_padding(const AddressSpace& space, Tracepoint& tp)
+{
+    std::array<std::byte, 32> text{};
+    tp.first = tp.at();
+    tp.end = tp.insn.next();
+    if (!space.read_original(tp.at(), text))
+        return;
+    while (tp.end - tp.at() < text.size()) {
+        auto insn = x86_64.decode(std::span(text).subspan(tp.end - tp.at()), tp.end);
+        bool padding = insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
+        if (!padding || tp.end - tp.at() + insn->length > text.size())
+            break;
+        tp.end = insn->next();
+    }
+}
+
+// It has the linker's site in its hands, and nothing else of ours.
+static bool waits_at_linker(AddressSpace& space, const Thread& thread,
+                            const user_regs_struct& user)
+{
+    dt_rt_frame frame{};
+    auto at = thread.held ? frame_of(space, user) : std::nullopt;
+    return at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES &&
+           space.runtime.config().sites[frame.site].at == space.linker_stop.value;
+}
+
+// Planting after dlopen() always meets the thread that waits for it: what was under way
+// for that thread stays.
+void JumpWriter::reclaim(AddressSpace& space)
+{
+    if (space.runtime.image.value == 0)
+        return;
+    for (Thread* thread : tracees_.threads_in(space)) {
+        user_regs_struct user;
+        if (!thread->is_stopped() || !get_regs(thread->tid, user) ||
+            (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))
+            return;
+    }
+    for (std::uint32_t site : space.patches.reclaim(space.linker_stop))
+        space.runtime.free_site(site);
+}
+
+// Probes were removed: a window that serves nobody goes, a site that serves nobody in a
+// window that others need is inert.
+void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
+{
+    std::vector<TargetAddr> windows;
+    for (Tracepoint* tp : idle) {
+        if (Planted* planted = window_over(space, *tp))
+            windows.push_back(planted->patch.at);
+        if (tp->site)
+            space.runtime.set_firings(*tp->site, {});
+    }
+    std::sort(windows.begin(), windows.end());
+    windows.erase(std::unique(windows.begin(), windows.end()), windows.end());
+    std::vector<TargetAddr> useless;
+    for (TargetAddr window : windows) {
+        const Planted* planted = space.patches.at(window);
+        bool serves = std::any_of(planted->probed.begin(), planted->probed.end(),
+                                  [&space](const Planted::Probed& probed) {
+                                      Tracepoint* tp = space.find(probed.at);
+                                      return tp != nullptr && tp->serves();
+                                  });
+        if (!serves)
+            useless.push_back(window);
+    }
+    space.patches.take_out(space, useless);
+}
+
+} // namespace dt::agent

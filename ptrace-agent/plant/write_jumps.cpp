@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
+
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+// Mapped by a system call that the target makes; where it runs, it is stopped for that.
+class MappedRoom : public Room {
+public:
+    MappedRoom(Tracees& tracees, Injector& injector,
+               std::shared_ptr<AddressSpace> space, StoppedWorld* world)
+        : tracees_(tracees), injector_(injector), space_(std::move(space)),
+          world_(world)
+    {
+    }
+
+    std::vector<Mapping> mappings() override { return mappings_of(space_->speaker()); }
+    bool map(TargetAddr at, std::uint64_t bytes, Holds holds) override
+    {
+        std::optional<StoppedWorld> stopped;
+        StoppedWorld& world =
+            world_ != nullptr ? *world_ : stopped.emplace(tracees_, space_);
+        Thread* thread = world.any_thread();
+        if (thread == nullptr)
+            return false;
+        auto mapped = injector_.call(
+            *thread, SYS_mmap,
+            {at.value, bytes, PROT_READ | PROT_EXEC,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ~0ull,
+             0});
+        if (!mapped || *mapped > ~4095ull)
+            return false;
+        std::uint64_t enter = space_->runtime.image.value + runtime_header().enter;
+        // At another place: a kernel that does not know the flag.
+        if (*mapped == at.value &&
+            (holds == Holds::stubs ||
+             space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
+            return true;
+        (void)injector_.call(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+        return false;
+    }
+
+private:
+    Tracees& tracees_;
+    Injector& injector_;
+    std::shared_ptr<AddressSpace> space_;
+    StoppedWorld* world_;
+};
+
+Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
+{
+    static constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f},
+                                        std::byte{0x1e}, std::byte{0xfa}};
+    if (Planted* over = space.patches.covering(tp.at()))
+        return over;
+    bool stays = std::equal(endbr64.begin(), endbr64.end(), tp.insn.bytes.begin());
+    return stays ? space.patches.covering(tp.insn.next()) : nullptr;
+}
+
+// The extents end where another tracepoint's bytes begin. A window that stands over one of
+// the sites, or keeps its bytes, is taken out, and its tracepoints are planned again. Of
+// `fresh` are those, too, that will have a breakpoint.
+static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
+                      JumpWork& work)
+{
+    std::vector<Tracepoint*>& wanted = work.wanted;
+    for (std::size_t i = 0; i < wanted.size() + fresh.size(); ++i) {
+        Tracepoint* site = i < fresh.size() ? fresh[i] : wanted[i - fresh.size()];
+        Planted* over = window_over(space, *site);
+        if (over == nullptr)
+            continue;
+        space.patches.take_out(space, {over->patch.at});
+        for (const Planted::Probed& probed : over->probed) {
+            Tracepoint* tp = space.find(probed.at);
+            if (tp != nullptr && tp->site == probed.site) {
+                tp->site.reset();
+                wanted.push_back(tp);
+                work.displaced.push_back(tp);
+            }
+        }
+    }
+}
+
+// The site fires as soon as a jump leads to it. False: the runtime's tables are full.
+bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
+{
+    tp.site = site;
+    if (tp.insn.flow == ControlFlow::branch)
+        space.runtime.set_condition(site, DT_RT_CONDITIONAL | tp.insn.condition);
+    if (update(space, tp))
+        return true;
+    tp.site.reset();
+    return false;
+}
+
+// Null: the runtime's tables are full, or an instruction cannot be moved there.
+std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
+                                           const Taken& taken, JumpWork& work)
+{
+    RuntimeMap& runtime = space.runtime;
+    auto planted = std::make_unique<Planted>();
+    std::vector<Tracepoint*>& served = work.served;
+    served.clear();
+    bool ok = true;
+    for (WindowInsn& insn : window.insns) {
+        if (!insn.site)
+            continue;
+        served.push_back(work.wanted[*insn.site]); // an endbr64, where there is one
+        auto number = runtime.add_site(served.back()->at());
+        ok = ok && number;
+        if (!number)
+            continue;
+        insn.site = number;
+        planted->probed.push_back({*number, served.back()->at()});
+    }
+    Result<Patch> patch = ok ? build_patch(space, window, taken.place, work.builder)
+                             : Error{Code::busy, no_room};
+    ok = ok && patch;
+    for (std::size_t i = 0; ok && i < served.size(); ++i)
+        ok = claim(space, planted->probed[i].site, *served[i]);
+    if (ok) {
+        planted->patch = std::move(*patch);
+        planted->n_room = taken.n_bytes;
+        for (const Moved& moved : planted->patch.moved) {
+            if (moved.site)
+                runtime.set_back(*moved.site, moved.tail);
+        }
+        // What comes next may have their place in memory.
+        std::vector<WindowInsn>().swap(window.insns);
+        return planted;
+    }
+    for (const Planted::Probed& probed : planted->probed)
+        runtime.free_site(probed.site);
+    for (Tracepoint* tp : served) {
+        tp->site.reset();
+        work.report.reasons[tp->at()] = no_room;
+    }
+    space.patches.space().give_back(taken.place, taken.n_bytes);
+    return nullptr;
+}
+
+void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
+                         StoppedWorld* world, const Result<Ok>& ready,
+                         const std::vector<Tracepoint*>& fresh, JumpWork& work)
+{
+    AddressSpace& space = *target;
+    JumpReport& report = work.report;
+    std::vector<Tracepoint*>& wanted = work.wanted;
+    wanted.reserve(fresh.size() + 1);
+    std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
+                 [](Tracepoint* tp) { return can_jump(*tp); });
+    // No breakpoint of ours is to stand where a jump can.
+    if (Tracepoint* linker = linker_tracepoint(space))
+        wanted.push_back(linker);
+    if (wanted.empty())
+        return;
+    if (!ready) {
+        std::string why = "the runtime could not be put into it: " + ready.error().text;
+        for (Tracepoint* tp : wanted) {
+            report.reasons[tp->at()] = why;
+            if (tp->purpose == Tracepoint::fires)
+                report.note = why;
+        }
+        return;
+    }
+    if (world != nullptr)
+        clear_way(space, fresh, work);
+    auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
+    if (!std::is_sorted(wanted.begin(), wanted.end(), before))
+        std::sort(wanted.begin(), wanted.end(), before);
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+
+    MappedRoom room(tracees_, injector_, target, world);
+    auto plan =
+        std::make_shared<JumpPlan>(plan_jumps(space, room, wanted, work.meanwhile));
+    report.spent = plan;
+    report.reasons = std::move(plan->refused);
+    std::vector<std::unique_ptr<Planted>> all;
+    all.reserve(plan->windows.size());
+    for (std::size_t i = 0; i < plan->windows.size(); ++i) {
+        work.meanwhile();
+        if (plan->taken[i].n_bytes == 0)
+            continue;
+        if (auto planted = build(space, plan->windows[i], plan->taken[i], work))
+            all.push_back(std::move(planted));
+    }
+    unclaim(space, space.patches.prepare(space, std::move(all)), report);
+}
+
+// They will not have a jump after all.
+void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
+                         JumpReport& report)
+{
+    for (const Planted* planted : odd) {
+        for (const Planted::Probed& probed : planted->probed) {
+            Tracepoint* tp = space.find(probed.at);
+            if (tp == nullptr || tp->site != probed.site)
+                continue;
+            tp->site.reset();
+            report.reasons[tp->at()] =
+                "the text changed meanwhile, or cannot be written";
+        }
+    }
+}
+
+void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
+                       JumpWork& work)
+{
+    AddressSpace& space = world.space();
+    Tracepoint* linker = linker_tracepoint(space);
+    if (linker != nullptr && linker->site) {
+        space.restore_originals({linker});
+        fresh.push_back(linker);
+    }
+    unclaim(space,
+            space.patches.write(space,
+                                [&](std::span<Planted* const> windows) {
+                                    move_into_copies(space, windows);
+                                }),
+            work.report);
+    // What did not get its jump gets a breakpoint.
+    std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
+    std::copy_if(work.displaced.begin(), work.displaced.end(),
+                 std::back_inserter(fresh),
+                 [](const Tracepoint* tp) { return !tp->site; });
+}
+
+JumpReport JumpWriter::plant(StoppedWorld& world,
+                             const std::shared_ptr<AddressSpace>& space,
+                             std::vector<Tracepoint*>& fresh)
+{
+    JumpWork work;
+    reclaim(*space);
+    prepare(space, &world, loader_.ensure(world), fresh, work);
+    write(world, fresh, work);
+    return std::move(work.report);
+}
+
+// A thread that stands in the middle of a window goes on in its copy.
+void JumpWriter::move_into_copies(AddressSpace& space,
+                                  std::span<Planted* const> windows)
+{
+    for (Thread* thread : tracees_.threads_in(space)) {
+        user_regs_struct user;
+        if (!thread->is_stopped() || !get_regs(thread->tid, user))
+            continue;
+        auto after = std::upper_bound(
+            windows.begin(), windows.end(), user.rip,
+            [](std::uint64_t pc, Planted* p) { return pc < p->patch.at.value; });
+        if (after == windows.begin() || (*std::prev(after))->patch.at.value == user.rip)
+            continue;
+        Planted* planted = *std::prev(after);
+        auto place = place_of(planted->patch, {user.rip});
+        if (!place || place->kind != PatchPlace::window)
+            continue;
+        user.rip = planted->patch.moved[place->index].head.value;
+        set_regs(thread->tid, user);
+    }
+}
+
+} // namespace dt::agent

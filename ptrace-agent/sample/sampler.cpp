@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/sample/sampler.hpp"
+
+#include "base/clock_ns.hpp"
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/host.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+namespace dt::agent {
+
+void Sampler::report_left_out()
+{
+    const std::uint64_t left_out = std::exchange(n_left_out_, 0);
+    const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
+    if (left_out * 100 <= all) // a few, from a tick that ended early by chance
+        return;
+    for (auto& [pid, process] : tracees_.processes()) {
+        if (process->is_target)
+            return client_.report_error(
+                pid, "profile: " + std::to_string(left_out) + " of " +
+                         std::to_string(all) +
+                         " samples were left out: sampling takes at most "
+                         "5 % of the time of running threads; use a lower "
+                         "rate to get all");
+    }
+}
+
+Result<Ok> Sampler::start(std::span<const ProfileTimer> timers)
+{
+    report_left_out();
+    timers_.clear();
+    due_.clear();
+    rotation_ = {};
+    budget_ = {};
+    std::uint64_t now = monotonic_ns();
+    for (const ProfileTimer& timer : timers) {
+        if (timer.interval_ns == 0)
+            return Error{Code::invalid, "profile: an interval of nothing"};
+        timers_.push_back({timer, now + timer.interval_ns});
+    }
+    if (!timers_.empty()) {
+        for (auto& [tid, thread] : tracees_.threads())
+            rotation_.add(tid);
+    }
+    set_alarm();
+    return Ok{};
+}
+
+void Sampler::thread_added(pid_t tid)
+{
+    if (!timers_.empty())
+        rotation_.add(tid);
+}
+
+void Sampler::set_alarm()
+{
+    std::uint64_t next = 0;
+    for (const Timer& timer : timers_)
+        next = sooner(next, timer.due);
+    alarms_.set(Alarms::sampling, next);
+}
+
+void Sampler::begin_tick_if_due()
+{
+    if (timers_.empty())
+        return;
+    std::uint64_t now = monotonic_ns();
+    std::vector<std::uint32_t> due;
+    for (Timer& timer : timers_) {
+        if (timer.due > now)
+            continue;
+        due.push_back(timer.timer.probe);
+        std::uint64_t passed = (now - timer.due) / timer.timer.interval_ns + 1;
+        timer.due += passed * timer.timer.interval_ns;
+    }
+    set_alarm();
+    if (due.empty())
+        return;
+    leave_out_rest();
+    due_ = std::move(due);
+    rotation_.begin();
+}
+
+// Ends the tick before all running threads were sampled, and counts the rest.
+void Sampler::leave_out_rest()
+{
+    if (!due_.empty())
+        n_left_out_ += rotation_.n_busy_left();
+    due_.clear();
+}
+
+// Measures CPU time of this thread and charges it to the budget of sampling.
+class SampleMeter {
+public:
+    explicit SampleMeter(SampleBudget& budget) : budget_(budget), began_(now()) {}
+    ~SampleMeter() { budget_.spend(now() - began_); }
+    SampleMeter(const SampleMeter&) = delete;
+    SampleMeter& operator=(const SampleMeter&) = delete;
+
+    static std::uint64_t now()
+    {
+        timespec t{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+               static_cast<std::uint64_t>(t.tv_nsec);
+    }
+
+private:
+    SampleBudget& budget_;
+    std::uint64_t began_;
+};
+
+static bool may_be_sampled(const Thread& thread)
+{
+    const Process& process = *thread.process;
+    return process.is_target && process.started &&
+           thread.state() == ThreadState::running && thread.age != ThreadAge::fresh &&
+           !thread.in_vfork && thread.leaving == Leaving::no;
+}
+
+bool Sampler::sample_some()
+{
+    constexpr int looks_at_once = 8; // then stopped threads are handled
+    if (due_.empty())
+        return false;
+    if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
+        leave_out_rest();
+        return false;
+    }
+    SampleMeter meter(budget_);
+    const std::uint64_t before = SampleMeter::now();
+    if (tracees_.collect(Wait::poll))
+        return true;
+    const std::uint64_t wait_ns = SampleMeter::now() - before;
+    for (int i = 0; i < looks_at_once; ++i) {
+        auto tid = rotation_.next();
+        if (!tid) {
+            due_.clear();
+            return false;
+        }
+        Thread* thread = tracees_.find_thread(*tid);
+        if (thread == nullptr)
+            continue;
+        if (!may_be_sampled(*thread)) {
+            rotation_.seen(Rotation::Found::unknown);
+            continue;
+        }
+        if (thread_state(thread->process->pid, *tid) != 'R') {
+            rotation_.seen(Rotation::Found::asleep);
+            continue;
+        }
+        rotation_.seen(Rotation::Found::running);
+        thread->samples = due_;
+        if (!thread->interrupted) {
+            thread->interrupted = true;
+            ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
+        }
+        ++n_samples_;
+        // waitpid() scans all threads when the stop arrives, and once more before it
+        // sleeps.
+        budget_.spend(2 * wait_ns);
+        return true;
+    }
+    return true;
+}
+
+void Sampler::take_sample(Thread& thread)
+{
+    std::vector<std::uint32_t> probes = std::exchange(thread.samples, {});
+    user_regs_struct user;
+    if (probes.empty() || arena_.base() == nullptr || !get_regs(thread.tid, user))
+        return;
+    SampleMeter meter(budget_);
+    user.rip = program_pc(*thread.process->space, user).value;
+    Registers regs = from_user_regs(user);
+    FiringHost host(arena_, thread, regs);
+    for (std::uint32_t probe : probes)
+        host.fire_profile(probe);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// profile-N in targets: where is each running thread, N times a second?
+//
+//   alarm -> begin_tick_if_due()
+//   main loop, when no stopped thread waits -> sample_some(): looks at some threads,
+//                   PTRACE_INTERRUPT to one that is on a CPU
+//                -> its stop: take_sample() fires due probes; the thread continues
+//
+// A sleeping thread is not woken: it would only be found asleep. An interval that passed
+// while the agent was busy is not made up for. A sample costs its thread one ptrace stop.
+//
+// Whatever the number of threads, sampling uses at most 5 % of a processor for each
+// running thread: rotation.hpp decides which threads are examined and how the time is
+// counted. Running threads that were skipped for lack of time are counted, and reported
+// when sampling ends.
+#pragma once
+
+#include "base/result.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
+#include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/sample/rotation.hpp"
+#include "ptrace-agent/wire/alarms.hpp"
+
+#include <span>
+#include <vector>
+
+namespace dt::agent {
+
+class Sampler {
+public:
+    Sampler(Tracees& tracees, const ArenaMap& arena, ClientLink& client, Alarms& alarms)
+        : tracees_(tracees), arena_(arena), client_(client), alarms_(alarms)
+    {
+    }
+
+    // Replaces the timers; none: sampling ends.
+    Result<Ok> start(std::span<const ProfileTimer> timers);
+    void thread_added(pid_t tid);
+    void begin_tick_if_due();
+    bool sample_some(); // false: nothing is left to do in this tick
+    void take_sample(Thread& thread);
+
+private:
+    struct Timer {
+        ProfileTimer timer;
+        std::uint64_t due = 0; // monotonic ns
+    };
+
+    void set_alarm();
+    void leave_out_rest();
+    void report_left_out();
+
+    Tracees& tracees_;
+    const ArenaMap& arena_;
+    ClientLink& client_;
+    Alarms& alarms_;
+    std::vector<Timer> timers_;
+    std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
+    Rotation rotation_;              // of all threads, while there is sampling
+    SampleBudget budget_;
+    std::uint64_t n_samples_ = 0, n_left_out_ = 0;
+};
+
+} // namespace dt::agent

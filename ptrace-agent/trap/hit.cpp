@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// A thread at one of our breakpoints: fire, then do what the replaced instruction does.
+//
+//   hit ──> fire ──> emulate on the registers ─────────────> continue
+//                ├─> continue at a copy that jumps back      (it touches memory and is
+//                │                                           the same at any address)
+//                └─> copy into the thread's slot, step ──┬─> end_step, continue
+//                                                        └─> signal first: the copy has
+//                                                            not run, deliver, re-enter
+//
+// Asynchronous signals are blocked while a thread is on a copy, so that the program
+// never sees a pc in a slot and never runs a handler between firing and instruction. A
+// copy of a system call runs with the program's own mask. An instruction that faults,
+// and that the program's handler lets run again, fires again.
+#include "ptrace-agent/agent.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/host.hpp"
+
+namespace dt::agent {
+
+void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+{
+    pid_t tid = thread.tid;
+    repair_after_trap(thread);
+    if (tracees_.find_thread(tid) != &thread)
+        return; // killed meanwhile
+    user.rip -= 1;
+    if (tp.purpose == Tracepoint::once)
+        return hit_once(thread, tp, user);
+    bool restarted = thread.restarting == tp.at();
+    thread.restarting.reset();
+    if (!restarted && !tp.firings.empty())
+        fire(thread, tp, from_user_regs(user));
+    if (make_sigaction(thread, tp, user)) {
+        if (tracees_.find_thread(tid) == &thread)
+            go_on(thread);
+        return;
+    }
+    if (tp.purpose == Tracepoint::sigaction_function ||
+        tp.purpose == Tracepoint::sigaction_call)
+        see_sigaction(thread, from_user_regs(user),
+                      tp.purpose == Tracepoint::sigaction_call);
+    if (tp.purpose == Tracepoint::library_change && handle_library_change(thread)) {
+        hold_for_client(thread);
+        thread.reenter = true;
+        set_regs(thread.tid, user);
+        return;
+    }
+    run_displaced(thread, tp, user);
+}
+
+void Agent::hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+{
+    AddressSpace& space = *thread.process->space;
+    tp.purpose = Tracepoint::fires;
+    if (!tp.serves()) {
+        space.restore_originals({&tp});
+        space.forget(tp);
+    }
+    set_regs(thread.tid, user);
+    thread.held = true;
+    thread.process->arrived = true;
+}
+
+// Fires if an indirect jump leads out of its function. A jump that faults is no return.
+static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp,
+                          const Firing& firing, const Registers& regs)
+{
+    AddressSpace& space = *thread.process->space;
+    Registers after = regs;
+    auto operands = space.statics.operands_of(firing.arg0);
+    if (x86_64.emulate(tp.insn, after, space).outcome == Emulation::done &&
+        is_outside(operands, {after.rip}))
+        host.fire({firing.probe, SiteKind::ret, offset_of_jump(operands, tp.at())});
+}
+
+void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
+{
+    if (arena_.base() == nullptr)
+        return;
+    bool leaves = true; // a conditional jump is a return only when it is taken
+    if (tp.insn.flow == ControlFlow::branch) {
+        Registers after = regs;
+        x86_64.emulate(tp.insn, after, *thread.process->space);
+        leaves = after.rip != tp.insn.next().value;
+    }
+    FiringHost host(arena_, thread, regs);
+    for (const Firing& firing : tp.firings) {
+        if (firing.kind == SiteKind::jump_out)
+            fire_jump_out(host, thread, tp, firing, regs);
+        else if (firing.kind != SiteKind::ret || leaves)
+            host.fire(firing);
+    }
+}
+
+// Does it do the same at any address?
+static bool runs_anywhere(const Instruction& insn)
+{
+    return !insn.rip_relative &&
+           (insn.flow == ControlFlow::next || insn.flow == ControlFlow::ret ||
+            insn.flow == ControlFlow::jump_indirect);
+}
+
+// A thread that stopped on a copy which goes on by itself: out of it, so that whatever
+// comes next sees the program's own pc. The instruction is finished where it has not run,
+// unless it is the instruction that raised the signal.
+void Agent::leave_copy(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    user_regs_struct user;
+    if (space.slot_pages.empty() || thread.step.active || !get_regs(thread.tid, user) ||
+        !space.in_slots({user.rip}))
+        return;
+    TargetAddr slot{user.rip & ~std::uint64_t(slot_bytes - 1)};
+    const Instruction* insn = space.copy_at(slot);
+    if (insn == nullptr)
+        return;
+    std::uint64_t done = user.rip - slot.value;
+    user.rip = done == 0 ? insn->at.value : insn->next().value;
+    siginfo_t info;
+    bool fault = thread.event() == 0 && thread.signal() != SIGTRAP &&
+                 get_siginfo(thread.tid, info) && info.si_code > 0 &&
+                 (signal_bit(thread.signal()) & ~asynchronous_signals) != 0;
+    if (done == 0 && !fault) {
+        Registers regs = from_user_regs(user);
+        if (x86_64.emulate(*insn, regs, space).outcome == Emulation::done)
+            to_user_regs(regs, user);
+        else
+            thread.reenter = true;
+    }
+    set_regs(thread.tid, user);
+}
+
+void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+{
+    if (Displaced plan = x86_64.plan_displaced(tp.insn); plan.how != Displaced::emulate)
+        return run_in_slot(thread, tp, plan, user);
+    AddressSpace& space = *thread.process->space;
+    if (tp.uses_memory && (tp.copy.value != 0 || space.make_copy(tp))) {
+        user.rip = tp.copy.value;
+        set_regs(thread.tid, user);
+        return go_on(thread);
+    }
+    Registers regs = from_user_regs(user);
+    space.clear_touched();
+    Emulation did = x86_64.emulate(tp.insn, regs, space);
+    if (did.outcome == Emulation::done) {
+        thread.faults = 0;
+        tp.uses_memory = space.touched() && runs_anywhere(tp.insn);
+        to_user_regs(regs, user);
+        set_regs(thread.tid, user);
+        return go_on(thread);
+    }
+    if (did.outcome == Emulation::fault && ++thread.faults <= 2)
+        return run_in_slot(thread, tp,
+                           x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
+    // The access works natively and not for us: a device's memory.
+    thread.faults = 0;
+    drop_tracepoint(tp, *thread.process->space,
+                    "its instruction reaches memory that ptrace cannot");
+    set_regs(thread.tid, user);
+    go_on(thread);
+}
+
+void Agent::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why)
+{
+    char at[32];
+    std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
+    space.restore_originals(
+        {&tp}); // other threads' hits: handle_signal() sees the text
+    space.forget(tp);
+    client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
+                                            " was removed: " + why);
+}
+
+void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
+                        user_regs_struct& user)
+{
+    AddressSpace& space = *thread.process->space;
+    pid_t tid = thread.tid;
+    if (!injector_.ensure_slots(thread)) {
+        if (tracees_.find_thread(tid) != &thread)
+            return; // it died meanwhile
+        return step_in_place(thread, tp, user);
+    }
+    TargetAddr slot = space.slot_of(thread.tid);
+    if (thread.slot_holds != tp.at() || plan.access_only) {
+        if (!space.write_text(slot, plan.copy_text()))
+            return step_in_place(thread, tp, user);
+        thread.slot_holds = plan.access_only ? TargetAddr{} : tp.at();
+    }
+    Registers regs = from_user_regs(user);
+    Step& step = thread.step;
+    step.active = true;
+    step.site = tp.at();
+    step.plan = plan;
+    step.run = prepare_out_of_line(plan, slot, regs);
+    step.mask_saved = !plan.is_syscall && get_mask(thread.tid, step.mask);
+    space.rescue.begin_step(space, plan, step.run,
+                            step.mask_saved ? std::optional(step.mask) : std::nullopt);
+    to_user_regs(regs, user);
+    set_regs(thread.tid, user);
+    // The order matters: in the slot, the mask is put back even if the agent is dead.
+    step.mask_saved =
+        step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
+    thread.move_to(ThreadState::running);
+    // If the agent died, a single step would not stop; the trap after the copy stops
+    // the thread in any case.
+    const bool to_trap = plan.run_to_trap || space.rescue.installed();
+    resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
+}
+
+// Protects a thread at a breakpoint against the agent's death. Taking a report from the
+// kernel takes the thread's signal with it: if the agent died then, the thread would
+// continue in the middle of the instruction. So the report is only read first, and the
+// pc is put back while the signal is still pending. If the agent dies meanwhile, the
+// thread gets the signal, and its handler (rescue.hpp) reads the instruction's address
+// from the siginfo.
+void Agent::secure_hit(Thread& thread)
+{
+    const AddressSpace& space = *thread.process->space;
+    siginfo_t info;
+    user_regs_struct user;
+    if (!space.rescue.installed() || !get_siginfo(thread.tid, info) ||
+        !is_breakpoint(info) || !get_regs(thread.tid, user))
+        return;
+    const Tracepoint* tp = space.find({user.rip - 1});
+    if (tp == nullptr || !tp->written)
+        return;
+    info.si_errno = hit_magic;
+    info.si_addr = reinterpret_cast<void*>(tp->at().value);
+    user.rip = tp->at().value;
+    if (set_siginfo(thread.tid, info) && set_regs(thread.tid, user))
+        thread.hit_at = tp->at();
+}
+
+static bool is_own_stop(const Thread& thread)
+{
+    if (thread.event() != 0 || thread.signal() != SIGTRAP)
+        return false;
+    siginfo_t info;
+    return get_siginfo(thread.tid, info) &&
+           (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT ||
+            info.si_code == SI_KERNEL);
+}
+
+// A system call that a signal interrupted is restarted by the kernel, two bytes back.
+static bool will_restart(const user_regs_struct& user)
+{
+    auto result = static_cast<std::int64_t>(user.rax);
+    return static_cast<std::int64_t>(user.orig_rax) >= 0 && result <= -512 &&
+           result >= -516;
+}
+
+bool Agent::end_step(Thread& thread)
+{
+    Step& step = thread.step;
+    step.active = false;
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return false;
+    if (step.mask_saved)
+        set_mask(thread.tid, step.mask);
+    Registers regs = from_user_regs(user);
+    SlotEnd end = finish_out_of_line(step.plan, step.run, regs);
+    if (end == SlotEnd::elsewhere)
+        return false;
+    to_user_regs(regs, user);
+    set_regs(thread.tid, user);
+    bool own = is_own_stop(thread);
+    if (end == SlotEnd::finished && step.plan.is_syscall && will_restart(user))
+        thread.restarting = step.site;
+    if (end == SlotEnd::unfinished)
+        thread.reenter = true;
+    if (own) {
+        repair_after_trap(thread);
+        return true;
+    }
+    // A fault of the copy names the copy's address, where it names the instruction.
+    siginfo_t info;
+    if (thread.event() == 0 && get_siginfo(thread.tid, info) && info.si_code > 0 &&
+        (info.si_signo == SIGILL || info.si_signo == SIGFPE ||
+         info.si_signo == SIGTRAP || info.si_signo == SIGSYS)) {
+        TargetAddr named{reinterpret_cast<std::uint64_t>(info.si_addr)};
+        info.si_addr =
+            reinterpret_cast<void*>(original_address(step.plan, step.run, named).value);
+        set_siginfo(thread.tid, info);
+    }
+    return false;
+}
+
+// Where no slot can be had: nobody else may run while the breakpoint is away.
+void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    pid_t tid = thread.tid;
+    TargetAddr at = tp.at();
+    thread.held = true; // the world's end shall not continue it
+    StoppedWorld world(tracees_, space);
+    if (tracees_.find_thread(tid) != &thread)
+        return;
+    thread.held = false;
+    Tracepoint* still = space->find(at);
+    set_regs(tid, user);
+    if (still == nullptr)
+        return;
+    space->restore_originals({still});
+    std::uint64_t mask = 0;
+    bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
+    WaitStatus status;
+    Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
+                        ? tracees_.wait_for_stop(*space, tid, status)
+                        : Waited::ended;
+    if (waited == Waited::late) { // it waits in a system call, which is restarted
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+        space->budget.restart(second_patience_ns);
+        waited = tracees_.wait_for_stop(*space, tid, status);
+    }
+    space->write_breakpoints({still});
+    if (waited == Waited::late)
+        return tracees_.leave_late(thread, "an instruction of it did not end in time");
+    if (waited == Waited::ended) {
+        tracees_.drop_thread(thread, status);
+        return;
+    }
+    if (masked)
+        set_mask(tid, mask);
+    thread.status = status;
+    if (!tracees_.take_raised_signal(thread))
+        return;
+    siginfo_t info;
+    bool own = thread.event() == 0 && thread.signal() == SIGTRAP &&
+               get_siginfo(tid, info) && info.si_code != SI_USER;
+    thread.stop(!own);
+    if (thread.is_pending())
+        tracees_.add_ready(tid);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: MIT
+// Putting back what a breakpoint breaks: the program's SIGTRAP mask and action.
+//
+// The kernel forces the SIGTRAP of a breakpoint or a single step on the thread. Is the
+// signal blocked there, it is unblocked; is it blocked or ignored, the action becomes
+// SIG_DFL (kernel/signal.c, force_sig_info_to_task). Neither leaves a trace of what was
+// before, so the agent knows it beforehand or infers it:
+//
+//   mask    Every stop that is not a trap shows the mask as it is: which masks (without
+//           SIGTRAP's bit) had SIGTRAP blocked is remembered per process. A mask never
+//           seen so is taken to have it blocked when it blocks nearly everything, as
+//           libc does around clone() and posix_spawn().
+//           Inside the program's own SIGTRAP handler the signal frame tells it.
+//   action  Asked of the kernel when the target is grabbed; later changes are seen by a
+//           tracepoint on sigaction(). /proc/PID/status tells on the rare
+//           damaged hit whether the action was lost.
+//
+// Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
+// stop and before its first hit, finds it unblocked; a program that installs a SIGTRAP
+// handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset.
+#include "ptrace-agent/agent.hpp"
+
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/plant/linker.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
+constexpr std::uint64_t sig_ignore = 1; // SIG_IGN as the kernel has it
+// SIGKILL and SIGSTOP are never in a mask, and libc's "all" may lack its own two.
+constexpr int nearly_everything = 58;
+constexpr std::uint64_t max_scanned_bytes = 64 << 20;
+
+void Agent::learn_mask(Thread& thread)
+{
+    std::uint64_t mask = 0;
+    if (get_mask(thread.tid, mask))
+        thread.process->trap_blocked[mask & ~trap_bit] = (mask & trap_bit) != 0;
+}
+
+void Agent::learn_trap_action(Process& process, Thread& thread)
+{
+    TrapAction& action = process.trap_action;
+    action = TrapAction{true};
+    std::string status = read_proc_file(process.pid, "status");
+    if ((status_number(status, "SigIgn", 0, 16) & trap_bit) != 0)
+        action.handler = sig_ignore;
+    if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
+        return;
+    KernelAction told;
+    if (exchange_action(thread, nullptr, &told)) {
+        action = TrapAction{true, told[0], told[1], told[2], told[3]};
+    }
+}
+
+// An offset in the page of the rescue's header, after the header: room for an argument
+// that no thread of the target uses. The target may read it.
+constexpr std::uint64_t scratch_in_rescue = 0x1800;
+
+// Calls rt_sigaction(SIGTRAP) in the target. If there is a rescue's region and nothing
+// is read back, the argument is in that region. Otherwise it is temporarily below the
+// red zone of the thread's stack, and the previous bytes are restored.
+bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
+                            KernelAction* told)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    if (wanted != nullptr && told == nullptr && space->rescue.installed()) {
+        const TargetAddr room = space->rescue.at() + scratch_in_rescue;
+        if (!space->write_text(room, std::as_bytes(std::span(*wanted))))
+            return false;
+        auto done =
+            injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, room.value, 0, 8, 0, 0});
+        return done && *done == 0;
+    }
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return false;
+    TargetAddr at{(user.rsp - 1024) & ~15ull};
+    KernelAction before{};
+    if (!space->read_value(at, before) ||
+        (wanted != nullptr && !space->write(at, std::as_bytes(std::span(*wanted)))))
+        return false;
+    std::uint64_t in = wanted != nullptr ? at.value : 0;
+    std::uint64_t out = told != nullptr ? at.value : 0;
+    auto done = injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
+    bool good = done && *done == 0 && (told == nullptr || space->read_value(at, *told));
+    space->write(at, std::as_bytes(std::span(before)));
+    return good;
+}
+
+// The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
+// The thread is brought to its first instruction, to learn where its frame is.
+bool Agent::deliver_trap(Thread& thread)
+{
+    TrapAction& action = thread.process->trap_action;
+    user_regs_struct user;
+    if (action.handler <= sig_ignore || (action.flags & SA_NODEFER) != 0 ||
+        !get_regs(thread.tid, user))
+        return false;
+    TrapHandler entered{user.rip, 0};
+    WaitStatus status;
+    Waited waited =
+        resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
+            ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
+            : Waited::ended;
+    if (waited == Waited::late) {
+        tracees_.leave_late(thread, "its handler of SIGTRAP did not begin in time");
+        return true;
+    }
+    if (waited == Waited::ended) {
+        tracees_.drop_thread(thread, status);
+        return true;
+    }
+    if ((action.flags & SA_RESETHAND) != 0)
+        action = TrapAction{true};
+    thread.status = status;
+    if (!tracees_.take_raised_signal(thread))
+        return true;
+    if (thread.event() != 0 || thread.signal() != SIGTRAP) {
+        thread.move_to(
+            ThreadState::pending); // something came first, and is handled first
+        tracees_.add_ready(thread.tid);
+        return true;
+    }
+    if (get_regs(thread.tid, user))
+        entered.frame = user.rsp;
+    thread.trap_handlers.push_back(entered);
+    go_on(thread);
+    return true;
+}
+
+// Signal frame at handler entry: return address, then struct ucontext, whose rip is that
+// of the interrupted code (x86-64: after flags, link, stack and sixteen registers).
+static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
+{
+    constexpr std::uint64_t rip_in_frame = 8 + 40 + 16 * 8;
+    constexpr std::uint64_t max_depth = 64 << 10;
+    std::uint64_t rip = 0;
+    return handler.frame - rsp < max_depth &&
+           space.read_value(TargetAddr{handler.frame + rip_in_frame}, rip) &&
+           rip == handler.interrupted;
+}
+
+// Is it in such a handler still? Handlers that were left, by whatever way, are forgotten.
+static bool in_trap_handler(Thread& thread)
+{
+    user_regs_struct user;
+    if (thread.trap_handlers.empty() || !get_regs(thread.tid, user))
+        return false;
+    while (!thread.trap_handlers.empty() &&
+           !is_live(*thread.process->space, thread.trap_handlers.back(), user.rsp))
+        thread.trap_handlers.pop_back();
+    return !thread.trap_handlers.empty();
+}
+
+// The layout of struct sigaction in glibc and musl: handler, 128 bytes of mask, flags.
+struct UserAction {
+    std::uint64_t handler;
+    std::uint64_t mask[16];
+    std::int32_t flags;
+};
+
+// The thread stands before rt_sigaction(signal, new, old), or at the first instruction
+// of libc's sigaction(signal, new, old).
+void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
+{
+    if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
+        return;
+    AddressSpace& space = *thread.process->space;
+    TargetAddr from{regs[Reg::rsi]};
+    std::array<std::uint64_t, 4> told{};
+    UserAction action{};
+    if (system_call && regs[Reg::rax] == SYS_rt_sigaction &&
+        space.read_value(from, told))
+        thread.process->trap_action =
+            TrapAction{true, told[0], told[1], told[2], told[3]};
+    if (!system_call && space.read_value(from, action))
+        thread.process->trap_action =
+            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags),
+                       0, action.mask[0]};
+}
+
+// Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
+// instructions? The address of that.
+static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
+                                                TargetAddr at)
+{
+    for (int i = 0; i < 4; ++i) {
+        auto insn = x86_64.decode(text, at);
+        if (!insn || insn->length > text.size())
+            return std::nullopt;
+        if (insn->flow == ControlFlow::syscall)
+            return at;
+        if (insn->flow != ControlFlow::next)
+            return std::nullopt;
+        text = text.subspan(insn->length);
+        at = at + insn->length;
+    }
+    return std::nullopt;
+}
+
+static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
+                                               const Mapping& mapping)
+{
+    static constexpr std::byte load[] = {std::byte{0xb8}, std::byte{SYS_rt_sigaction},
+                                         std::byte{0}, std::byte{0}, std::byte{0}};
+    std::vector<TargetAddr> found;
+    std::uint64_t bytes = mapping.end - mapping.begin;
+    if (bytes > max_scanned_bytes)
+        return found;
+    std::vector<std::byte> text(bytes);
+    if (!space.read_original(mapping.begin, text))
+        return found;
+    for (auto at = text.begin();; ++at) {
+        at = std::search(at, text.end(), std::begin(load), std::end(load));
+        if (at == text.end())
+            return found;
+        auto offset = static_cast<std::size_t>(at - text.begin());
+        if (auto call =
+                sigaction_call(std::span(text).subspan(offset), mapping.begin + offset))
+            found.push_back(*call);
+    }
+}
+
+// libc's function, where there is one: posix_spawn() makes the system call dozens of
+// times by another way. Programs with a C library of their own have the system call.
+void Agent::watch_sigaction(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    if (space.sigaction_watched)
+        return;
+    space.sigaction_watched = true;
+    std::string program = read_proc_link(space.speaker(), "exe");
+    std::vector<Tracepoint*> fresh;
+    auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
+        std::array<std::byte, 15> text{};
+        Tracepoint* tp = space.find(at);
+        if (tp == nullptr && at != space.syscall_insn &&
+            space.read_original(at, text)) {
+            auto insn = x86_64.decode(text, at);
+            if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
+                return;
+            tp = &space.add(*insn);
+            fresh.push_back(tp);
+        }
+        if (tp != nullptr && tp->purpose == Tracepoint::fires)
+            tp->purpose = purpose;
+    };
+    for (const Mapping& m : mappings_of(space.speaker())) {
+        if (m.offset == 0 && is_libc(m.path)) {
+            if (auto function = symbol_in(space, m.begin, "sigaction"))
+                watch(*function, Tracepoint::sigaction_function);
+        }
+        if (!m.executable || m.kernel_path() != program)
+            continue;
+        for (TargetAddr at : sigaction_calls(space, m))
+            watch(at, Tracepoint::sigaction_call);
+    }
+    for (Tracepoint* odd : space.write_breakpoints(fresh))
+        space.forget(*odd);
+}
+
+// Returns whether the rescue may replace the action. A handler that is reset when it
+// runs, and an ignored signal, are left to the kernel.
+static bool may_be_rescued(const TrapAction& action)
+{
+    return action.known && action.handler != sig_ignore &&
+           (action.flags & SA_RESETHAND) == 0;
+}
+
+// Returns the action that the kernel must have if the program wants this one.
+static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
+{
+    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's
+    KernelAction made{action.handler, action.flags | sa_restorer, action.restorer,
+                      action.mask};
+    if (action.restorer == 0)
+        made[2] = rescue.restorer().value;
+    if (!may_be_rescued(action))
+        return made;
+    made[0] = rescue.handler().value;
+    made[1] |= SA_SIGINFO;
+    if (action.handler == 0) {
+        // The program has no handler. Ours runs on the thread's alternate stack, if it
+        // has one.
+        made[1] |= SA_ONSTACK | SA_RESTART;
+        made[3] = asynchronous_signals;
+    }
+    return made;
+}
+
+// Installs the rescue, before the first breakpoint of a target is written. Returns false if
+// no breakpoint may be written: no thread can make the system call now, for example because
+// the process is frozen, so nothing would restore the text when the agent dies.
+bool Agent::ensure_rescue(StoppedWorld& world)
+{
+    install_rescue(world);
+    const AddressSpace& space = world.space();
+    return space.rescue.installed() ||
+           (!space.given_up && !injector_.is_stub_in_use(space) &&
+            world.any_thread() != nullptr);
+}
+
+void Agent::install_rescue(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    Thread* thread = world.any_thread();
+    if (space.rescue.installed() || !space.no_injection.empty() || thread == nullptr ||
+        thread->process->is_guest() || !may_be_rescued(thread->process->trap_action) ||
+        status_number(thread_status(thread->process->pid, thread->tid), "Seccomp") != 0)
+        return;
+    auto region =
+        injector_.call(*thread, SYS_mmap,
+                       {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
+    thread = world.any_thread();
+    if (!region || *region > ~4095ull || thread == nullptr)
+        return;
+    const TrapAction& action = thread->process->trap_action;
+    if (!space.rescue.install(space, {*region}, action.handler))
+        return;
+    tracees_.secure_hits();
+    KernelAction ours = action_for_kernel(space.rescue, action);
+    const pid_t tid = thread->tid;
+    if (!exchange_action(*thread, &ours, nullptr) &&
+        tracees_.find_thread(tid) != nullptr)
+        space.rescue.forget(); // the mapping stays unused
+}
+
+// Gives the program's own action back to the kernel.
+void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
+{
+    AddressSpace& space = world.space();
+    Thread* thread = world.any_thread();
+    if (!space.rescue.installed())
+        return;
+    bool in_there = !all_stopped;
+    for (const Thread* each : tracees_.threads_in(space)) {
+        user_regs_struct user;
+        in_there = in_there || (each->is_stopped() && get_regs(each->tid, user) &&
+                                space.rescue.contains({user.rip}));
+    }
+    if (thread != nullptr && !space.given_up && !thread->process->is_guest()) {
+        const TrapAction action = thread->process->trap_action;
+        KernelAction back{};
+        if (action.handler != 0) {
+            back = action_for_kernel(space.rescue, action);
+            back[0] = action.handler;
+            back[1] = action.flags | 0x04000000; // SA_RESTORER
+        }
+        // A handler of the program may return through our restorer; then the region
+        // stays.
+        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
+            !in_there)
+            if (Thread* other = world.any_thread())
+                (void)injector_.call(
+                    *other, SYS_munmap,
+                    {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
+    }
+    space.rescue.forget();
+}
+
+// Makes the sigaction(SIGTRAP) of a program whose action in the kernel is ours, so that
+// the program sees its own action. Returns false if the call must run unchanged.
+bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    Process& process = *thread.process;
+    const bool system_call = tp.purpose == Tracepoint::sigaction_call;
+    if ((!system_call && tp.purpose != Tracepoint::sigaction_function) ||
+        !space->rescue.installed() || process.is_guest() || user.rdi != SIGTRAP ||
+        (system_call &&
+         (user.rax != SYS_rt_sigaction || user.r10 != sizeof(std::uint64_t))))
+        return false;
+    const TrapAction before = process.trap_action;
+    TrapAction wanted = before;
+    const TargetAddr in{user.rsi}, out{user.rdx};
+    if (system_call) {
+        KernelAction given{};
+        if (in.value != 0 && !space->read_value(in, given))
+            return false;
+        if (in.value != 0)
+            wanted = TrapAction{true, given[0], given[1], given[2], given[3]};
+    } else {
+        UserAction given{};
+        if (in.value != 0 && !space->read_value(in, given))
+            return false;
+        if (in.value != 0) // libc's restorer does the same as ours
+            wanted =
+                TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
+                           before.restorer, given.mask[0]};
+    }
+    std::uint64_t back = 0; // where libc's function returns to
+    if (!system_call && !space->read_value(TargetAddr{user.rsp}, back))
+        return false;
+    if (out.value != 0) {
+        KernelAction old{before.handler, before.flags, before.restorer, before.mask};
+        UserAction shown{
+            before.handler, {before.mask}, static_cast<std::int32_t>(before.flags)};
+        const auto bytes = system_call ? std::as_bytes(std::span(old))
+                                       : std::as_bytes(std::span(&shown, 1))
+                                             .first(offsetof(UserAction, flags) + 4);
+        if (!space->write(out, bytes))
+            return false;
+    }
+    if (in.value != 0) {
+        KernelAction ours = action_for_kernel(space->rescue, wanted);
+        const pid_t tid = thread.tid;
+        space->rescue.set_program_handler(*space, wanted.handler);
+        if (!exchange_action(thread, &ours, nullptr))
+            return tracees_.find_thread(tid) != &thread;
+        process.trap_action = wanted;
+    }
+    user.rax = 0;
+    if (system_call) {
+        user.rip = tp.insn.next().value;
+        user.rcx = user.rip;
+        user.r11 = user.eflags;
+    } else {
+        user.rip = back;
+        user.rsp += sizeof back;
+    }
+    set_regs(thread.tid, user);
+    return true;
+}
+
+void Agent::repair_after_trap(Thread& thread)
+{
+    Process& process = *thread.process;
+    std::uint64_t mask = 0;
+    if (!get_mask(thread.tid, mask) || (mask & trap_bit) != 0)
+        return;
+    auto known = process.trap_blocked.find(mask);
+    bool blocked = known != process.trap_blocked.end()
+                       ? known->second
+                       : std::popcount(mask) >= nearly_everything;
+    blocked = blocked || in_trap_handler(thread);
+    if (blocked)
+        set_mask(thread.tid, mask | trap_bit);
+    const TrapAction& action = process.trap_action;
+    const Rescue& rescue = process.space->rescue;
+    const bool rescued = rescue.installed() && may_be_rescued(action);
+    bool lost = action.known && (blocked ? rescued || action.handler != 0
+                                         : action.handler == sig_ignore);
+    if (!lost)
+        return;
+    std::string status = read_proc_file(process.pid, "status");
+    const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
+    if ((status_number(status, field, 0, 16) & trap_bit) != 0)
+        return;
+    // The kernel forgot the handler only: flags, restorer and mask are still there.
+    KernelAction left;
+    if (!exchange_action(thread, nullptr, &left))
+        return;
+    left[0] = rescued ? rescue.handler().value : action.handler;
+    exchange_action(thread, &left, nullptr);
+}
+
+} // namespace dt::agent

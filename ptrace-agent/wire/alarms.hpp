@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The times at which the agent's loop has something to do by itself. The earliest of them
+// interrupts waitpid().
+#pragma once
+
+#include "base/clock_ns.hpp"
+#include "ptrace-agent/wire/mailbox.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace dt::agent {
+
+class Alarms {
+public:
+    enum Reason : std::uint8_t {
+        sampling,      // a sample is due
+        silent_client, // the first thread has waited for the client for too long
+        full_queue,    // a signal found no room in its thread's queue
+        n_reasons,
+    };
+
+    // when_ns: monotonic; 0: never.
+    void set(Reason reason, std::uint64_t when_ns)
+    {
+        at_[reason] = when_ns;
+        std::uint64_t next = 0;
+        for (std::uint64_t each : at_)
+            next = sooner(next, each);
+        Mailbox::ring_at(next);
+    }
+    void set_if_unset(Reason reason, std::uint64_t when_ns)
+    {
+        set(reason, is_set(reason) ? at_[reason] : when_ns);
+    }
+    bool is_set(Reason reason) const { return at_[reason] != 0; }
+    bool is_due(Reason reason) const
+    {
+        return is_set(reason) && monotonic_ns() >= at_[reason];
+    }
+
+private:
+    std::array<std::uint64_t, n_reasons> at_{};
+};
+
+} // namespace dt::agent

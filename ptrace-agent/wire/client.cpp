@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+// Requests out, replies and events in. The agent is forked here.
+#include "ptrace-agent/wire/client.hpp"
+
+#include "ptrace-agent/wire/protocol.hpp"
+#include "ptrace-agent/wire/site_list.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt {
+
+using namespace agent;
+
+std::string_view text_of(NeverProbed never)
+{
+    switch (never) {
+#define X(name, text)                                                                  \
+    case NeverProbed::name:                                                            \
+        return text;
+        DT_NEVER_PROBED(X)
+#undef X
+    }
+    return {};
+}
+
+AgentClient::AgentClient(Fd socket, pid_t agent)
+    : socket_(std::move(socket)), agent_(agent)
+{
+}
+
+AgentClient::AgentClient(AgentClient&& other) noexcept
+{
+    *this = std::move(other);
+}
+
+AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
+{
+    if (this != &other) {
+        close();
+        socket_ = std::move(other.socket_);
+        agent_ = std::exchange(other.agent_, 0);
+        inbox_ = std::move(other.inbox_);
+        events_ = std::move(other.events_);
+        reply_ = std::move(other.reply_);
+        gone_ = other.gone_;
+    }
+    return *this;
+}
+
+AgentClient::~AgentClient()
+{
+    close();
+}
+
+void AgentClient::close()
+{
+    socket_.reset();
+    if (agent_ == 0)
+        return;
+    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    agent_ = 0;
+}
+
+Result<AgentClient> AgentClient::start()
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("start the ptrace-agent: socketpair");
+    Fd ours(ends[0]);
+    Fd theirs(ends[1]);
+
+    // What is buffered must not be printed by both.
+    fflush(nullptr);
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("start the ptrace-agent: fork");
+    if (pid == 0) {
+        ours.reset();
+        run_agent(std::move(theirs));
+        _exit(0);
+    }
+    return AgentClient(std::move(ours), pid);
+}
+
+// MSG_NOSIGNAL: a dead agent is an error, not a SIGPIPE.
+static bool send_all(int socket, const void* from, std::size_t n,
+                     std::span<const int> fds)
+{
+    auto* bytes = static_cast<const std::byte*>(from);
+    while (n != 0) {
+        iovec part{const_cast<std::byte*>(bytes), n};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+        if (!fds.empty()) {
+            message.msg_control = control;
+            message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+            cmsghdr* rights = CMSG_FIRSTHDR(&message);
+            rights->cmsg_level = SOL_SOCKET;
+            rights->cmsg_type = SCM_RIGHTS;
+            rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+            std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+        }
+        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        fds = {};
+        bytes += sent;
+        n -= static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+void AgentClient::agent_died()
+{
+    if (gone_)
+        return;
+    gone_ = true;
+    socket_.reset();
+    AgentEvent event;
+    event.kind = AgentEvent::agent_gone;
+    event.text = "the ptrace-agent is gone";
+    events_.push_back(std::move(event));
+}
+
+static AgentEvent read_event(std::span<const std::byte> body)
+{
+    Reader in(body);
+    AgentEvent event;
+    event.kind = in.get<AgentEvent::Kind>();
+    event.pid = in.get<pid_t>();
+    event.child = in.get<pid_t>();
+    event.status = in.get<int>();
+    event.text = in.text();
+    event.forgotten = in.array<ForgottenProbe>(in.get<std::uint32_t>());
+    return event;
+}
+
+bool AgentClient::take_message()
+{
+    Header header;
+    if (inbox_.size() < sizeof header)
+        return false;
+    std::memcpy(&header, inbox_.data(), sizeof header);
+    std::size_t whole = sizeof header + header.bytes;
+    if (inbox_.size() < whole)
+        return false;
+    auto body = std::span(inbox_).subspan(sizeof header, header.bytes);
+    if (header.word == word_event) {
+        events_.push_back(read_event(body));
+    } else if (n_unread_ != 0) {
+        --n_unread_;
+    } else {
+        // The reply keeps its word in front, so that call() can tell ok from error.
+        reply_.emplace(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+    }
+    inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+    return true;
+}
+
+Result<Ok> AgentClient::receive(bool wait)
+{
+    if (!socket_)
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    std::byte buffer[65536];
+    for (;;) {
+        ssize_t n = recv(socket_.get(), buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
+        if (n > 0) {
+            inbox_.insert(inbox_.end(), buffer, buffer + n);
+            return Ok{};
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return Ok{};
+        agent_died();
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    }
+}
+
+bool AgentClient::send(std::uint32_t request, std::span<const std::byte> body,
+                       std::span<const int> fds)
+{
+    Header header{request, static_cast<std::uint32_t>(body.size()),
+                  static_cast<std::uint32_t>(fds.size())};
+    if (socket_ && send_all(socket_.get(), &header, sizeof header, fds) &&
+        send_all(socket_.get(), body.data(), body.size(), {}))
+        return true;
+    agent_died();
+    return false;
+}
+
+Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
+                                                 std::span<const std::byte> body,
+                                                 std::span<const int> fds)
+{
+    if (!send(request, body, fds))
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    reply_.reset();
+    while (!reply_) {
+        if (take_message())
+            continue;
+        if (auto got = receive(true); !got)
+            return got.error();
+    }
+    std::vector<std::byte> reply = std::move(*reply_);
+    reply_.reset();
+    Header header;
+    std::memcpy(&header, reply.data(), sizeof header);
+    reply.erase(reply.begin(), reply.begin() + sizeof header);
+    if (header.word == reply_ok)
+        return reply;
+    Reader in(reply);
+    Error error;
+    error.code = in.get<Code>();
+    error.sys = in.get<int>();
+    error.text = in.text();
+    return error;
+}
+
+Result<Ok> AgentClient::call_ok(std::uint32_t request, std::span<const std::byte> body,
+                                std::span<const int> fds)
+{
+    auto reply = call(request, body, fds);
+    if (!reply)
+        return reply.error();
+    return Ok{};
+}
+
+Result<Ok> AgentClient::set_arena(int program_fd, std::uint64_t program_bytes,
+                                  int data_fd, std::uint64_t data_bytes, int private_fd,
+                                  std::uint64_t private_bytes)
+{
+    Writer out;
+    out.put(program_bytes).put(data_bytes).put(private_bytes);
+    const int fds[] = {program_fd, data_fd, private_fd};
+    return call_ok(request_set_arena, out.body(),
+                   std::span(fds).first(private_bytes != 0 ? 3 : 2));
+}
+
+Result<Target> AgentClient::create(const std::vector<std::string>& argv,
+                                   const std::vector<EnvChange>& env, EvalTime evaltime)
+{
+    if (argv.empty())
+        return Error{Code::invalid, "create a target: no command"};
+    Writer out;
+    out.put(evaltime).put(static_cast<std::uint32_t>(argv.size()));
+    for (const std::string& arg : argv)
+        out.text(arg);
+    out.put(static_cast<std::uint32_t>(env.size()));
+    for (const EnvChange& change : env) {
+        out.text(change.name);
+        out.put<std::uint8_t>(change.value ? 1 : 0);
+        out.text(change.value ? *change.value : std::string());
+    }
+    auto reply = call(request_create, out.body());
+    if (!reply)
+        return reply.error();
+    return Target{Reader(*reply).get<pid_t>(), true};
+}
+
+Result<Target> AgentClient::grab(pid_t pid)
+{
+    Writer out;
+    out.put(pid);
+    auto reply = call(request_grab, out.body());
+    if (!reply)
+        return reply.error();
+    // What it was told of another time that it had the pid, or held this process, counts no
+    // more; what was not taken by next_event() will be counted there.
+    const auto n_waiting =
+        std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
+            return event.kind == AgentEvent::execed && event.pid == pid;
+        });
+    n_execs_[pid] =
+        Reader(*reply).get<std::uint32_t>() - static_cast<std::uint32_t>(n_waiting);
+    return Target{pid, false};
+}
+
+// Of a request whose body ends in the number of the sites, and in the sites if they are few.
+Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
+                                                      std::uint32_t request,
+                                                      std::span<const std::byte> body)
+{
+    Writer out;
+    out.raw(body.data(), body.size()).put(static_cast<std::uint32_t>(sites.size()));
+    if (sites.size() <= few_sites)
+        return call(request, out.raw(sites.data(), sites.size_bytes()).body());
+    auto list = list_of(sites);
+    if (!list)
+        return list.error();
+    int fd = list->get();
+    return call(request, out.body(), std::span<const int>(&fd, 1));
+}
+
+void AgentClient::expect(std::size_t n_sites, unsigned n_threads)
+{
+    if (send(request_expect,
+             Writer().put<std::uint64_t>(n_sites).put<std::uint32_t>(n_threads).body()))
+        ++n_unread_;
+}
+
+Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site> sites,
+                                                Mechanism mechanism)
+{
+    Writer out;
+    out.put(pid).put(mechanism);
+    auto reply = call_with(sites, request_plan, out.body());
+    if (!reply)
+        return reply.error();
+    Reader in(*reply);
+    std::vector<SitePlan> plans;
+    for (std::size_t i = 0; i < sites.size() && in.ok(); ++i) {
+        auto form = in.get<SitePlan::Form>();
+        plans.push_back({form, in.text()});
+    }
+    if (!in.ok())
+        return Error{Code::corrupt, "the ptrace-agent planned too little"};
+    return plans;
+}
+
+Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
+                                       Mechanism mechanism,
+                                       std::span<const SeenText> seen,
+                                       const StaticTable& statics)
+{
+    Writer out;
+    out.put(pid)
+        .put(n_execs_[pid])
+        .put(mechanism)
+        .put(static_cast<std::uint32_t>(seen.size()));
+    out.raw(seen.data(), seen.size_bytes());
+    out.put(static_cast<std::uint32_t>(statics.sites.size()))
+        .put(static_cast<std::uint32_t>(statics.operands.size()));
+    out.raw(statics.sites.data(), statics.sites.size() * sizeof(StaticFacts));
+    out.raw(statics.operands.data(), statics.operands.size() * sizeof(dt_operand));
+    auto reply = call_with(sites, request_plant, out.body());
+    if (!reply)
+        return reply.error();
+    Reader in(*reply);
+    PlantReport report;
+    report.n_planted = in.get<std::uint32_t>();
+    report.n_tracepoints = in.get<std::uint32_t>();
+    for (auto* list : {&report.refused, &report.breakpoints}) {
+        auto n = in.get<std::uint32_t>();
+        for (std::uint32_t i = 0; i < n && in.ok(); ++i) {
+            auto site = in.get<std::uint32_t>();
+            list->push_back({site, in.text()});
+        }
+    }
+    report.gone = in.array<std::uint32_t>(in.get<std::uint32_t>());
+    report.fired_by_loops = in.array<std::uint32_t>(in.get<std::uint32_t>());
+    return report;
+}
+
+Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
+{
+    auto reply = call_with(sites, request_remove, Writer().put(pid).body());
+    if (!reply)
+        return reply.error();
+    return Ok{};
+}
+
+Result<Ok> AgentClient::put_back(pid_t pid, const LeftBehind& left)
+{
+    Writer out;
+    out.put(pid).put(static_cast<std::uint32_t>(left.texts.size()));
+    for (const LeftText& text : left.texts) {
+        out.put(text.at).put(static_cast<std::uint32_t>(text.now.size()));
+        out.raw(text.now.data(), text.now.size());
+        out.raw(text.before.data(), text.before.size());
+    }
+    out.put(static_cast<std::uint32_t>(left.runtimes.size()));
+    out.raw(left.runtimes.data(), left.runtimes.size() * sizeof(TargetAddr));
+    return call_ok(request_put_back, out.body());
+}
+
+Result<Ok> AgentClient::follow(pid_t pid, Follow what, FollowExec exec)
+{
+    return call_ok(request_follow, Writer().put(pid).put(what).put(exec).body());
+}
+
+Result<Ok> AgentClient::resume(pid_t pid)
+{
+    return call_ok(request_resume, Writer().put(pid).body());
+}
+
+Result<Ok> AgentClient::resume_after_library_change(pid_t pid, int change)
+{
+    return call_ok(request_resume_libraries, Writer().put(pid).put(change).body());
+}
+
+Result<Ok> AgentClient::profile(std::span<const ProfileTimer> timers)
+{
+    Writer out;
+    out.put(static_cast<std::uint32_t>(timers.size()));
+    out.raw(timers.data(), timers.size_bytes());
+    return call_ok(request_profile, out.body());
+}
+
+Result<Ok> AgentClient::detach(pid_t pid)
+{
+    return call_ok(request_detach, Writer().put(pid).body());
+}
+
+Result<Ok> AgentClient::kill(pid_t pid)
+{
+    return call_ok(request_kill, Writer().put(pid).body());
+}
+
+Result<std::optional<AgentEvent>> AgentClient::next_event()
+{
+    if (events_.empty() && socket_) {
+        // Its failure becomes an event like any other.
+        (void)receive(false);
+        while (take_message()) {
+        }
+    }
+    if (reply_) {
+        reply_.reset();
+        return Error{Code::corrupt, "the ptrace-agent answered what was not asked"};
+    }
+    if (events_.empty())
+        return std::optional<AgentEvent>();
+    AgentEvent event = std::move(events_.front());
+    events_.pop_front();
+    if (event.kind == AgentEvent::execed)
+        ++n_execs_[event.pid];
+    if (event.kind == AgentEvent::exited)
+        n_execs_.erase(event.pid);
+    return std::optional<AgentEvent>(std::move(event));
+}
+
+} // namespace dt

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/wire/mailbox.hpp"
+
+#include "base/no_signals.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <iterator>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <thread>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static volatile sig_atomic_t rung;
+static volatile sig_atomic_t terminated;
+
+static void ring_again(int ms)
+{
+    itimerval soon{};
+    soon.it_value.tv_usec = ms * 1000;
+    setitimer(ITIMER_REAL, &soon, nullptr); // one system call, safe in a handler
+}
+
+static void on_ring(int signal)
+{
+    if (signal == SIGTERM)
+        terminated = 1;
+    rung = 1;
+    ring_again(1);
+}
+
+Mailbox::Mailbox(Fd socket) : socket_(std::move(socket))
+{
+    rung = 1; // what came before the handlers were there
+    struct sigaction action = {};
+    action.sa_handler = on_ring; // without SA_RESTART: waitpid() shall return
+    sigfillset(&action.sa_mask);
+    for (int signal : {SIGIO, SIGALRM, SIGTERM})
+        sigaction(signal, &action, nullptr);
+    fcntl(socket_.get(), F_SETOWN, getpid());
+    fcntl(socket_.get(), F_SETFL, O_NONBLOCK | O_ASYNC);
+}
+
+bool Mailbox::rang()
+{
+    if (rung == 0)
+        return false;
+    // In this order: what rings after the first line is seen by the next look, and what
+    // rings after the second has its own timer.
+    rung = 0;
+    itimerval never{};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    return true;
+}
+
+void Mailbox::wait_for_ring(int timeout_ms)
+{
+    sigset_t bells, before;
+    sigemptyset(&bells);
+    for (int signal : {SIGIO, SIGALRM, SIGTERM})
+        sigaddset(&bells, signal);
+    sigprocmask(SIG_BLOCK, &bells, &before);
+    timespec timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+    if (rung == 0)
+        ppoll(nullptr, 0, timeout_ms < 0 ? nullptr : &timeout, &before);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Mailbox::ring_in_ms(int ms)
+{
+    ring_again(ms);
+}
+
+// Only the thread that waits for signals takes the timer's (no_signals.hpp).
+static std::optional<timer_t> make_timer()
+{
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGALRM;
+    timer_t made;
+    return timer_create(CLOCK_MONOTONIC, &event, &made) == 0 ? std::optional(made)
+                                                             : std::nullopt;
+}
+
+void Mailbox::interrupt_every_ms(int ms)
+{
+    static const std::optional<timer_t> timer = make_timer();
+    if (!timer)
+        return;
+    itimerspec every{};
+    every.it_value.tv_nsec = every.it_interval.tv_nsec = ms * 1000000L;
+    timer_settime(*timer, 0, &every, nullptr);
+}
+
+void Mailbox::ring_at(std::uint64_t when_ns)
+{
+    static const std::optional<timer_t> timer = make_timer();
+    if (!timer)
+        return;
+    itimerspec at{};
+    at.it_value.tv_sec = static_cast<time_t>(when_ns / 1'000'000'000);
+    at.it_value.tv_nsec = static_cast<long>(when_ns % 1'000'000'000);
+    timer_settime(*timer, TIMER_ABSTIME, &at, nullptr);
+}
+
+// waitpid() cannot wait for a descriptor, and userfaultfd(2) raises no signal. So a
+// second thread waits for those, and does nothing but ring.
+static void ring_for_all(int epoll, pid_t agent)
+{
+    epoll_event event{};
+    for (;;) {
+        if (epoll_wait(epoll, &event, 1, -1) == 1)
+            syscall(SYS_tgkill, agent, agent, SIGIO);
+        else if (errno != EINTR)
+            return;
+    }
+}
+
+void Mailbox::ring_for(int fd)
+{
+    static const int epoll = [] {
+        int made = epoll_create1(EPOLL_CLOEXEC);
+        NoSignals here;
+        std::thread(ring_for_all, made, getpid()).detach();
+        return made;
+    }();
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+void Mailbox::receive()
+{
+    std::byte buffer[65536];
+    while (!eof_) {
+        iovec part{buffer, sizeof buffer};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        ssize_t n = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n <= 0) {
+            eof_ = true;
+            break;
+        }
+        for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+                continue;
+            std::size_t n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < n_fds; ++i) {
+                int fd;
+                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                fds_.emplace_back(fd);
+            }
+        }
+        in_.insert(in_.end(), buffer, buffer + n);
+    }
+    flush();
+}
+
+std::optional<Request> Mailbox::next()
+{
+    Header header;
+    if (in_.size() < sizeof header)
+        return std::nullopt;
+    std::memcpy(&header, in_.data(), sizeof header);
+    if (header.bytes > max_body_bytes) {
+        eof_ = true; // not our client
+        return std::nullopt;
+    }
+    std::size_t whole = sizeof header + header.bytes;
+    if (in_.size() < whole)
+        return std::nullopt;
+    Request request;
+    request.word = header.word;
+    auto end = in_.begin() + static_cast<ptrdiff_t>(whole);
+    request.body.assign(in_.begin() + sizeof header, end);
+    in_.erase(in_.begin(), end);
+    auto n_fds = static_cast<ptrdiff_t>(
+        std::min<std::size_t>(header.n_fds, fds_.size())); // they come before the rest
+    request.fds.assign(std::make_move_iterator(fds_.begin()),
+                       std::make_move_iterator(fds_.begin() + n_fds));
+    fds_.erase(fds_.begin(), fds_.begin() + n_fds);
+    return request;
+}
+
+bool Mailbox::closed() const
+{
+    return eof_ || terminated != 0;
+}
+
+void Mailbox::send(std::uint32_t word, const std::vector<std::byte>& body)
+{
+    Header header{word, static_cast<std::uint32_t>(body.size()), 0};
+    auto* bytes = reinterpret_cast<const std::byte*>(&header);
+    out_.insert(out_.end(), bytes, bytes + sizeof header);
+    out_.insert(out_.end(), body.begin(), body.end());
+    flush();
+}
+
+void Mailbox::flush()
+{
+    std::size_t sent = 0;
+    while (sent < out_.size()) {
+        ssize_t n =
+            ::send(socket_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break; // full: SIGIO tells when there is room; gone: receive() sees it
+        sent += static_cast<std::size_t>(n);
+    }
+    out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent));
+}
+
+} // namespace dt::agent

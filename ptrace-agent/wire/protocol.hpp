@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The words between AgentClient and Agent, on a stream socket of one machine.
+//
+//   message = Header, then header.bytes of body; integers as they lie in memory
+//
+// A request is answered by exactly one reply, ok or error, in the order of requests (the
+// client waits for all of them but that to `expect`); events come between replies at any time. Descriptors (set_arena; sites, site_list.hpp)
+// travel with the request's first byte. Both ends are the same binary, so there is no version; a body
+// is read with its bounds checked all the same.
+#pragma once
+
+#include "base/result.hpp"
+#include "ptrace-agent/wire/client.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace dt::agent {
+
+// clang-format off
+#define AGENT_REQUESTS(X) /* X(name): Agent::do_<name>() answers it */ \
+    X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
+    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back)
+// clang-format on
+
+enum Word : std::uint32_t {
+    word_none,
+#define X(name) request_##name,
+    AGENT_REQUESTS(X)
+#undef X
+        reply_ok,
+    reply_error,
+    word_event,
+};
+
+struct Header {
+    std::uint32_t word = word_none;
+    std::uint32_t bytes = 0;
+    std::uint32_t n_fds = 0; // that travel with it
+};
+constexpr std::uint32_t max_body_bytes = 1u << 30;
+
+static_assert(sizeof(Site) == 64 && std::is_trivially_copyable_v<Site>);
+static_assert(sizeof(ForgottenProbe) == 16 &&
+              std::is_trivially_copyable_v<ForgottenProbe>);
+static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);
+static_assert(sizeof(StaticFacts) == 16 && std::is_trivially_copyable_v<StaticFacts>);
+static_assert(sizeof(dt_operand) == 16);
+
+class Writer {
+public:
+    template <class T> Writer& put(const T& value)
+    {
+        static_assert(std::is_trivially_copyable_v<T>);
+        return raw(&value, sizeof value);
+    }
+    Writer& text(std::string_view text)
+    {
+        put<std::uint32_t>(static_cast<std::uint32_t>(text.size()));
+        return raw(text.data(), text.size());
+    }
+    Writer& raw(const void* from, std::size_t n)
+    {
+        auto* bytes = static_cast<const std::byte*>(from);
+        body_.insert(body_.end(), bytes, bytes + n);
+        return *this;
+    }
+    const std::vector<std::byte>& body() const { return body_; }
+
+private:
+    std::vector<std::byte> body_;
+};
+
+// Reads what a Writer wrote. After the first read past the end ok() is false and
+// everything reads as zero.
+class Reader {
+public:
+    explicit Reader(std::span<const std::byte> body) : left_(body) {}
+    template <class T> T get()
+    {
+        T value{};
+        if (const std::byte* from = take(sizeof value))
+            std::memcpy(&value, from, sizeof value);
+        return value;
+    }
+    std::string text()
+    {
+        auto n = get<std::uint32_t>();
+        const std::byte* from = take(n);
+        return from == nullptr ? std::string()
+                               : std::string(reinterpret_cast<const char*>(from), n);
+    }
+    template <class T> std::vector<T> array(std::size_t n)
+    {
+        std::vector<T> values;
+        if (n > left_.size() / sizeof(T)) {
+            ok_ = false;
+            return values;
+        }
+        values.resize(n);
+        if (n != 0)
+            std::memcpy(values.data(), take(n * sizeof(T)), n * sizeof(T));
+        return values;
+    }
+    bool ok() const { return ok_; }
+
+private:
+    const std::byte* take(std::size_t n)
+    {
+        if (n > left_.size())
+            ok_ = false;
+        if (!ok_)
+            return nullptr;
+        const std::byte* from = left_.data();
+        left_ = left_.subspan(n);
+        return from;
+    }
+
+    std::span<const std::byte> left_;
+    bool ok_ = true;
+};
+
+// Runs in the forked process and does not return before all is let go.
+void run_agent(Fd socket);
+
+} // namespace dt::agent
