@@ -231,7 +231,6 @@ void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 
 /* Fills in arena->dyn by where the space is and how large. */
 void dt_dynvar_layout(struct dt_arena *arena);
-int dt_dynvar_layout_ok(const struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /* Stores at an address in the space: into the value that it was loaded for. */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,

@@ -75,7 +75,6 @@ struct BuiltinFacts {
     Version since = first_version;
 };
 BuiltinFacts facts_of(std::string_view name);
-std::vector<std::string_view> names_with_facts(); // whose facts are in a row
 
 // Names for "did you mean": variables and their like, or what can be called.
 std::vector<std::string_view> variable_names();

@@ -96,9 +96,6 @@ public:
     // Null: no such EPID, or a clause that no program told of.
     const EcbInfo* ecb(std::uint32_t epid);
 
-    // The C API's record printers, for callers that said Next and print on their own.
-    Result<Ok> print_record(Output& out, const ProbeData& data, const RecordDesc& desc);
-
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

@@ -48,7 +48,6 @@ public:
     std::optional<DebugFunction> function_named(std::string_view name);
     // Of a type that is, or leads to, the prototype of a function.
     std::optional<DebugFunction> function_of(DebugRef ref);
-    std::vector<std::string_view> function_names(); // of its own
 
 private:
     struct End {

@@ -82,11 +82,9 @@ public:
     std::uint16_t machine() const; // EM_X86_64, EM_AARCH64, ...
     ElfKind kind() const;
     std::uint64_t entry() const;
-    const std::string& interpreter() const; // PT_INTERP, empty when there is none
-    std::span<const std::byte> build_id() const;
+    const std::string& interpreter() const;       // PT_INTERP, empty when there is none
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
-    bool has_section_headers() const;
 
     // The functions by all sources, loaded on the first call. Sources that lie or
     // cannot be read are left out and told in notes(); an image without any has an
@@ -96,8 +94,6 @@ public:
     // Returns sentences about tables that are larger than what is read of a file, each
     // sentence once.
     std::vector<std::string> take_cuts();
-    // The debug file that functions() took names from, empty when none was found.
-    const std::string& debug_file() const;
 
     // The link-time address of a variable, by the symbol tables.
     std::optional<std::uint64_t> find_variable(std::string_view name);

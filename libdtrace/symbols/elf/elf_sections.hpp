@@ -70,8 +70,6 @@ public:
                                         std::uint64_t n_bytes) const;
     // The same into memory of the caller's: how many bytes. Any thread.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Where in the file the byte of a link-time address is.
-    std::optional<std::uint64_t> offset_of(std::uint64_t addr) const;
     // From addr to the end of what the file loads there, at most max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
