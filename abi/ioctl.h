@@ -8,7 +8,7 @@
  *   DTK_ARENA    lays the arena out; mmap() at 0 then maps its program part, read-only,
  *                and at program_bytes the rest
  *   DTK_LOAD     a program as DOF, which is distrusted
- *   DTK_PROBES   names of probes; their ids go on from those before
+ *   DTK_PROBES   names of probes; their ids continue from those before
  *   DTK_ECBS     these probes enable those clauses
  *   DTK_ATTACH   from now on these probes fire
  *   DTK_FIRE     BEGIN or END, in the caller

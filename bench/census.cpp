@@ -5,7 +5,7 @@
 // For each file: its functions (without parts that were split off from one, and what
 // leaves from these), those whose entry gets a window (fasttrap/patch.hpp) inside its
 // extent, its returns, and the functions of which every return gets one; the rest by
-// reason. Beside that the time to find the extents of all entries, to find
+// reason. Besides, the time to find the extents of all entries, to find
 // those of all returns too (what finding the returns themselves takes is told apart),
 // and to plan the entries' windows. Times are medians, in milliseconds. The promise:
 // 99.9 % of the entries, 99 % of the functions; 300 ms for all entries of node.

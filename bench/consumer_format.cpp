@@ -4,7 +4,7 @@
 // A synthetic arena: one clause printf("%d %s: %d bytes at %x\n", ...), its records
 // written into the shards' buffers as the engine writes them. Measured is the consumer's
 // share of a record's life: drain, check, merge by time, format, write to /dev/null.
-// Filling the buffers is outside the clock. Beside it, in the same run, a bare loop of
+// Filling the buffers is outside the clock. Next to it, in the same run, a bare loop of
 // snprintf() and fwrite() over the same values.
 #include "dif/engine.h"
 #include "libdtrace/consume/consumer.hpp"

@@ -5,7 +5,7 @@
 // leaves from these), how far bytes may be moved (not timed), then windows, places and
 // patches of all entries, and of all returns, and of both together. An area of 4 MiB for
 // each 16 MiB of text stands where common_reach() says, more where reach_of() does, as in
-// an empty address space around the module. Asked for: 50,000 entries within 60 ms and
+// an empty address space around the module. Goal: 50,000 entries within 60 ms and
 // 6 MB, 50,000 take() within 10 ms.
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"

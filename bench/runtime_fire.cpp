@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What does a firing inside the target cost, beside the function that is probed?
+// What does a firing inside the target cost, compared with the function that is probed?
 //
 // The runtime's image is mapped into this process as the agent maps it into a target, a
 // trampoline stands before a function that only returns, and the function is called in a

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What does one firing of an entry probe through ptrace cost, beside a bare loop?
+// What does one firing of an entry probe through ptrace cost, compared with a bare loop?
 //
 // A child calls a function N times and times itself: unprobed; with an entry probe whose
 // clause is @ = count(), fired by the ptrace-agent; and, for comparison, executing an
 // int3 each time under a tracer that does waitpid, GETREGS, SETREGS, CONT and nothing
-// else. Asked for: probe <= 1.25 x bare. The function begins with push %rbp, so that the
+// else. Goal: probe <= 1.25 x bare. The function begins with push %rbp, so that the
 // agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"

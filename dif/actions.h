@@ -2,7 +2,7 @@
 /*
  * D's actions and aggregating functions, one row each.
  *
- * Numbers are DTrace's. DTRACEACT_LIBACT ones run in the consumer when it meets
+ * Numbers are DTrace's. DTRACEACT_LIBACT ones run in the consumer when it encounters
  * their record, in stream order; DT_LIBACT_* tells which one.
  *
  * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.

@@ -58,7 +58,7 @@ struct dt_difo {
 	dt_u32 pad;
 };
 
-/* A DIF object whose value can be had without its text: dif/short.c. */
+/* A DIF object whose value is available without its text: dif/short.c. */
 enum dt_short_kind {
 	DT_SHORT_NONE,
 	DT_SHORT_VAR, /* a builtin */
@@ -121,7 +121,7 @@ struct dt_clause {
 #define DT_CLAUSE_COUNTS 0x20 /* is count() without key or condition */
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
-/* What a clause asked for; matched against probes as they appear. */
+/* What a clause requested; matched against probes as they appear. */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings, "" matches anything */
 	dt_u32 id;			  /* probe id or 0 */

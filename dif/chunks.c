@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Chunks come in size classes. A freed one goes on its class' free list, whose
+ * Chunks come in size classes. A freed one is put on its class' free list, whose
  * head carries a tag that changes with it; else the pool grows, and what it grew
  * by never goes back to it. A list that others changed at each of many tries is
  * a drop, DYNRINSE.

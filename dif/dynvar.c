@@ -34,7 +34,7 @@
  * variable is the one that the address was loaded for: another thread may have
  * freed it, and what is there now is somebody else's.
  *
- * Not to be looked at in time is not the same as not there: a clause that goes on
+ * Not to be looked at in time is not the same as not there: a clause that continues
  * with 0 would store what destroys the value. It ends, as a drop.
  */
 #include "dif/chunks.h"

@@ -63,7 +63,7 @@ void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
 /**
  * dt_load - verify a DOF image and add its clauses
- * @first_clause, @n_clauses: what was added; enablings likewise in the tables
+ * @first_clause, @n_clauses: what was added; and the same for enablings in the tables
  *
  * Returns 0, or -1 with @error filled in and nothing added. The image is only
  * read; it may come from anybody.
@@ -99,7 +99,7 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
 /*
- * The same by a host that holds host->shard already, and goes on holding it.
+ * The same by a host that holds host->shard already, and keeps holding it.
  * @from: the EPID where to begin, of one who ran those before it; 0: the first
  */
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,

@@ -77,7 +77,7 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 	}
 	if ((c->flags & DT_CLAUSE_COMMITS) &&
 	    (data || (c->flags & DT_CLAUSE_SPECULATES)))
-		return dt_refuse(l, 0, "commit() beside data recording");
+		return dt_refuse(l, 0, "commit() together with data recording");
 	if ((c->flags & DT_CLAUSE_EXITS) && (c->flags & DT_CLAUSE_SPECULATES))
 		return dt_refuse(l, 0, "exit() after speculate()");
 	/*

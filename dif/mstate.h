@@ -84,7 +84,7 @@ struct dt_mstate {
 	dt_u32 in_error;   /* ERROR's clauses: 1, else 0 */
 	dt_u32 exited;	   /* exit() ran, or the firing took too long: no later
 			      clause of this firing */
-	dt_u32 lease_over; /* the consumer is gone */
+	dt_u32 lease_over; /* the consumer has exited */
 	dt_u32 have_time, have_wall;
 	dt_u64 timestamp, walltime;
 	dt_u32 n_work;	    /* pieces of work of this firing */

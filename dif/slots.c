@@ -92,7 +92,7 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 	return DT_SLOT_NO;
 }
 
-/* Some slots at a time: those of threads that are gone can be taken again. */
+/* Some slots at a time: those of threads that have exited can be reused. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 		    int (*alive)(dt_u32 owner))
 {

@@ -107,7 +107,7 @@ static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
 }
 
 /*
- * A string begins anew, NULL goes on with the rest. The rest is kept in the
+ * A string starts over, NULL continues with the rest. The rest is kept in the
  * shard, so that it outlives the scratch of the clause that began.
  */
 dt_u64 dt_subr_strtok(struct dt_mstate *m)

@@ -25,7 +25,7 @@ int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
 #else
 
 enum {
-	DT_OWNER_FLAGS = 7, /* beside the owner's address */
+	DT_OWNER_FLAGS = 7, /* next to the owner's address */
 	/* bits of the count: a writer has it, how many readers have it */
 	DT_RW_WRITER = 1,
 	DT_RW_READERS_AT = 8,

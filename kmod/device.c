@@ -2,7 +2,7 @@
 /*
  * /dev/dtrace: a consumer for each open file; and the module's own begin and end.
  *
- * Whoever may open it can read all of the kernel's memory: CAP_PERFMON is asked for.
+ * Whoever may open it can read all of the kernel's memory: it needs CAP_PERFMON.
  */
 #include "kmod/consumer.h"
 

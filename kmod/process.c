@@ -29,7 +29,7 @@ u64 dt_parent_pid(void)
 	struct task_struct *parent = NULL;
 	pid_t pid = 0;
 
-	/* A task that is gone stays readable memory, or the copy fails. */
+	/* A task that has exited stays readable memory, or the copy fails. */
 	copy_from_kernel_nofault(&parent, &current->real_parent, sizeof(parent));
 	if (parent)
 		copy_from_kernel_nofault(&pid, &parent->tgid, sizeof(pid));

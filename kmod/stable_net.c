@@ -209,8 +209,8 @@ int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 }
 
 /*
- * Of tcp_timewait_state_process(timewait, skb). A SYN that begins anew is yet to come: it is the
- * listener's. (If that is gone, it is answered like any other and told nowhere.)
+ * Of tcp_timewait_state_process(timewait, skb). A SYN that reopens the connection is yet to come: it is the
+ * listener's. (If that no longer exists, it is answered like any other and told nowhere.)
  */
 int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
 {

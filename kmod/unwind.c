@@ -5,7 +5,7 @@
  * at them, in code where RCU watches.
  *
  * What a process maps later where something was unmapped looks like what was there. So maps
- * that have been looked at are asked for again when they are a second old, by a process that
+ * that have been looked at are requested again when they are a second old, by a process that
  * has looked at them: several may have one memory.
  */
 #include "kmod/unwind.h"
@@ -251,7 +251,7 @@ static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 	while ((p = *at)) {
 		if (p != newest && ((newest && p->mm == newest->mm) ||
 				    !atomic_read(&p->mm->mm_users))) {
-			WRITE_ONCE(*at, p->next); /* who is at it goes on by its next */
+			WRITE_ONCE(*at, p->next); /* a reader of p continues by its next */
 			p->gone = *gone;
 			*gone = p;
 			u->n_processes--;

@@ -5,7 +5,7 @@
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
- * Probes look at them in any context and take no lock. What a probe meets and does not know
+ * Probes look at them in any context and take no lock. What a probe encounters and does not know
  * is noted, for the consumer to ask for; until it is known frame pointers have to do.
  */
 #ifndef KMOD_UNWIND_H

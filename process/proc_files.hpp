@@ -28,7 +28,7 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
 // The status file of one thread.
 std::string thread_status(pid_t pid, pid_t tid);
 
-// State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it is gone.
+// State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it has exited.
 char thread_state(pid_t pid, pid_t tid);
 
 // Returns how many ns a thread has run on a processor (schedstat). Returns 0 if the kernel does

@@ -147,7 +147,7 @@ std::string operands_of(const SourceProbe& probe)
            "\\\"\\n\\t\"";
 }
 
-// What the compiler is asked for.
+// Returns what is passed to the compiler.
 std::string inputs_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())

@@ -123,7 +123,7 @@ std::string parse_address(Text& text, Operand& out)
     if (!text.take(')'))
         return "has an address without its closing parenthesis";
     if (out.of_rip && out.index != Operand::no_register)
-        return "has an index beside %rip";
+        return "has an index besides %rip";
     return "";
 }
 
@@ -229,7 +229,7 @@ Operand parse_one(std::string_view word, bool is_intel)
             wrong = parse_operand(text, out, sized);
         }
         if (wrong.empty() && !text.at_end())
-            wrong = "goes on after its end";
+            wrong = "continues after its end";
     }
     if (!wrong.empty()) {
         out.form = OperandForm::unknown;

@@ -244,7 +244,7 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // "--" was seen
-    // 0 makes getopt() forget an earlier command line; it goes on from 1.
+    // 0 makes getopt() forget an earlier command line; it continues from 1.
     for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
         int before = optind == 0 ? 1 : optind;

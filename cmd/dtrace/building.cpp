@@ -65,7 +65,7 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
                  const std::string& path)
 {
     const std::string& script = args.pieces.front().text;
-    // Clauses are what configure scripts ask with whether -G works; a build can go on.
+    // Clauses are what configure scripts ask with whether -G works; a build can continue.
     if (dtrace_program_providers(session, prog) == 0)
         say("%s defines no provider: %s will have no probes", script.c_str(),
             path.c_str());

@@ -10,7 +10,7 @@ class Listing {
 public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
-    // What a session knows without being asked for anything.
+    // What a session knows before any probe is requested.
     void all();
     // A piece without predicate and clause: descriptions, separated by commas. Exits when
     // one has too many fields.

@@ -90,7 +90,7 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
-    // Tables of all probes grow in the heap: each step mapped anew would cost more.
+    // Tables of all probes grow in the heap: mapping each step separately would cost more.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);

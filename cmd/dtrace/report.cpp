@@ -57,7 +57,7 @@ void die(dtrace_hdl_t* session, const char* format, ...)
         std::fputs(": ", stderr);
         put(dtrace_errmsg(session, dtrace_errno(session)));
         std::fputc('\n', stderr);
-        // Lets go of all targets.
+        // Releases all targets.
         dtrace_close(session);
     } else {
         std::fputc('\n', stderr);

@@ -21,7 +21,7 @@ volatile std::sig_atomic_t n_interrupts = 0;
 volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
-// timeout(1) signals its child and then the whole group, a shell's terminal likewise: what
+// timeout(1) signals its child and then the whole group, and so does a shell's terminal: what
 // comes at once is one interrupt. Nobody presses a key twice in that time.
 constexpr long one_interrupt_ms = 50;
 
@@ -46,7 +46,7 @@ void on_signal(int)
     // The agent notices when this process exits and releases the targets by itself.
     if (releasing != 0 && n_interrupts > 1) {
         static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
-                                       "goes on releasing the targets\n";
+                                       "keeps releasing the targets\n";
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
         _exit(1);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The D program that tells of the events that were asked for.
+// The D program that tells of the events that were requested.
 //
 // For each event ID three aggregations: @nID counts, @tID sums ns, @qID distributes them, each
 // by lock, caller, stack and, with -T, time. Of a wait the caller is found in the stack, which

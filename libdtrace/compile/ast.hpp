@@ -6,7 +6,7 @@
 // generate (DIF)                       reads them
 //
 // One Node for all kinds keeps the three passes independent of each other; which fields
-// a kind uses is said beside the kind.
+// a kind uses is said next to the kind.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"

@@ -56,7 +56,7 @@ std::optional<std::uint64_t> find_ureg(std::string_view name);
 // How many there are.
 std::uint64_t n_uregs();
 
-// curpsinfo, curlwpsinfo, fds: only their members can be asked for.
+// curpsinfo, curlwpsinfo, fds: only their members can be requested.
 bool is_structure(std::string_view name);
 
 // A member of curpsinfo or curlwpsinfo, and the builtin or the number it stands for.

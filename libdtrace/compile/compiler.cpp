@@ -129,7 +129,7 @@ private:
     bool kept_ = false;
 };
 
-// Takes away what came after the version: it is asked for once and for all.
+// Takes away what came after the version: it is set once and for all.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

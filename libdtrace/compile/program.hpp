@@ -25,7 +25,7 @@ struct Difo {
 };
 
 // Where a piece of the program was written, and that line's text: the program's own text
-// is gone when the consumer reports a fault.
+// has been removed when the consumer reports a fault.
 struct Source {
     Place at;
     std::string line;

@@ -99,7 +99,7 @@ public:
     // layout again gives the one that is there.
     AggDesc& declare(AggDesc desc);
     // Announces an aggregation of a program. Until it is declared it prints as zero
-    // beside other aggregations, and its keys are unknown.
+    // next to other aggregations, and its keys are unknown.
     void announce(AggDesc desc);
     // Returns null if the aggregation was neither declared nor announced.
     AggDesc* find(std::uint32_t id);

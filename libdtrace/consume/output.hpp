@@ -4,7 +4,7 @@
 // Printers append to text() and then call commit(), which says what the piece was: a
 // FileOutput hands it to its FILE, a HandlerOutput to a callback (the C API's buffered
 // handler). Everything appended since the last commit() is one piece. After an output
-// failed (disk full, closed pipe) commit() goes on failing and the text is thrown away.
+// failed (disk full, closed pipe) commit() keeps failing and the text is thrown away.
 #pragma once
 
 #include "base/fd.hpp"

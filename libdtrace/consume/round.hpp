@@ -53,7 +53,7 @@ public:
     // Where the next shard's records are to be copied; null: no memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
     // The next shard's copy is there, made at `now`. False: it held a record that cannot
-    // be. A time far in the future is taken as now: it would be held back for ever.
+    // be. A time far in the future is taken as now: it would be held back forever.
     bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
                  std::uint64_t now);
     void order();

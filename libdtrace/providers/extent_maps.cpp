@@ -61,7 +61,7 @@ void ExtentMaps::work_off()
         entry.second.state = State::under_way;
         try {
             make(lock, entry);
-        } catch (const std::exception&) { // of() will meet it
+        } catch (const std::exception&) { // of() will throw it again
         }
     }
     works_ = false;

@@ -24,7 +24,7 @@ public:
     ExtentMaps(const ExtentMaps&) = delete;
     ExtentMaps& operator=(const ExtentMaps&) = delete;
 
-    // It will be asked for: a thread begins. The image's functions() were called. False:
+    // It will be requested: a thread begins. The image's functions() were called. False:
     // there is no thread for it, of() will do all.
     bool begin(const std::shared_ptr<ElfImage>& image);
     // Waits where it is under way. Null: the image has none.

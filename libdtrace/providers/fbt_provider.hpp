@@ -8,7 +8,7 @@
 // (kmod/symbols.c).
 //
 // Static functions of one name in one module are one probe with several places. A function that
-// the kernel has under other names alone, __kmalloc as __kmalloc_noprof, is met by its own.
+// the kernel has under other names alone, __kmalloc as __kmalloc_noprof, matches by its own.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -32,7 +32,7 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
-    // Modules came or went: the lists are read anew.
+    // Modules came or went: the lists are read again.
     void forget();
     // Why there is no probe of that name, beginning with "; ", or nothing.
     std::string hint(const ProbeSpec& spec);

@@ -89,7 +89,7 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                if (!is_loaded(from.value, into.size())) // most of what is asked for
+                if (!is_loaded(from.value, into.size())) // most of what is requested
                     return false;
                 auto bytes = image_.bytes(from.value, into.size());
                 if (bytes)

@@ -110,7 +110,7 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Without what was found in modules that are gone.
+// Without what was found in modules that were unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
@@ -242,7 +242,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
-    // Where data may lie between the instructions, only the offsets that were asked for
+    // Where data may lie between the instructions, only the offsets that were requested
     // by name are safe to offer.
     if (wanted.every_offset && sites->exact()) {
         for (std::uint32_t offset : sites->instructions)

@@ -78,7 +78,7 @@ public:
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 
-    // The process' symbols were refreshed: sites of modules that are gone go.
+    // The process' symbols were refreshed: sites of unloaded modules go.
     void drop_gone(const ProcessSymbols& symbols);
     // The process has a new image, or ended: its probes have no sites any more.
     void forget(pid_t pid);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;
 
-// A field of a description. It may be long, and is asked for each probe there is.
+// A field of a description. It may be long, and is requested for each probe.
 class Pattern {
 public:
     explicit Pattern(const std::string& text) : text_(text), is_glob_(is_glob(text)) {}

@@ -37,7 +37,7 @@ static Result<Library> read_library(const std::string& path)
     return Library{path, std::move(text).str()};
 }
 
-// Depth first; who is being visited and is met again closes a circle.
+// Depth first. A file that is encountered again while it is visited closes a circle.
 class InOrder {
 public:
     explicit InOrder(std::vector<Library> all)

@@ -71,7 +71,7 @@ bool Targets::admits(pid_t pid)
 }
 
 // Makes targets of the processes that descriptions found only by their probes. Reports a
-// process that cannot be traced, and goes on with the others.
+// process that cannot be traced, and continues with the others.
 void Targets::grab_found()
 {
     for (pid_t pid : s_.found_by_probes()) {

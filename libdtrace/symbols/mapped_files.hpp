@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// A file's number is another's when it is gone; what is written anew has another time.
+// A file's number is reused when the file is deleted; a file that is written again has another time.
 struct FileVersion {
     FileId file;
     std::int64_t bytes = 0;

@@ -61,7 +61,7 @@ def flags():
     table = re.search(r"constexpr Flag flags\[\] = \{(.*?)\n\};", text, re.S)[1]
     yield from ("-" + letter for letter in re.findall(r"\{'(\w)',", table))
     yield from ("--" + name for name in re.findall(r'\{"(\w+)", no_argument,', text))
-    # What getopt() is told beside the table, in the words of its comment.
+    # What getopt() gets in addition to the table, in the words of its comment.
     yield from re.search(r'"\+:3:6:"; // (-\w+), (-\w+)', text).groups()
 
 def variables():

@@ -40,7 +40,7 @@ def traced_command(t, program, command, flags=(), complaints=False, timeout=120)
     return done.stdout, out.read_text()
 
 class Line:
-    """Reads a process' lines without waiting for ever."""
+    """Reads a process' lines without waiting forever."""
     def __init__(self, stream):
         self.stream = stream
     def next(self, seconds=30):

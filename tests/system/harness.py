@@ -44,7 +44,7 @@ def as_nobody():
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
-        raise Skip("no other user can be had here")
+        raise Skip("no other user is available here")
     return user
 
 @contextlib.contextmanager

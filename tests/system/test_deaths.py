@@ -97,7 +97,7 @@ BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:re
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
 
 def killing_the_agent_while_breakpoints_stand_harms_no_target(t):
-    """The target restores its text by itself, and goes on in the middle of a hit."""
+    """The target restores its text by itself, and continues in the middle of a hit."""
     kill_at_random_moments(t, ("agent",), probes=BREAKPOINTS, flags=("-x", "mechanism=int3"))
 
 def killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program(t):

@@ -195,7 +195,7 @@ class Stalled(Holder):
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("stalled")], stdout=subprocess.PIPE, bufsize=0)
         if Line(self.process.stdout).next() != b"ready\n":
-            raise Skip("no userfaultfd can be had here")
+            raise Skip("no userfaultfd is available here")
         self.pid = self.process.pid
         wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/syscall").read_text().startswith("59 "), what="an execve(2)")
 

@@ -164,7 +164,7 @@ def a_uprobe_that_is_there_stays(t):
             target.call()
             done.send_signal(signal.SIGINT)
             done.communicate(timeout=30)
-            equal(text_differs(target.pid), before, "text beside the kernel's breakpoint")
+            equal(text_differs(target.pid), before, "text next to the kernel's breakpoint")
             target.end()
     finally:
         enable.write_text("0")

@@ -189,7 +189,7 @@ def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # Each time anew, it would be 100 MB.
+    # Loaded again each time, it would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
 # Loads and unloads its libraries in an order of chance, calls all that are there after

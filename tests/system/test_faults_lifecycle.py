@@ -65,7 +65,7 @@ def a_daemon_runs_on_unprobed(t):
         equal(path.read_text(), "sum 14850\n")
 
 def a_target_may_close_every_descriptor(t):
-    """B15, B16: tracing goes on, nothing of ours is written into what it opens then"""
+    """B15, B16: tracing continues, nothing of ours is written into what it opens then"""
     for flags in BOTH:
         _, entries, returns = lives(t, f"closes {t.scratch}/own", flags)
         equal((entries, returns), (300, 300), "firings")
@@ -155,7 +155,7 @@ second.wait()
 """
 
 def a_target_that_makes_children_all_the_time_gets_jumps(t):
-    """It is met in the middle of fork(2) or vfork(2), where it can make no call for us: a
+    """A grab finds it in the middle of fork(2) or vfork(2), where it can make no call for us: a
     breakpoint, which is the way out for targets that accept no call, would be deadly later"""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):

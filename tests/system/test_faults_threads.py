@@ -85,7 +85,7 @@ def a_spinning_real_time_thread_is_no_obstacle(t):
     """C8"""
     need("chrt")
     if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode != 0:
-        raise Skip("no real-time priority can be had here")
+        raise Skip("no real-time priority is available here")
     never = 10**18  # calls: the thread runs until it is killed, however fast the machine
     with Paced(t, "free", never, 1, before=["chrt", "-f", "1"]) as target:
         os.write(target.process.stdin.fileno(), b"x")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image as a library of this process: a file of memory (memfd_create(2)), or
- * where such files or their code are not to be had a file below $TMPDIR that is
+ * where such files or their code are not available a file below $TMPDIR that is
  * unlinked at once, and dlopen(3) on it.
  *
  *   the name of the file     the module's, which tracers show

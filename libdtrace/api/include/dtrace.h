@@ -16,7 +16,7 @@
  * A handle is for one thread at a time. Functions return -1 or NULL on error and
  * dtrace_errno(), dtrace_errmsg() tell which. No function exits or prints except to the
  * FILE that it was given, unless debug messages (_dtrace_debug) or, with -x core, an
- * end at an internal error were asked for.
+ * end at an internal error were requested.
  *
  * Not here, of what other systems' libraries have:
  *   dtrace_vopen           its vector stands for a kernel; a crash dump of one is no
@@ -482,7 +482,7 @@ int dtrace_fprinta(dtrace_hdl_t* dtp, FILE* fp, void* format,
 int dtrace_system(dtrace_hdl_t* dtp, FILE* fp, void* format,
                   const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
                   uint_t n_recs, const void* buf, size_t len);
-/* fp goes on to the file of that name; an empty one brings it back. */
+/* Redirects fp to the file of that name; an empty name restores it. */
 int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
                    const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
                    uint_t n_recs, const void* buf, size_t len);

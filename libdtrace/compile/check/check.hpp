@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The checker's promise to the code generator: what check() leaves in the tree.
 //
-// check() rewrites the tree in place. What it could replace by something simpler is gone
-// afterwards, so the generator meets few kinds of node:
+// check() rewrites the tree in place. What it could replace by something simpler does not exist
+// afterwards, so the generator encounters few kinds of node:
 //
 //   gone      Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of an
 //             Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x, fds[n].x;
@@ -66,7 +66,7 @@
 //                   printf, system, freopen   format; args are the values only
 //                   printa         format, or null for the default; args: Aggregates
 //                   tracemem       value: the bytes; args[0] address, args[1] (maybe)
-//                                  the dynamic size; the constant size argument is gone
+//                                  the dynamic size; the constant size argument is removed
 //                   ustack, jstack value: DTRACE_USTACK_ARG(frames, strsize); no args
 //                   stack          value: frames; no args
 //                   sym, mod, func, usym, ufunc, umod, uaddr   args[0] the address
@@ -79,7 +79,7 @@
 //     AggFunc     right side of an aggregating statement. ident->id is DTRACEAGG_*; value
 //                 is the packed parameter word of lquantize and llquantize (also in the
 //                 Aggregation's ident->agg_arg), else 0. args[0]: the value (absent for
-//                 count), args[1] (maybe): the increment; the parameters are gone.
+//                 count), args[1] (maybe): the increment; the parameters are removed.
 //
 // Every node: type is set. userland: a load through this address (pointers), or of this
 // by-reference value, is one of the traced process. is_constant: an Integer.

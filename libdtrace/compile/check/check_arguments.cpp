@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned n_fetched = 10; // arg0 .. arg9
 
-// Null: it can be had.
+// Null if it is available.
 const char* why_not(ArgumentPlace place)
 {
     using Kind = ArgumentPlace::Kind;

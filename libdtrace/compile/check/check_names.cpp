@@ -5,7 +5,7 @@
 // can be called is another name space (check_calls.cpp), and so are aggregations.
 //
 // args[n] is in check_arguments.cpp, members of curpsinfo and the like in
-// check_structures.cpp. An inline becomes a copy of its expression, checked anew where it
+// check_structures.cpp. An inline becomes a copy of its expression, checked again where it
 // stands.
 #include "libdtrace/compile/check/check_internal.hpp"
 

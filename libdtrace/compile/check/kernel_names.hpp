@@ -7,7 +7,7 @@
 // Without a scope the kernel proper is asked first, then the module that has the symbol, and
 // for types all modules. BTF seldom says of which type a variable is: then a table does
 // (symbols/kernel_variables.hpp), or its address alone is known. Nothing is read before
-// a name is asked for.
+// a name is requested.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

@@ -8,7 +8,7 @@
 // A label is a point between instructions; it costs no instruction. Branches go forward
 // only: a label is made, branched to, and then placed, once.
 //
-// Tables: an integer or string that is asked for twice has one entry. Strings of the
+// Tables: an integer or string that is requested twice has one entry. Strings of the
 // code come first (offset 0 is the empty string), names of variables after them,
 // because instructions address strings with 16 bits and names have 32.
 #pragma once

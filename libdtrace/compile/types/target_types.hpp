@@ -43,7 +43,7 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
-    // What walking a type meets: a struct's members only where it lies in another type.
+    // Where a walk over a type is: a struct's members only where it lies in another type.
     struct Extent {
         int height = 0;
         std::uint32_t n_types = 1;

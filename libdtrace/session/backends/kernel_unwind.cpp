@@ -75,7 +75,7 @@ void KernelUnwind::know(pid_t pid)
 {
     auto mapped = ProcessMaps::read(pid);
     if (!mapped)
-        return; // it is gone
+        return; // the process has exited
     const MappedFiles files(pid);
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())

@@ -40,7 +40,7 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// To the agent, which prepares for what is to be planted while we go on.
+// To the agent, which prepares for what is to be planted while we continue.
 int ProcessBackend::prepare_agent()
 {
     AgentClient* agent = s_.processes.agent();

@@ -9,7 +9,7 @@
 // section that it describes: on most kernels the per-CPU ones.
 //
 // The data is untrusted: libbpf checks that the sections are whole; numbers and names are
-// asked for one by one here, and what is not there is void or nameless.
+// requested one by one here, and what is not there is void or nameless.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"

@@ -4,7 +4,7 @@
 //
 //   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType, which names others by DebugRef
 //
-// Entries are read when asked for: a type costs what it says itself, whatever it refers to.
+// Entries are read when requested: a type costs what it says itself, whatever it refers to.
 //
 // The data is untrusted: its form is checked; numbers and references are as they are there,
 // and whoever follows them limits how far.
@@ -133,7 +133,7 @@ public:
     // sentence once.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
-    // Whose entry it is, and which: data of one file may go on in another's.
+    // Whose entry it is, and which: data of one file may refer to another's.
     virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }
     // All names of a kind; for suggestions.
     virtual std::vector<std::string_view> names(Kind kind) = 0;

@@ -74,7 +74,7 @@ struct DwarfTypes::State {
     bool indexed = false;
     std::unordered_map<DebugIndexKey, DebugIndexed, DebugIndexHash> index;
 
-    // Where units have code, and what begins where in those that were asked for.
+    // Where units have code, and what begins where in those that were requested.
     struct Range {
         std::uint64_t begin = 0, end = 0;
         Dwarf_Die unit{};

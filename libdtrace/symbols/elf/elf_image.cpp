@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ElfImage puts the parts together: headers when opened, tables and text when asked for.
+// ElfImage puts the parts together: headers when opened, tables and text when requested.
 //
 // Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every function
 // lies whole in one of them; a larger range gets a buffer of its own.

@@ -3,7 +3,7 @@
 //
 //   file ──libelf──> header, segments, build id        (read when opened)
 //     ├── .symtab .dynsym .gnu_debugdata ─┐
-//     └── debug file (build id, link) ────┴─> FunctionTable   (when first asked for)
+//     └── debug file (build id, link) ────┴─> FunctionTable   (when first requested)
 //
 // Addresses here are link-time addresses, as in the file; a Module of a process adds
 // its load bias. All files are untrusted. Everything is read with pread() into memory
@@ -11,7 +11,7 @@
 // gives an error or old bytes, not a SIGBUS. Sizes are checked against the file and
 // against limits (see elf_limits) before memory is taken.
 //
-// Tables are filled when first asked for: not for use by several threads at once, but for
+// Tables are filled when first requested: not for use by several threads at once, but for
 // files(), bytes() and read() after functions() was called.
 #pragma once
 

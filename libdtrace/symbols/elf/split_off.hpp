@@ -24,7 +24,7 @@ struct CanonicalFrame {
     bool operator==(const CanonicalFrame&) const = default;
 };
 
-// What call frame instructions (DWARF 5, 6.4.2) make of it before they go on to another
+// What call frame instructions (DWARF 5, 6.4.2) make of it before they continue to another
 // address. Of instructions that are not known: what those before them say.
 CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
                                 std::int64_t data_factor);

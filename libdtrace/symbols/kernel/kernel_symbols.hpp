@@ -64,7 +64,7 @@ public:
     std::vector<std::string_view> modules(); // loaded ones; the kernel proper first
     // Of all, in the order of their addresses.
     template <class F> void each(F visit);
-    // Reads anew at the next question.
+    // Reads again at the next question.
     void refresh();
 
     // "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000", "0x7"

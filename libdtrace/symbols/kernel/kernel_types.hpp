@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of the kernel by module: its BTF, opened when asked for.
+// Types of the kernel by module: its BTF, opened when requested.
 //
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux

@@ -70,7 +70,7 @@ TEST(Debug, IsOneSwitchOfTheProcess)
     _dtrace_debug = 0;
 }
 
-// A child that lives until it is let go of.
+// A child that lives until it is released.
 class Child {
 public:
     Child()

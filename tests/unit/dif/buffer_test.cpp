@@ -340,7 +340,7 @@ TEST(Speculation, RulesOfOrderAreKept)
     EXPECT_EQ(refused([](Clause& c) {
                   c.trace(constant(1)).action({DTRACEACT_COMMIT, constant(1), 1});
               }),
-              "commit() beside data recording");
+              "commit() together with data recording");
     EXPECT_EQ(refused([](Clause& c) {
                   c.action({DTRACEACT_SPECULATE, constant(1), 1})
                       .action({DTRACEACT_EXIT, constant(1), 1});

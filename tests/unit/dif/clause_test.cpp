@@ -325,7 +325,7 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
         s.fire("n");
     std::uint64_t lost = s.session().drops[DTRACEDROP_LEASE];
     EXPECT_GE(lost, 1000u - 63);       // the clock is read at one firing of 64
-    s.session().lease_until = 1000000; // the test's clock goes on at each reading
+    s.session().lease_until = 1000000; // the test's clock continues at each reading
     for (int i = 0; i < 1000; i++)
         s.fire("n");
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], lost);

@@ -86,7 +86,7 @@ public:
     // Runs one instruction both ways. The text of differs is in report().
     Verdict check(std::span<const std::byte> bytes);
 
-    // The same, for a sequence of instructions that go on to the next.
+    // The same, for a sequence of instructions that continue to the next.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
     // How often an operation was emulated and compared.

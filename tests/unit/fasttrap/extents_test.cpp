@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Extents of hand-written functions (extents_x86_64.S), in memory as they run, and the
-// quick decoder beside the thorough one.
+// quick decoder next to the thorough one.
 #include "corpus.hpp"
 #include "fasttrap/arch/x86_64/layout.hpp"
 #include "fasttrap/extents.hpp"

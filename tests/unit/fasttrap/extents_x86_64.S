@@ -274,7 +274,7 @@ ex_loaded:
         end ex_named_by_chance
 
         .p2align 4, 0x90
-        function ex_falls_into_jump             /* an arm that goes on to the only jump */
+        function ex_falls_into_jump             /* an arm that continues to the only jump */
         lea ex_arm(%rip), %rdx
         mov %rdx, %rdi
         jmp 1f
@@ -300,7 +300,7 @@ ex_named_data:
         end ex_reads_a_named_place
 
         .p2align 4, 0x90
-        function ex_jumps_by_the_stack          /* an arm that goes on to known code */
+        function ex_jumps_by_the_stack          /* an arm that continues to known code */
         lea ex_stack_arm(%rip), %rdx
         mov %rdx, -8(%rsp)
         test %edi, %edi

@@ -85,7 +85,7 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // A jump to anywhere near meets a trap, in both runs the same.
+    // A jump to anywhere near encounters a trap, in both runs the same.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);

@@ -10,7 +10,7 @@
 //              heads and stub write; and how often each site fired
 //
 // A second kind of run puts an int3 at some place of a trampoline, lets place_of() take
-// the thread out there, and goes on in the original text.
+// the thread out there, and continues in the original text.
 #pragma once
 
 #include "window_sequence.hpp"

@@ -8,7 +8,7 @@
  *   struct dtrace_usdt_provider *provider = dtrace_usdt_create("app", NULL);
  *   dtrace_usdt_add(provider, "parse", "query-start", "string, int32_t", &query_start);
  *   if (dtrace_usdt_load(provider) != 0)
- *       warn(dtrace_usdt_error());              and go on: the probes are off then
+ *       warn(dtrace_usdt_error());              and continue: the probes are off then
  *
  *   DTRACE_USDT_FIRE(query_start, text, length);
  *

@@ -42,7 +42,7 @@ private:
     std::unique_ptr<btf, End> data_;
 };
 
-// What the tests know of it is written beside each.
+// What the tests know of it is written next to each type.
 struct SmallKernel : BtfData {
     int int_type = btf__add_int(**this, "int", 4, BTF_INT_SIGNED);
     int ulong_type = btf__add_int(**this, "long unsigned int", 8, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Damaged and lying ELF files: an error or part of the truth, never a crash. These run
-// under AddressSanitizer in the asan preset; tests/fuzz/symbols goes on from here.
+// under AddressSanitizer in the asan preset; tests/fuzz/symbols continues from here.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
