@@ -92,7 +92,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
             try:
                 tracer.wait()
-                time.sleep(seconds)
+                time.sleep(seconds)  # The target runs with probes for so long.
                 tracer.finish()
                 n_rounds += 1
             except AssertionError:

@@ -227,7 +227,14 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
             break;
         ::usleep(10'000);
     }
-    ::usleep(100'000); // it reads
+    // Until it waits in read().
+    for (int i = 0; i < 1000; i++) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+        std::string all(std::istreambuf_iterator<char>(stat), {});
+        if (all.find(") S ") != all.npos)
+            break;
+        ::usleep(10'000);
+    }
     ASSERT_NE(dtrace_proc_grab(session.get(), pid, 0), nullptr) << error_of(session);
     dtrace_program_exec(
         session.get(),
