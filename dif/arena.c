@@ -224,15 +224,6 @@ int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to)
 	return 1;
 }
 
-dt_u32 dt_activity(const void *arena)
-{
-	const struct dt_arena *a = arena;
-	const struct dt_session *session = dt_at(arena, a->session);
-	const struct dt_own_session *own = dt_at(arena, a->own);
-
-	return dt_acquire32(a->own ? &own->activity : &session->activity);
-}
-
 /* Returns whether a clause with exit() has probes that fire in targets. */
 static int dt_targets_exit(const struct dt_arena *a)
 {

@@ -84,18 +84,6 @@ void dt_dynvar_layout(struct dt_arena *a)
 	p->pool_bytes = a->dynvars + a->dynvars_bytes - p->pool;
 }
 
-int dt_dynvar_layout_ok(const struct dt_arena *a)
-{
-	struct dt_arena again;
-
-	if (a->dynvars_bytes < 8192 || a->dynvars_bytes > 1ull << 31)
-		return 0;
-	again.dynvars = a->dynvars;
-	again.dynvars_bytes = a->dynvars_bytes;
-	dt_dynvar_layout(&again);
-	return dt_same(&again.dyn, &a->dyn, sizeof(a->dyn));
-}
-
 static void dt_dyn_open(struct dt_dyn *d, dt_u8 *base, const struct dt_arena *a)
 {
 	d->n_buckets = a->dyn.n_buckets;

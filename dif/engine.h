@@ -126,7 +126,6 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
  * activity in it is the one that counts.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
-dt_u32 dt_activity(const void *arena);
 /*
  * Returns whether exit() has ended tracing. The shared words count only if a
  * clause with exit() is enabled at a probe that fires in targets. Otherwise a

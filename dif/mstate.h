@@ -256,7 +256,6 @@ void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 
 /* Sets arena->dyn from the offset and size of the space. */
 void dt_dynvar_layout(struct dt_arena *arena);
-int dt_dynvar_layout_ok(const struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
  * Stores at an address in the space, into the value for which the address was

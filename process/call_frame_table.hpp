@@ -67,7 +67,6 @@ public:
     // The bytes of the section, which is loaded at `addr`, must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
-    std::size_t n_entries() const { return entries_.size(); }
     // Returns the row at an address. Returns null if no entry covers it. The row is
     // valid until the next call.
     const FrameRow* row_at(std::uint64_t address);

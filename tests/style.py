@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a machine can see of docs/style.md: clang-format's layout, file-local names that two files
-of one merged compilation share, and the subjects of commits. Prints each violation with its place.
+"""Checks the rules of docs/style.md that a program can check: the layout of clang-format, file-local names that two
+files of one merged compilation share, subjects of commits, and words. Prints each violation with its place.
 
     tests/style.py [CHECK...]    names of functions below without check_; all if there is none"""
-import collections, os, pathlib, re, subprocess, sys
+import collections, io, os, pathlib, re, subprocess, sys, tokenize
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
 # The commit before these checks existed. Older subjects are as they are.
@@ -61,6 +61,70 @@ def check_local_names():
             places[folder, key].setdefault(name, line.strip())
     return [f"{', '.join(sorted(where))}: all have the file-local name {key!r}; merged compilation needs different ones"
             for (_, key), where in places.items() if len(where) > 1]
+
+# Words of the table in docs/style.md, as regular expressions, and what to write instead. A word of STRICT is always
+# wrong. A word of LIMITED also has uses that are fine ("the user who starts dtrace"), so it is only counted.
+STRICT = {
+    r"anew": "again, or recreated", r"for ever": "forever", r"in vain": "without success", r"likewise": "also",
+    r"(?:to|can) be had": "available", r"asked for": "requested", r"beside": "next to",
+    r"(?:is|are|was|were) gone": "has exited, has been removed", r"let(?:s|ting)? go of": "detaches from, releases",
+    r"memory ahead": "prefault", r"who rang": "doorbell", r"(?:goes|go|went|going) on": "continues",
+    r"(?:is|are|be|was) met": "encountered",
+}
+LIMITED = {
+    r"told|tells?": "reported, reports", r"seen": "found, observed", r"stands?": "is, is located", r"lies": "is, is located",
+    r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "complete", r"(?:is|are) none": "does not exist",
+    r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
+}
+# How many words of LIMITED a folder may have. Lower the number when you remove some. It never rises.
+LIMITS = {".": 9, "abi": 15, "base": 7, "bench": 41, "cmd": 75, "dif": 103, "docs": 36, "kmod": 82, "libdtrace": 448,
+          "process": 13, "tests": 446, "usdt": 71}
+# TODO(today): folders that are being rewritten.
+WORDS_LATER = ("ptrace-agent", "fasttrap")
+
+def texts_of(name):
+    """The comments, documents and messages of a file: pairs of a line number and its text."""
+    text = (TREE / name).read_text()
+    if name.endswith((".md", ".1")):
+        text = re.sub(r"(?ms)^\.(?:nf|EX)$.*?^\.(?:fi|EE)$|^```.*?^```|^    .*?$|`[^`\n]*`", lambda m: "\n" * m[0].count("\n"), text)
+        return list(enumerate(text.splitlines(), 1))
+    if name.endswith(".py"):
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        layout = (tokenize.INDENT, tokenize.NEWLINE, tokenize.NL, tokenize.DEDENT)
+        # A string at the beginning of a line is a description; other strings belong to the code.
+        chosen = [token for before, token in zip([tokens[0], *tokens], tokens) if token.type == tokenize.COMMENT or
+                  token.type == tokenize.STRING and (before.type in layout or before is token)]
+        return [(token.start[0] + i, line) for token in chosen for i, line in enumerate(token.string.split("\n"))]
+    if "." not in pathlib.PurePosixPath(name).name:
+        return [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("#")]
+    # A string is a message if it has a space; a character constant hides its quotation mark.
+    found = re.finditer(r"""(?s)//([^\n]*)|/\*(.*?)\*/|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", text)
+    pairs = []
+    for match in found:
+        part = next((group for group in match.groups() if group), "")
+        if match.lastindex == 3 and (" " not in part or name.startswith(("tests/", "bench/"))):
+            continue
+        first = text.count("\n", 0, match.start(match.lastindex or 0)) + 1
+        pairs += [(first + i, line) for i, line in enumerate(part.split("\n"))]
+    return pairs
+
+def check_words():
+    """Comments, documents and messages have none of the words that docs/style.md replaces."""
+    found, n_limited = [], collections.Counter()
+    for name in sources(r"\.(?:c|h|S|cpp|hpp|md|1|py)$|^check$"):
+        folder = name.split("/")[0] if "/" in name else "."
+        if folder in WORDS_LATER or name in ("docs/style.md", "tests/style.py"):
+            continue
+        for line, text in texts_of(name):
+            for word, instead in STRICT.items():
+                if match := re.search(rf"(?<![\w`(-])(?:{word})(?![\w`(-])", text, re.I):
+                    found.append(f"{name}:{line}: {match[0]!r}; write: {instead}: {text.strip()}")
+            n_limited[folder] += sum(len(re.findall(rf"(?<![\w`(-])(?:{word})(?![\w`(-])", text, re.I)) for word in LIMITED)
+    for folder, n in sorted(n_limited.items()):
+        if n > LIMITS.get(folder, 0):
+            found.append(f"{folder}: {n} words of LIMITED in tests/style.py, {LIMITS.get(folder, 0)} at most; "
+                         f"write another word in the new text")
+    return found
 
 def main():
     checks = {name.removeprefix("check_"): function for name, function in globals().items()

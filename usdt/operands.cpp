@@ -124,7 +124,7 @@ std::string parse_address(Text& text, Operand& out)
     if (!text.take(')'))
         return "has an address without its closing parenthesis";
     if (out.of_rip && out.index != Operand::no_register)
-        return "has an index beside %rip";
+        return "has an index besides %rip";
     return "";
 }
 

@@ -76,7 +76,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # The kernel lets go of them late.
+            for _ in range(50):  # The kernel releases them late.
                 try:
                     say(f"-:{name}")
                     break

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The table that bench/fast_path prints, and the order in which it is measured.
 
-A Row is a number that is asked for; a Task measures the rows of one experiment once. All
+A Row is a number that a benchmark reports; a Task measures the rows of one experiment once. All
 tasks run once, then all once again: what else the machine does falls on everybody. The
 table comes at the end, each row with the medians of its runs and its peers below it.
 """

@@ -76,7 +76,7 @@ class Timed(Victim):
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()
         if len(said) < 3:
-            raise Skip(f"the target {'says ' + ' '.join(said) if said else 'is gone'}")
+            raise Skip(f"the target {'says ' + ' '.join(said) if said else 'has exited'}")
         self.calls += int(said[1].split("=")[1])
         return statistics.median(float(ns) for ns in said[2:])
 

@@ -76,7 +76,7 @@ void print_total(FILE* out, int pid, const dtrace_patchinfo_t& info)
                      pid, info.dtpi_runtime,
                      info.dtpi_agent_lives
                          ? ("is process " + std::to_string(info.dtpi_agent)).c_str()
-                         : "is gone");
+                         : "has exited");
     if (info.dtpi_tracer != 0)
         std::fprintf(out, "pid %d: traced by process %d\n", pid, info.dtpi_tracer);
 }

@@ -88,12 +88,4 @@ BuiltinFacts facts_of(std::string_view name)
     return row == std::end(facts_rows) ? BuiltinFacts{} : row->facts;
 }
 
-std::vector<std::string_view> names_with_facts()
-{
-    std::vector<std::string_view> names;
-    for (const FactsRow& row : facts_rows)
-        names.push_back(row.name);
-    return names;
-}
-
 } // namespace dt

@@ -116,7 +116,6 @@ public:
 
     // Limits the memory of all entries to approximately this number of bytes.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
-    std::uint64_t max_bytes() const { return max_bytes_; }
 
     // Adds one shard's count for a key, counted at a place.
     Merge merge(AggDesc& agg, std::span<const std::byte> key,

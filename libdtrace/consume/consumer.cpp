@@ -558,15 +558,4 @@ const EcbInfo* Consumer::ecb(std::uint32_t epid)
     return state ? &state->info : nullptr;
 }
 
-Result<Ok> Consumer::print_record(Output& out, const ProbeData& data,
-                                  const RecordDesc& desc)
-{
-    EcbState* state = impl_->ecbs.find(data.ecb->epid);
-    const auto* first = data.ecb->records.data();
-    if (!state || &desc < first || &desc >= first + data.ecb->records.size())
-        return Error{Code::invalid, "print a record that is not of this probe"};
-    return impl_->runner.print(*state, data, static_cast<std::size_t>(&desc - first),
-                               out);
-}
-
 } // namespace dt

@@ -68,7 +68,6 @@ public:
     Result<Ok> reopen(const std::string& path) override;
     Result<Ok> truncate() override;
     bool to_terminal() const override;
-    void set_file(std::FILE* file) { file_ = file; }
 
 protected:
     Result<Ok> take(std::string_view text, const Piece& piece) override;

@@ -86,7 +86,6 @@ public:
     // Limits the number of processes that are kept for their symbols only. Removes the
     // ones that were used longest ago.
     void keep_at_most(std::size_t n_visitors);
-    std::size_t n_visitors() const { return visitors_.size(); }
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. It may have exited.
     void follow(pid_t parent, pid_t child);

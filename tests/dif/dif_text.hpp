@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DIF as text: the form that the disassembler prints, read back.
 //
-// Beside that form: `setx #5, %r1` and `sets "abc", %r1` add to the tables, `call
+// In addition to that form: `setx #5, %r1` and `sets "abc", %r1` add to the tables, `call
 // strlen, %r1` and `ldgs arg0, %r1` name rows, `word 0x0e000001` is any instruction.
 #pragma once
 

@@ -5,7 +5,7 @@
 // changed, ioctls with any number and address, lists that lie about their size, places
 // where nothing can be probed, mappings that are not allowed, and a data part that is
 // scribbled over while probes fire on it. Prints how many cases there were, and how many of the changed
-// programs were taken; that the kernel goes on is the test.
+// programs were taken; that the kernel continues is the test.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 

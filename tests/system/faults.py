@@ -40,7 +40,7 @@ def traced_command(t, program, command, flags=(), complaints=False, timeout=120)
     return done.stdout, out.read_text()
 
 class Line:
-    """Reads a process' lines without waiting for ever."""
+    """Reads a process' lines without waiting forever."""
     def __init__(self, stream):
         self.stream = stream
     def next(self, seconds=30):
@@ -92,7 +92,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
             try:
                 tracer.wait()
-                time.sleep(seconds)
+                time.sleep(seconds)  # The target runs with probes for so long.
                 tracer.finish()
                 n_rounds += 1
             except AssertionError:

@@ -4,7 +4,8 @@ A test is a function whose name is a sentence; main() runs all of a file's tests
 order and adds a line for each to --results. A test that lacks a program raises Skip
 with what is missing.
 """
-import argparse, contextlib, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time, traceback
+import argparse, contextlib, fcntl, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, termios, time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -44,7 +45,7 @@ def as_nobody():
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
-        raise Skip("no other user can be had here")
+        raise Skip("no other user is available here")
     return user
 
 @contextlib.contextmanager
@@ -78,6 +79,23 @@ def wait_until(true, seconds=20, what="condition"):
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not come true in {seconds} s")
         time.sleep(0.02)
+
+def cpu_ticks(pid):
+    """The CPU time of a process in clock ticks of 10 ms. None if it has exited."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(fields[11]) + int(fields[12])
+
+def computes(pid, seconds=20):
+    """Waits until a process has used CPU time since the call."""
+    before = cpu_ticks(pid)
+    wait_until(lambda: before is not None and (cpu_ticks(pid) or 0) > before, seconds, f"CPU time of process {pid}")
+
+def pipe_is_full(reader):
+    """Whether no further page fits into a pipe of 65,536 bytes, so that its writer waits."""
+    return int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder) > 61_440
 
 def so_far(aggregation="@"):
     """A clause that prints an aggregation without keys as it grows, for fired()."""

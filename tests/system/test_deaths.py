@@ -67,6 +67,7 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
              held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
             if flags: # what stays traced by breakpoints is slow
                 wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the agent")
+            # Any moment of the planting and the tracing.
             time.sleep(0.02 + random.random() * 0.2)
             agent = agent_of(dtrace) if "agent" in victims else 0
             if "dtrace" in victims:
@@ -97,7 +98,7 @@ BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:re
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
 
 def killing_the_agent_while_breakpoints_stand_harms_no_target(t):
-    """The target restores its text by itself, and goes on in the middle of a hit."""
+    """The target restores its text by itself, and continues in the middle of a hit."""
     kill_at_random_moments(t, ("agent",), probes=BREAKPOINTS, flags=("-x", "mechanism=int3"))
 
 def killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program(t):
@@ -121,9 +122,10 @@ def killing_the_agent_before_a_library_comes_harms_no_target(t):
     with held(subprocess.Popen(["python3", "-c", LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)) as target:
         equal(target.stdout.readline(), "ready\n", "the target")
-        with held(t.start("-Zqn", "pid$target:libssl*::entry { @ = count(); }", "-p", str(target.pid))) as dtrace:
+        with held(t.start("-Zqn", 'BEGIN { printf("up\\n"); } pid$target:libssl*::entry { @ = count(); }',
+                          "-p", str(target.pid))) as dtrace:
+            equal(dtrace.stdout.readline(), "up\n", "dtrace")
             wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
-            time.sleep(0.1)
             os.kill(agent_of(dtrace), signal.SIGKILL)
             out, errors = target.communicate("go\n", timeout=20)
     equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])

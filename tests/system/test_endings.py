@@ -40,9 +40,9 @@ def two_interrupts_end_at_once(t):
                                   stdout=writer, stderr=subprocess.PIPE, text=True)
         os.close(writer)
         tracing(dtrace, target.pid)
-        time.sleep(1)  # nobody reads: it waits in write()
+        wait_until(lambda: pipe_is_full(reader), what="a full pipe")
         dtrace.send_signal(signal.SIGINT)
-        time.sleep(0.1)
+        time.sleep(0.1)  # Two presses of a key are further apart than one interrupt lasts.
         dtrace.send_signal(signal.SIGINT)
         try:
             dtrace.wait(timeout=10)
@@ -60,9 +60,9 @@ def an_interrupt_waits_for_a_slow_reader(t):
     dtrace = subprocess.Popen([t.dtrace, "-qn", "tick-1000hz { printf(\"%0200d\\n\", 7); } "
                                'END { printf("END ran\\n"); }'], stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    time.sleep(1)  # 200,000 bytes; the pipe takes 65,536
+    time.sleep(1)  # 200,000 bytes; the pipe takes 65,536, and less if the writes do not fill its pages
     dtrace.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    time.sleep(0.3)  # The reader is slow.
     with open(reader) as lines:
         out = lines.read()
     equal((dtrace.communicate(timeout=20)[1], dtrace.returncode), ("", 0))
@@ -132,7 +132,7 @@ def a_failed_compile_ends_the_command_it_started(t):
     path = script(t, f"#!/bin/sh\ntouch {marker}\n", "toucher")
     os.chmod(path, 0o755)
     fails_with(t.run("-n", "BEGIN { trace(nothing); }", "-c", path))
-    time.sleep(0.2)
+    time.sleep(0.2)  # A command that was left alone would run in this time.
     equal(marker.exists(), False, "the command ran although nothing was traced")
 
 TESTS = tests_in(globals())

@@ -133,7 +133,7 @@ def a_frozen_target_gets_back_each_byte_of_its_text(t):
                 equal(tracer_of(target.pid), 0, "TracerPid")
                 equal(text_differs(target.pid), [], "changed text of the frozen target")
                 freeze(False)
-                time.sleep(0.1)
+                computes(target.pid)
                 equal(text_differs(target.pid), [], "changed text of the target")
                 equal(process_state(target.pid) in "RS", True, "the target runs")
 
@@ -176,14 +176,14 @@ def a_target_that_is_frozen_while_it_is_probed_outlives_the_agent(t):
                 try:
                     wait_until(lambda: tracer_of(target.pid) != 0, what="the agent")
                     agent = tracer_of(target.pid)
-                    time.sleep(after_ms / 1000)
+                    time.sleep(after_ms / 1000) # another moment of the planting each time
                     freeze(True)
                     time.sleep(2.3) # the agent has given up the call that it waits for
                     os.kill(agent, signal.SIGKILL)
                     wait_until(lambda: not is_alive(agent), what="the agent's end")
                     freeze(False)
                     tracer.communicate(timeout=LIMIT_S)
-                    time.sleep(0.2)
+                    computes(target.pid)
                     equal(process_state(target.pid) in "RS", True, f"the target runs, {flags}, {after_ms} ms")
                 finally:
                     tracer.kill()
@@ -195,7 +195,7 @@ class Stalled(Holder):
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("stalled")], stdout=subprocess.PIPE, bufsize=0)
         if Line(self.process.stdout).next() != b"ready\n":
-            raise Skip("no userfaultfd can be had here")
+            raise Skip("no userfaultfd is available here")
         self.pid = self.process.pid
         wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/syscall").read_text().startswith("59 "), what="an execve(2)")
 
@@ -257,7 +257,7 @@ def attacked_by_all(t, attacks, end, flags=()):
         agent = tracer_of(first.pid)
         for each in hostile:
             each.attack(b"x", b"attacks\n")
-        time.sleep(0.3)
+        time.sleep(0.3) # the attacks last
         began = time.monotonic()
         end(tracer.process)
         for each in innocent:

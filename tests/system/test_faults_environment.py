@@ -76,7 +76,7 @@ def a_target_that_gains_no_executable_memory_is_traced(t):
 # Limits
 
 def targets_with_tiny_limits_are_traced(t):
-    """E18, E19: no memory or file to be had is said, and breakpoints used."""
+    """E18, E19: without memory or a file the reason is reported and breakpoints are used."""
     notes = {"as": "(RLIMIT_AS)", "nofile": "(RLIMIT_NOFILE)"}
     for how in ("as", "nofile", "memlock", "stack", "fsize", "mlockall"):
         both_ways(t, how, notes.get(how, ""))

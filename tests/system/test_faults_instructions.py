@@ -160,11 +160,12 @@ def a_uprobe_that_is_there_stays(t):
         with Paced(t, "free") as target:
             before = text_differs(target.pid)
             done = t.start("-qn", LOOKS + ENDS, "-p", str(target.pid))
-            time.sleep(0.5)
+            # Without a probe, dtrace ends by itself.
+            wait_until(lambda: tracer_of(target.pid) != 0 or done.poll() is not None, what="the agent")
             target.call()
             done.send_signal(signal.SIGINT)
             done.communicate(timeout=30)
-            equal(text_differs(target.pid), before, "text beside the kernel's breakpoint")
+            equal(text_differs(target.pid), before, "text next to the kernel's breakpoint")
             target.end()
     finally:
         enable.write_text("0")

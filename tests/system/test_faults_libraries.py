@@ -76,7 +76,7 @@ def libraries_come_and_go_while_probes_do(t):
             with Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
                         flags=("-Z",), wait=False) as tracer:
                 tracer.wait()
-                time.sleep(0.2)
+                time.sleep(0.2)  # Libraries come and go while probes are in place.
                 tracer.finish()
             equal(storm.process.poll(), None, "its end")
         said, calls = storm.end()
@@ -94,7 +94,7 @@ def libraries_take_each_others_place_while_probes_do(t):
             while time.monotonic() < end:
                 with Tracer(t, probes, loaders.process.pid, flags=("-Z", *flags), wait=False) as tracer:
                     tracer.wait()
-                    time.sleep(0.05)
+                    time.sleep(0.05)  # Libraries come and go while probes are in place.
                     tracer.finish()
                 equal(loaders.process.poll(), None, "its end")
             out, errors = loaders.process.communicate(timeout=60)
@@ -189,7 +189,7 @@ def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # Each time anew, it would be 100 MB.
+    # Loaded again each time, it would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
 # Loads and unloads its libraries in an order of chance, calls all that are there after

@@ -65,7 +65,7 @@ def a_daemon_runs_on_unprobed(t):
         equal(path.read_text(), "sum 14850\n")
 
 def a_target_may_close_every_descriptor(t):
-    """B15, B16: tracing goes on, nothing of ours is written into what it opens then"""
+    """B15, B16: tracing continues, nothing of ours is written into what it opens then"""
     for flags in BOTH:
         _, entries, returns = lives(t, f"closes {t.scratch}/own", flags)
         equal((entries, returns), (300, 300), "firings")
@@ -140,14 +140,14 @@ first = subprocess.Popen(["sleep", "60"])
 traced = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=ptrace", "-e",
                            "inject=ptrace:delay_enter=2000000:when=1", sys.argv[1], "-qn",
                            "BEGIN { exit(0); }", "-p", str(first.pid)], stderr=subprocess.PIPE, text=True)
-time.sleep(1)
+time.sleep(1)  # in the middle of the two seconds that strace holds the attach back
 first.kill()
 first.wait()
 open("/proc/sys/kernel/ns_last_pid", "w").write(str(first.pid - 1))
 second = subprocess.Popen(["sleep", "60"])
 print("same" if second.pid == first.pid else "other", flush=True)
 print(traced.communicate(timeout=30)[1].strip().replace(str(first.pid), "PID"), traced.returncode, flush=True)
-time.sleep(0.1)
+time.sleep(0.1)  # A wrong attach would be seen in this time.
 status = open(f"/proc/{second.pid}/status").read()
 print("alive" if second.poll() is None else "dead", "TracerPid:\\t0" in status)
 second.kill()
@@ -155,7 +155,7 @@ second.wait()
 """
 
 def a_target_that_makes_children_all_the_time_gets_jumps(t):
-    """It is met in the middle of fork(2) or vfork(2), where it can make no call for us: a
+    """A grab finds it in the middle of fork(2) or vfork(2), where it can make no call for us: a
     breakpoint, which is the way out for targets that accept no call, would be deadly later"""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
@@ -250,7 +250,7 @@ def an_interrupt_while_ten_thousand_probes_are_planted_undoes_all(t):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
                 with held(t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
                                   "-p", str(target.pid))) as dtrace:
-                    time.sleep(delay)
+                    time.sleep(delay)  # another moment of the planting each time
                     dtrace.send_signal(signal.SIGINT)
                     if again:
                         dtrace.send_signal(signal.SIGINT)
@@ -312,7 +312,7 @@ def a_command_is_not_left_stopped(t):
     for delay in (0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2):
         for who in ("dtrace", "agent"):
             dtrace = t.start("-qn", WORK, "-c", t.victim("spin") + " 3000000 2")
-            time.sleep(delay)
+            time.sleep(delay)  # another moment of the start each time
             children = pathlib.Path(f"/proc/{dtrace.pid}/task/{dtrace.pid}/children").read_text().split()
             commands = [int(pid) for child in children for pid in
                         pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()]

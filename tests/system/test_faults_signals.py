@@ -78,7 +78,7 @@ def waits_are_not_ended_when_tracers_come_and_go(t):
             for _ in range(20 if t.long else 3):
                 tracer = Tracer(t, "pid$target:a.out:ten:entry,pid$target:libc.so.6::return { @ = count(); }",
                                 target.pid, flags=flags)
-                time.sleep(0.15)
+                time.sleep(0.15)  # waits of ten milliseconds end while they are traced
                 tracer.finish()
                 untouched(target.pid)
         target.end("good 0")

@@ -121,7 +121,7 @@ def a_storm_meets_a_killed_dtrace(t):
     n = 100000
     for _ in range(100 if t.long else 5):
         with storming(t, n) as target, Tracer(t, OWN + "{ @ = count(); }", target.pid) as tracer:
-            time.sleep(random.random() * 0.05)
+            time.sleep(random.random() * 0.05)  # any moment of the storm
             tracer.process.kill()
             said = target.communicate(timeout=60)[0]
         equal(target.returncode, 0, said)

@@ -45,7 +45,7 @@ def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
             equal(found(out, "entries"), 1, f"{name} {flags}")
 
 def restartable_sequences_are_left_alone(t):
-    """F27: a stop in one begins it anew, so that with a breakpoint it would never end"""
+    """F27: a stop in one restarts it, so that with a breakpoint it would never end"""
     if not os.path.exists(t.victim("restarts")):
         raise Skip("its machine code is x86-64's")
     if "no rseq" in subprocess.run([t.victim("restarts"), "1", "1"], capture_output=True, text=True).stdout:

@@ -85,11 +85,11 @@ def a_spinning_real_time_thread_is_no_obstacle(t):
     """C8"""
     need("chrt")
     if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode != 0:
-        raise Skip("no real-time priority can be had here")
+        raise Skip("no real-time priority is available here")
     never = 10**18  # calls: the thread runs until it is killed, however fast the machine
     with Paced(t, "free", never, 1, before=["chrt", "-f", "1"]) as target:
         os.write(target.process.stdin.fileno(), b"x")
-        time.sleep(0.1)
+        computes(target.pid)
         tracer = Tracer(t, "pid$target:a.out:work:entry { @ = count(); } "
                         + so_far(), target.pid)
         fired(tracer.out.read_text, 1000)

@@ -89,7 +89,7 @@ def watched(t, n, samples):
                 samples.append(sizes_of(dtrace.pid))
             if time.monotonic() > end:
                 raise AssertionError(f"{n} execs took more than {120 + n / 2} s")
-            time.sleep(0.2)
+            time.sleep(0.2)  # the period of the samples
         out = dtrace.stdout.read()
         errors.seek(0)
         equal(dtrace.returncode, 0, errors.read())
@@ -138,7 +138,7 @@ def a_daemon_is_followed_when_its_parents_have_ended(t):
                          "-x", f"mechanism={mechanism}", "-c", t.victim("family") + " daemon",
                          stdin=subprocess.PIPE)
         daemon = int(dtrace.stdout.readline().split()[1])
-        time.sleep(0.3)
+        time.sleep(0.3)  # dtrace would notice the end of its target in this time.
         equal(dtrace.poll(), None, "dtrace goes on")
         out, errors = dtrace.communicate(timeout=60)
         equal(dtrace.returncode, 0, errors)

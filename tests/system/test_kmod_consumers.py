@@ -202,7 +202,7 @@ def a_claim_does_not_wait_for_another_processs_memory(output):
     for line in ("a claim waits", "the second claim: done", "the second claim did not wait"):
         contains(output.text, line)
 
-# The claimers begin together, so that each state of the module is met by another one of them.
+# The claimers begin together, so that each state of the module is encountered by another one of them.
 CLAIMERS = """
 for round in ROUNDS; do
     dtrace -qA -n 'fbt::version_proc_show:entry { printf("seen %d\\n", ++n); } tick-1s { exit(0); }'

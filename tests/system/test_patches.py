@@ -200,7 +200,7 @@ def jumps_of_a_killed_tracer_are_inert(t):
         rows = ROW.findall(out)
         equal({row[5] for row in rows}, {"inert"}, out)
         contains(out, "0 live, 2 inert")
-        contains(out, "; its agent is gone\n")
+        contains(out, "; its agent has exited\n")
 
 def breakpoints_are_live_while_somebody_traces(t):
     with Sleeper() as target:

@@ -28,11 +28,11 @@ def a_working_thread_runs_on_beside_many_that_sleep(t):
             before = [each.times() for each in (traced, twin)]
             # Wait until both have used a fair part of the processors, whatever else runs.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
-                       60, f"a working thread beside {n}")
+                       60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
             samples = re.search(r"^samples (\d+)$", tracer.finish(), re.M)
-            equal(samples is not None and int(samples.group(1)) >= 10, True, f"samples beside {n}: {samples}")
-            equal(used[0] > used[1] / 4, True, f"CPU time beside {n}, and of the twin: {used}")
+            equal(samples is not None and int(samples.group(1)) >= 10, True, f"samples next to {n}: {samples}")
+            equal(used[0] > used[1] / 4, True, f"CPU time next to {n}, and of the twin: {used}")
 
 TESTS = [a_working_thread_runs_on_beside_many_that_sleep]
 

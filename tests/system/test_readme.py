@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The examples of README.md and of the manual page, as they stand there: they compile, and -S,
--v and -lv show what is in readme/. A changed example is met here, too: ACCEPT=1 in the
+-v and -lv show what is in readme/. A changed example is encountered here, too: ACCEPT=1 in the
 environment writes what was shown, to be read line by line before it is committed."""
 import os, pathlib, re, shlex
 

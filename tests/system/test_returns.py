@@ -113,7 +113,7 @@ def a_remark_on_a_function_is_made_once_for_all_programs_of_a_shell(t):
     equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
 
 def the_probe_of_the_first_instruction_fires_at_each_turn(t):
-    """The entry probe beside it then does so as well."""
+    """The entry probe of the same function then does so as well."""
     program = loop_heads(t)
     done = good(t.run("-q", "-n", 'pid$target:a.out:turns_longer:0 { @["0"] = count(); } '
                       'END { printa("%s %@d\\n", @); }', "-c", f"{program} 10 7"))

@@ -5,7 +5,7 @@ import re
 from harness import *
 from traced import *
 
-# Beginning of a command; ticks beside it
+# Beginning of a command; ticks next to it
 
 def evaltime_says_how_far_a_command_has_run(t):
     # The library's constructor and main() read what the program has done by then.

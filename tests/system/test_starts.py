@@ -1,7 +1,7 @@
 """A target is taken while its program is only starting."""
 import os, shutil, signal, subprocess, time
 
-from harness import contains, equal, held, is_alive, main, need, text_differs, tracer_of
+from harness import computes, contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
 def forget_cached(path):
     """The next read of the file comes from the disk, where it is not in use elsewhere."""
@@ -46,7 +46,7 @@ def a_program_that_starts_another_one_keeps_clean_text(t):
             done = t.run("-qn", "pid$target:libc.so.6::entry { @ = count(); } tick-100ms { exit(0); }", "-Z",
                          "-p", str(target.pid))
             equal(done.returncode, 0, done.stderr)
-            time.sleep(0.02)
+            computes(target.pid)
             equal(target.poll(), None, "the target's end")
             equal((tracer_of(target.pid), text_differs(target.pid)), (0, []))
 

@@ -46,7 +46,7 @@ def a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on(t):
         with held(subprocess.Popen(["redis-benchmark", "-s", str(socket), "-t", "set,get",
                                     "-n", "1000000000", "-c", "4", "-q"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
-            time.sleep(0.5)
+            computes(server.pid)
             done = t.run("-qn", "pid$target:a.out:processCommand:entry { @ = count(); } "
                          "tick-10s { exit(0); }", "-p", str(server.pid), timeout=60)
         equal(done.returncode, 0, done.stderr)

@@ -75,7 +75,7 @@ def dtrace_ends_when_the_last_of_its_targets_ends(t):
     traced = Traced(t, "pid$target:a.out:work:entry { @ = count(); }",
                     *(target.pid for target in targets))
     targets[0].communicate(timeout=20)
-    time.sleep(0.3)
+    time.sleep(0.3)  # dtrace would notice the end of its targets in this time.
     equal(traced.process.poll(), None, "dtrace while one target lives")
     targets[1].communicate(timeout=20)
     traced.finish()

@@ -2,7 +2,7 @@
 """Threads that the runtime knows by their fs_base: made in every way, after an exec, in Go.
 
 What is known needs no agent. So the tests stop the agent: a thread that had to ask it would
-wait, and one that is known goes on."""
+wait, and one that is known continues."""
 import contextlib, os, pathlib, re, select, signal, subprocess, time
 
 from harness import *

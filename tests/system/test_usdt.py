@@ -188,7 +188,7 @@ def postgresql_goes_on_when_dtrace_is_killed(t):
         load = subprocess.Popen([*server.user, server.bin("pgbench"), "-h", server.folder, "-U", "tester", "-S", "-n",
                                  "-c", "2", "-T", "3", "postgres"], cwd=server.folder, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        time.sleep(1)  # in the middle of the load of three seconds
         traced.process.kill()
         traced.process.communicate()
         out, errors = load.communicate(timeout=60)

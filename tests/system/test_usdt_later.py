@@ -200,7 +200,7 @@ def with_a_target_nobody_else_is_taken_up(t):
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
         equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
         with held(waiting(t, f"{plugin(t)}*10")) as third:
-            time.sleep(0.5)
+            time.sleep(0.5)  # dtrace would take it up in this time.
             equal(tracer_of(third.pid), 0)
         process.communicate("x\n", timeout=20)
         watching.process.communicate(timeout=20)

@@ -169,7 +169,7 @@ def threads_fire_while_tracers_come_and_go(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "made*:::small { @ = count(); } made*:::small /args[0] != 1 || args[3] != 4/ "
                             '{ printf("wrong"); }', made.pid)
-            time.sleep(0.2)
+            time.sleep(0.2)  # Threads fire while they are traced.
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()
@@ -190,7 +190,7 @@ def providers_come_and_go_while_tracers_do(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "churn*:::hit, made*:::none { @ = count(); }", made.pid,
                             flags=("-Z", "-x", "mechanism=" + ("int3" if n % 2 else "auto")))
-            time.sleep(0.2)
+            time.sleep(0.2)  # Threads fire while they are traced.
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()

@@ -221,6 +221,7 @@ def whoever_is_killed_at_whatever_moment_it_goes_back(t):
             who = random.choice(("agent", "dtrace", "both"))
             process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
             with held(process):
+                # Any moment of the planting and the tracing.
                 time.sleep(0.01 + random.random() * 0.12)
                 agent = agent_of(process)
                 if who == "both":

@@ -2,7 +2,7 @@
 /*
  * Functions of one instruction form each that is hard to move: long f(long n, long *memory).
  * FUNC puts each into the table that corpus.c calls. FAULT names an instruction whose fault
- * the handler there has to see at exactly that address, and where to go on.
+ * the handler there has to see at exactly that address, and where to continue.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The second of two threads becomes the program anew while the first, the leader, runs
+// The second of two threads executes the program again while the first, the leader, runs
 // in work(): its stops and the exec's come close together. execleader ROUNDS
 #define _DEFAULT_SOURCE
 #include <pthread.h>
@@ -18,7 +18,7 @@ __attribute__((noinline)) long work(long n)
 
 static void* become(void* arg)
 {
-    // Each run meets the leader at another moment.
+    // Each run encounters the leader at another moment.
     usleep((useconds_t)getpid() * 7919 % 3000);
     execv("/proc/self/exe", args);
     perror("execv");

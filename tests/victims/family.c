@@ -3,7 +3,7 @@
 //   family threads N K   N threads, each forks K children at the same time as the others
 //   family tree D        two children, four grandchildren, and so on for D generations
 //   family exec N        N children that then become /bin/true
-//   family daemon        a grandchild that goes on when its parents have ended; it says
+//   family daemon        a grandchild that continues when its parents have ended; it says
 //                        "daemon PID", waits for its stdin's end, and calls ten times more
 // Each waits for its own, but for the last, and ends with 0 when all were well.
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames of many shapes, for ever or for a number of rounds: with a known size, with
+// Frames of many shapes, forever or for a number of rounds: with a known size, with
 // alloca(), on a stack that is aligned to more than the ABI's 16 bytes, with many saved
 // registers, called back by libc. frames [ROUNDS]
 #include <alloca.h>

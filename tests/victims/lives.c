@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program that ends, begins anew or multiplies in one way while work() is called:
+// A program that ends, executes itself again or multiplies in one way while work() is called:
 //   exec N       is run again N times, by execve() of itself
 //   badexec N    execve() fails N times: no such file, too many arguments
 //   daemon FILE  forks, setsid(), forks; the grandchild writes "sum" to FILE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Restartable sequences (rseq(2)): THREADS threads count N times each in a counter of the
-// CPU that they run on, without a lock; a signal every 100 us makes some begin anew.
-// restarts N THREADS prints the counters' sum, and how often sequences were begun anew.
+// CPU that they run on, without a lock; a signal every 100 us makes some restart.
+// restarts N THREADS prints the counters' sum, and how often sequences were restarted.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
 #include <pthread.h>

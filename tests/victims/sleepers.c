@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One thread works beside many that sleep, as in a server.
+// One thread works next to many that sleep, as in a server.
 // sleepers N prints "ready", then for each byte on stdin one line: the CPU time of the
 // working thread and the time that has passed, both in nanoseconds.
 #include <pthread.h>

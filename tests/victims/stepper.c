@@ -53,7 +53,7 @@ static struct user_regs_struct regs_of(pid_t pid)
     return regs;
 }
 
-// The status of its next stop or its end, after going on in the way of `request`.
+// The status of its next stop or its end, after it was resumed by `request`.
 static int go(int request, pid_t pid, int number)
 {
     int status;
@@ -93,7 +93,7 @@ static uint64_t base_of(pid_t pid, const char* library, FILE* out)
     return base;
 }
 
-// Runs to an address, by a breakpoint that is gone afterwards.
+// Runs to an address, by a breakpoint that is removed afterwards.
 static void run_to(pid_t pid, uint64_t at)
 {
     long text = ptrace(PTRACE_PEEKTEXT, pid, at, NULL);

@@ -95,7 +95,7 @@ static void small_stack(void)
         mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0)
         exit(9);
-    // At the lowest address: what is too much meets the guard page.
+    // At the lowest address: what is too much reaches the guard page.
     stack_t stack = {.ss_sp = all + page, .ss_size = needed & ~15ul};
     if (sigaltstack(&stack, NULL) != 0)
         exit(9);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Signals that are taken otherwise than by a plain handler, N times, while work() is
 // called. Prints "good N" and "calls COUNT"; says on stderr what was not as signal(7) has it.
-//   nodefer      a handler inside itself; one that is gone after its first signal
+//   nodefer      a handler inside itself; one that is reset after its first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
 //   atomic       pselect(), ppoll(), epoll_pwait(), sigsuspend() end by the signal they let in
 //   alone        the same of a single thread, from another process; ended by its sender

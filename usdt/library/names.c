@@ -74,7 +74,7 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 		    !strchr(also, *c))
 			return dt_usdt_fail(
 			    EINVAL,
-			    "%s %.*s... goes on with %s: letters, digits%s and "
+			    "%s %.*s... continues with %s: letters, digits%s and "
 			    "_ are possible",
 			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    *also ? ", -" : "");
@@ -131,7 +131,7 @@ static int dt_check_visible(const char *what, const char *name,
 		if (*c <= ' ' || *c > '~' || strchr(never, *c))
 			return dt_usdt_fail(
 			    EINVAL,
-			    "%s %.*s... goes on with %s: visible ASCII without "
+			    "%s %.*s... continues with %s: visible ASCII without "
 			    "%s is possible",
 			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    never[1] ? ": and /" : ":");

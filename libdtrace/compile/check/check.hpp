@@ -67,7 +67,7 @@
 //                   printf, system, freopen   format; args are the values only
 //                   printa         format, or null for the default; args: Aggregates
 //                   tracemem       value: the bytes; args[0] address, args[1] (maybe)
-//                                  the dynamic size; the constant size argument is gone
+//                                  the dynamic size; the constant size argument is removed
 //                   ustack, jstack value: DTRACE_USTACK_ARG(frames, strsize); no args
 //                   stack          value: frames; no args
 //                   sym, mod, func, usym, ufunc, umod, uaddr   args[0] the address
@@ -80,7 +80,7 @@
 //     AggFunc     right side of an aggregating statement. ident->id is DTRACEAGG_*; value
 //                 is the packed parameter word of lquantize and llquantize (also in the
 //                 Aggregation's ident->agg_arg), else 0. args[0]: the value (absent for
-//                 count), args[1] (maybe): the increment; the parameters are gone.
+//                 count), args[1] (maybe): the increment; the parameters are removed.
 //
 // Every node: type is set. userland: a load through this address (pointers), or of this
 // by-reference value, is one of the traced process. is_constant: an Integer.

@@ -220,13 +220,4 @@ std::vector<std::string_view> BtfTypes::names(Kind kind)
     return all;
 }
 
-std::vector<std::string_view> BtfTypes::function_names()
-{
-    build_index();
-    std::vector<std::string_view> all;
-    for (const auto& [name, ref] : functions_)
-        all.push_back(name);
-    return all;
-}
-
 } // namespace dt

@@ -40,7 +40,6 @@ struct ElfImage::State {
     std::unique_ptr<ElfSections> file;
     std::string path, root;
     std::string interpreter;
-    std::vector<std::byte> build_id;
     ElfKind kind = ElfKind::shared_object;
 
     // Filled by functions(). The buffers that names refer to are declared before the
@@ -112,7 +111,6 @@ ElfImage::ElfImage(std::unique_ptr<State> state) : state_(std::move(state))
 {
     state_->interpreter = interpreter_of(*state_->file);
     state_->kind = kind_of(*state_->file, state_->interpreter);
-    state_->build_id = state_->file->build_id();
 }
 
 ElfImage::~ElfImage() = default;
@@ -142,11 +140,6 @@ const std::string& ElfImage::interpreter() const
     return state_->interpreter;
 }
 
-std::span<const std::byte> ElfImage::build_id() const
-{
-    return state_->build_id;
-}
-
 std::span<const ElfSegment> ElfImage::segments() const
 {
     return state_->file->segments();
@@ -156,11 +149,6 @@ bool ElfImage::has_symtab() const
 {
     const ElfSection* section = state_->file->find(std::uint32_t{SHT_SYMTAB});
     return section && section->header.sh_size > sizeof(Elf64_Sym);
-}
-
-bool ElfImage::has_section_headers() const
-{
-    return !state_->file->sections().empty();
 }
 
 const std::vector<std::string>& ElfImage::notes() const
@@ -187,11 +175,6 @@ std::vector<std::string> ElfImage::take_cuts()
     if (state.debug_types && *state.debug_types)
         add(state.path, (**state.debug_types)->take_cuts());
     return cuts;
-}
-
-const std::string& ElfImage::debug_file() const
-{
-    return state_->debug.path;
 }
 
 std::optional<AddressRange> ElfImage::section(std::string_view name)

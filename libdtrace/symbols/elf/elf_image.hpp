@@ -87,7 +87,6 @@ public:
     std::span<const std::byte> build_id() const;
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
-    bool has_section_headers() const;
 
     // Returns the functions of all sources, loaded at the first call. Sources that are
     // invalid or unreadable are omitted, and notes() reports them. An image without any

@@ -317,14 +317,6 @@ std::vector<std::string> ElfSections::take_cuts() const
     return {first, cuts_.end()};
 }
 
-std::optional<std::uint64_t> ElfSections::offset_of(std::uint64_t addr) const
-{
-    for (const ElfSegment& segment : segments_)
-        if (addr - segment.addr < segment.file_bytes)
-            return segment.offset + (addr - segment.addr);
-    return std::nullopt;
-}
-
 Result<std::vector<std::byte>> ElfSections::loaded(std::uint64_t addr,
                                                    std::uint64_t max_bytes) const
 {

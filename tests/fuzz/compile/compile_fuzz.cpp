@@ -5,7 +5,7 @@
 //                -dict=tests/fuzz/compile/compile.dict CORPUS
 //
 // A corpus is any folder of D programs, such as tests/d. The first byte chooses between
-// script and command line, so that both kinds of outer text are met.
+// script and command line, so that both kinds of outer text are encountered.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstdlib>

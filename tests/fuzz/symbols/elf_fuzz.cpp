@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as an ELF file: everything that ElfImage offers is asked for.
+// Any bytes as an ELF file: everything that ElfImage offers is called.
 //
 //   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
 //

@@ -241,7 +241,7 @@ TEST(Clause, ExitRunsTheRestOfItsClauseAndNoOtherClauseOrProbe)
 
     s.fire("n");
     s.fire("n");
-    EXPECT_EQ(dt_activity(s.memory()), std::uint32_t{DT_ACTIVITY_DRAINING});
+    EXPECT_EQ(s.session().activity, std::uint32_t{DT_ACTIVITY_DRAINING});
     EXPECT_EQ(s.session().exited, 1u);
     ASSERT_TRUE(
         dt_activity_advance(s.memory(), DT_ACTIVITY_DRAINING, DT_ACTIVITY_COOLDOWN));
@@ -265,7 +265,7 @@ TEST(Clause, ExitInBeginSuppressesLaterBeginClauses)
 
     s.fire("BEGIN");
     EXPECT_EQ(s.records().size(), 1u);
-    EXPECT_EQ(dt_activity(s.memory()), std::uint32_t{DT_ACTIVITY_DRAINING});
+    EXPECT_EQ(s.session().activity, std::uint32_t{DT_ACTIVITY_DRAINING});
 }
 
 TEST(Clause, NothingButDtraceProbesFiresWhileBeginRuns)

@@ -103,7 +103,7 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
         rlimit before{};
         getrlimit(RLIMIT_AS, &before);
         rlimit none = before;
-        none.rlim_cur = 1 << 20; // less than there is: nothing more is to be had
+        none.rlim_cur = 1 << 20; // less than there is: nothing more is available
         setrlimit(RLIMIT_AS, &none);
         void* held = nullptr; // what was free; each begins with where the next one is
         for (std::size_t n = 1 << 20; n >= 1 << 10; n /= 2)

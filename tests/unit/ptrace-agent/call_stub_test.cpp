@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A thread that is left alone in the middle of an injected system call goes on by itself.
+// A thread that is left alone in the middle of an injected system call continues by itself.
 #include "session.hpp"
 
 #include "process/maps.hpp"
@@ -143,7 +143,7 @@ TEST(CallStub, ThatADeadAgentLeftIsTheNextOnes)
         session.plant_entry(victim.pid(), "work", 1);
         ASSERT_TRUE(session.agent().detach(victim.pid()));
     }
-    // What it took is gone with it.
+    // The memory that it took is released with it.
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }

@@ -234,7 +234,7 @@ TEST(Plant, ExpectationsTakeNobodysReply)
     pid_t pid = session.create({victim("spin"), "10", "1"});
     Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
-    usleep(200'000);
+    usleep(200'000); // The reply comes in this time, and no event.
     auto none = session.agent().next_event();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);

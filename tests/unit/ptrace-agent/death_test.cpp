@@ -154,10 +154,10 @@ TEST(Death, OfACommandOrTheAgentHangsUpNobody)
             auto target = agent->create({"/bin/sleep", "60"}, {}, EvalTime::postinit);
             command = target->pid;
             (void)agent->resume(brief->pid);
-            usleep(50000);
+            usleep(50000); // The first command ends in this time.
             (void)agent->resume(command);
         }
-        usleep(50000);
+        usleep(50000); // The agent ends in this time.
         ::kill(command, SIGKILL);
         ::kill(stopped, SIGKILL);
         _exit(hung_up);

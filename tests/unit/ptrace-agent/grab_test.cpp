@@ -70,6 +70,7 @@ TEST(Grab, DetachesWhileHitsAreInFlight)
         ASSERT_TRUE(session.agent().grab(target.pid()));
         session.plant_return(target.pid(), "work", 2);
         session.plant_entry(target.pid(), "work", 1);
+        // Another moment between two hits each time.
         usleep(static_cast<useconds_t>(1000 + 700 * round));
         ASSERT_TRUE(session.agent().detach(target.pid()));
         ASSERT_EQ(text_difference(target.pid()), "");
@@ -101,7 +102,8 @@ TEST(Grab, WorksWhenTheLeaderHasEnded)
 {
     FreeVictim target({victim("waiter"), "4", "leader-exits"});
     target.read_line();
-    usleep(20000);
+    ASSERT_TRUE(
+        wait_until([&] { return thread_state(target.pid(), target.pid()) == 'Z'; }));
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
@@ -123,16 +125,20 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     FreeVictim target({victim("waiter"), "2"});
     target.read_line();
     ::kill(target.pid(), SIGSTOP);
-    usleep(20000);
+    auto is_stopped = [&] {
+        const char state = thread_state(target.pid(), target.pid());
+        return state == 'T' || state == 't';
+    };
+    ASSERT_TRUE(wait_until(is_stopped));
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
     session.plant_entry(target.pid(), "work", 1);
-    usleep(50000);
+    usleep(50000); // A running process would fire in this time.
     EXPECT_EQ(session.hits(1), 0u);
     ::kill(target.pid(), SIGCONT);
     EXPECT_TRUE(session.wait_for_hits(1, 0));
     ::kill(target.pid(), SIGSTOP);
-    usleep(20000);
+    ASSERT_TRUE(wait_until(is_stopped));
     ASSERT_TRUE(session.agent().detach(target.pid()));
     EXPECT_TRUE(
         wait_until([&] { return thread_state(target.pid(), target.pid()) == 'T'; }));

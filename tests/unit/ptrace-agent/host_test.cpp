@@ -120,7 +120,11 @@ TEST(Host, StopsTheProcessUntilItIsContinued)
     pid_t pid = session.create({victim("spin"), "10", "4"});
     session.plant_entry(pid, "work", 1);
     ASSERT_TRUE(session.agent().resume(pid));
-    usleep(100000);
+    EXPECT_TRUE(wait_until([&] {
+        const char state = thread_state(pid, pid);
+        return session.hits(1) > 0 && (state == 'T' || state == 't');
+    }));
+    usleep(50'000); // A running process would end in this time.
     EXPECT_LT(session.hits(1), 40u);
     ::kill(pid, SIGCONT);
     EXPECT_EQ(session.run_to_end(pid), 0);

@@ -32,7 +32,7 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
             session.plant_entry(pid, "plugin_work", 1, "/plugin.so");
             ++n_planted;
         }
-        // The answer to the change before lets nobody go on who waits for this one's.
+        // The answer to the change before does not resume a thread that waits for this one's.
         ASSERT_TRUE(
             session.agent().resume_after_library_change(pid, event->status - 1));
         EXPECT_EQ(thread_state(pid, pid), 't');
@@ -45,7 +45,7 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The program goes on after a while, and then does not wait any more.
+// The program continues after a while, and then does not wait any more.
 TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
 {
     Session session;

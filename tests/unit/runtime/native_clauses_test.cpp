@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which clauses are compiled, and several of one probe: their order, and how the engine
-// goes on where they cannot.
+// continues where they cannot.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     }
 }
 
-// Where a sequence would go on: the kernel ends a process whose place does not have
+// Where a sequence would continue: the kernel ends a process whose place does not have
 // the signature that glibc registers (RSEQ_SIG) before it.
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
@@ -93,7 +93,7 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
     }
 }
 
-// Each step takes the CPU away: a sequence that began anew would never end.
+// Each step takes the CPU away: a sequence that restarted would never end.
 TEST(Native, ComesToAnEndUnderADebuggersSteps)
 {
     InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");

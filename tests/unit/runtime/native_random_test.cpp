@@ -140,7 +140,7 @@ private:
 };
 
 // What can be out of the ordinary at a firing. Without its shard a clause that only
-// counts goes on counting, and so does one that records nothing when the lease is over.
+// counts keeps counting, and so does one that records nothing when the lease is over.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();

@@ -114,7 +114,7 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_LT(fired_by_engine(runtime), n_calls); // what met a shard that was taken
 }
 
-// At each instruction once. What it did not publish nobody sees, and its shard goes on.
+// At each instruction once. What it did not publish nobody sees, and its shard continues.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);

@@ -85,7 +85,7 @@ with_registers:
 
 	/*
 	 * long red_zone_after(void (*trampoline)(void)): words of the red zone that changed
-	 * while a trampoline ran that goes on at red_zone_back.
+	 * while a trampoline ran that continues at red_zone_back.
 	 */
 	.globl red_zone_after, red_zone_back
 red_zone_after:

@@ -136,8 +136,8 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
                              {"a9", "ends in a digit"},
                              {"pid", "one of DTrace's own"},
                              {"syscall", "one of DTrace's own"},
-                             {"a-b", "goes on with -"},
-                             {"a\033[m", "a... goes on with \\x1b:"},
+                             {"a-b", "continues with -"},
+                             {"a\033[m", "a... continues with \\x1b:"},
                              {"\033[m" + std::string(56, 'a'), "provider \\x1b[ma"},
                              {std::string(56, 'a'), "56 bytes of at most 55"}};
     for (const Row& row : providers) {
@@ -160,8 +160,8 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     Probe probe = nullptr;
     const Row names[] = {{"", "empty"},
                          {"1a", "begins with 1"},
-                         {"a b", "goes on with \\x20:"},
-                         {"a:b", "goes on with :"},
+                         {"a b", "continues with \\x20:"},
+                         {"a:b", "continues with :"},
                          {"\u00e4", "begins with \\xc3:"},
                          {std::string(64, 'a'), "64 bytes of at most 63"},
                          {std::string(40, 'a') + std::string(23, '-'), "in its note"}};

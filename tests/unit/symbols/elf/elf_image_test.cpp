@@ -39,11 +39,9 @@ TEST(ElfImage, TellsWhatAProgramIs)
     auto image = opened(VICTIM);
     EXPECT_EQ(image->kind(), ElfKind::pie);
     EXPECT_TRUE(image->has_symtab());
-    EXPECT_TRUE(image->has_section_headers());
     EXPECT_NE(image->interpreter().find("ld-linux"), std::string::npos);
     EXPECT_TRUE(image->text_segment(image->entry()));
     EXPECT_TRUE(image->section(".plt"));
-    EXPECT_FALSE(image->build_id().empty());
 }
 
 TEST(ElfImage, TellsStaticProgramsFromLibraries)
@@ -98,19 +96,9 @@ TEST(ElfImage, ReadsLibcWithItsAliasesVersionsAndIndirectFunctions)
 
 TEST(ElfImage, FindsTheDebugFileByBuildId)
 {
-    auto libc = opened(libc_path());
-    std::string hex;
-    for (std::byte byte : libc->build_id()) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
-        hex += digits;
-    }
-    std::string expected =
-        "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
-    if (!fs::exists(expected))
-        GTEST_SKIP() << "lacks " << expected << " (package libc6-dbg)";
-    EXPECT_TRUE(has(*libc, "_int_malloc")); // a static function
-    EXPECT_EQ(libc->debug_file(), expected);
+    if (!fs::exists("/usr/lib/debug/.build-id"))
+        GTEST_SKIP() << "lacks /usr/lib/debug/.build-id (package libc6-dbg)";
+    EXPECT_TRUE(has(*opened(libc_path()), "_int_malloc")); // a static function
 }
 
 TEST(ElfImage, StrippedFilesGiveWhatIsLeft)
@@ -142,7 +130,6 @@ TEST(ElfImage, FollowsADebugLinkOnlyWhenTheContentIsRight)
         objcopy("--strip-all --add-gnu-debuglink=" + debug + " " + plain + " " + file));
     auto image = opened(file);
     EXPECT_TRUE(has(*image, "main"));
-    EXPECT_EQ(image->debug_file(), debug);
 
     fs::create_directory(scratch.path(".debug"));
     fs::rename(debug, scratch.path(".debug/plain.debug"));
@@ -208,8 +195,6 @@ TEST(ElfImage, ReadsDynamicSymbolsWithoutSectionHeaders)
     std::memcpy(bytes.data(), &header, sizeof(header));
     auto image = ElfImage::from_bytes(std::move(bytes), "bare");
     ASSERT_TRUE(image) << image.error().text;
-    EXPECT_FALSE((*image)->has_section_headers());
-    EXPECT_FALSE((*image)->build_id().empty());
     EXPECT_TRUE(has(**image, "malloc"));
     auto copies = (*image)->functions().find_all("memcpy");
     EXPECT_GE(copies.size(), 2U);

@@ -1,0 +1,168 @@
+#!/usr/bin/python3
+"""Finds functions that are declared and never defined, and functions that only tests use.
+clang parses each C and C++ file of the programs, libraries and benchmarks. A function is used if a main(), a function
+of a published header, a virtual function or an initializer reaches it through calls.
+
+    tests/unused.py [--build build/release]    a configured and built tree"""
+import argparse, collections, json, multiprocessing, pathlib, re, shlex, subprocess, sys
+
+from clang import cindex
+from clang.cindex import CursorKind as Kind
+
+TREE = pathlib.Path(__file__).resolve().parent.parent
+# Calls from other folders, which are those of tests, do not count.
+PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
+# Functions that programs outside the tree call.
+PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
+# Functions whose use no call in the syntax tree shows.
+EXCEPTIONS = {
+    "begin": "range-based for loops call it",
+    "end": "range-based for loops call it",
+    "dt_rt_offsets": "the build reads the constants in its machine code",
+}
+# TODO(today): folders that are being rewritten.
+LATER = ("ptrace-agent/", "fasttrap/")
+FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.CONSTRUCTOR}
+
+
+def path_in_product(cursor):
+    """The path of the cursor's file below TREE if a folder of PRODUCT contains it, otherwise None."""
+    file = cursor.location.file
+    if not file or not file.name.startswith(f"{TREE}/"):
+        return None
+    path = file.name[len(f"{TREE}/"):]
+    return path if path.split("/")[0] in PRODUCT else None
+
+
+def usr_of(function):
+    """The name that the linker would see, without the arguments of templates."""
+    template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
+    return (template or function).get_usr()
+
+
+class Findings:
+    """What one compilation contributes to the graph of calls."""
+
+    def __init__(self):
+        self.declared = {}  # USR: (place, name). A static function of a header has one USR in C, another in C++.
+        self.defined = set()
+        self.calls = collections.defaultdict(set)  # USR of the caller, "" outside of functions: USRs
+        self.roots = set()
+        self.unresolved = set()  # names that templates call and only their instances resolve
+
+    def visit(self, cursor, caller):
+        for child in cursor.get_children():
+            inside = caller
+            if child.kind in FUNCTIONS:
+                inside = self.declare(child) or caller
+            elif child.kind == Kind.DESTRUCTOR:
+                inside = ""
+            elif child.kind.is_expression() or child.kind.is_reference():
+                self.refer(child, caller)
+            self.visit(child, inside)
+
+    def declare(self, function):
+        usr, path = usr_of(function), path_in_product(function)
+        if not path:
+            return usr
+        name = function.spelling.split("<")[0]
+        self.declared.setdefault(usr, (f"{path}:{function.location.line}", name))
+        deleted = function.availability == cindex.AvailabilityKind.NOT_AVAILABLE
+        if deleted or function.is_definition() or function.is_pure_virtual_method() or function.is_default_method():
+            self.defined.add(usr)
+        if (function.is_virtual_method() or name == "main" or path.startswith(PUBLISHED) or
+                name.startswith("operator") or function.kind == Kind.CONSTRUCTOR):
+            self.roots.add(usr)
+        return usr
+
+    def refer(self, cursor, caller):
+        target = cursor.referenced
+        if target is None or target.kind == Kind.OVERLOADED_DECL_REF:
+            self.unresolved.add(cursor.spelling)
+        elif target.kind in FUNCTIONS:
+            self.calls[caller].add(usr_of(target))
+        elif cursor.kind == Kind.OVERLOADED_DECL_REF:
+            self.unresolved.add(cursor.spelling)
+
+
+def parse(command):
+    """Parses one compilation, and returns its Findings or the error that clang reports."""
+    words = shlex.split(command["command"].replace("-isystem ", "-isystem"))
+    words = [word for word in words if re.match(r"-(I|D|std=|isystem|m)", word)]
+    unit = cindex.Index.create().parse(command["file"], words)
+    for found in unit.diagnostics:
+        if found.severity == cindex.Diagnostic.Fatal:
+            return str(found)
+    sys.setrecursionlimit(20000)
+    findings = Findings()
+    for top in unit.cursor.get_children():
+        if path_in_product(top):
+            # visit() reads the children of its cursor, so a function at the top needs the same treatment here.
+            inside = findings.declare(top) if top.kind in FUNCTIONS else ""
+            findings.visit(top, inside)
+    for found in unit.diagnostics:
+        # clang 14 refuses some of libstdc++'s views and leaves out the statements that use them.
+        if found.severity == cindex.Diagnostic.Error and path_in_product(found):
+            findings.unresolved |= set(re.findall(r"\w+", pathlib.Path(found.location.file.name).read_text()))
+    return findings
+
+
+def commands_of(build):
+    """The compilations of the product. A file that is compiled twice is read once."""
+    database = json.loads(subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True,
+                                         check=True).stdout)
+    found = {}
+    for entry in database:
+        folder = re.sub(rf"^{TREE}/(build/\w+/)?", "", entry["file"]).split("/")[0]
+        if folder in PRODUCT and re.search(r"\.(c|cpp|cxx)$", entry["file"]):
+            found.setdefault(entry["file"], entry)
+    return list(found.values())
+
+
+def words_of_other_sources():
+    """Identifiers in files that clang does not read here: the kernel module and assembly."""
+    names = subprocess.run(["git", "ls-files"], cwd=TREE, capture_output=True, text=True).stdout.split()
+    texts = [(TREE / name).read_text() for name in names if re.match(r"kmod/.*\.[ch]$|(?!tests/|bench/).*\.S$", name)]
+    return set(re.findall(r"\w+", "\n".join(texts)))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=str(TREE / "build/release"))
+    with multiprocessing.Pool() as pool:
+        parsed = pool.map(parse, commands_of(parser.parse_args().build), chunksize=1)
+    declared, defined, roots, unresolved = {}, set(), set(), words_of_other_sources() | set(EXCEPTIONS)
+    calls = collections.defaultdict(set)
+    for findings in parsed:
+        if isinstance(findings, str):
+            sys.exit(f"unused: {findings}")
+        for usr, place in findings.declared.items():
+            declared.setdefault(usr, place)
+        defined |= findings.defined
+        roots |= findings.roots
+        unresolved |= findings.unresolved
+        for caller, targets in findings.calls.items():
+            calls[caller] |= targets
+    todo = [""] + [usr for usr, (_, name) in declared.items() if usr in roots or name in unresolved]
+    reached = set(todo)
+    while todo:
+        new = calls[todo.pop()] - reached
+        reached |= new
+        todo += new
+    by_place = collections.defaultdict(set)
+    for usr, place in declared.items():
+        by_place[place].add(usr)
+    wrong = 0
+    for (place, name), usrs in sorted(by_place.items()):
+        is_own = ".h" in place  # A source file may declare a function of another library.
+        problem = ("is declared and never defined" if is_own and not usrs & defined and name not in unresolved else
+                   "is called by no program, library or benchmark" if not usrs & reached else None)
+        if problem and not place.startswith(LATER):
+            wrong += 1
+            print(f"{place}: {name}() {problem}; delete it, with its tests")
+    print(f"{len(declared)} functions, {wrong} without a use")
+    return 1 if wrong or len(declared) < 3000 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
