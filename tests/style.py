@@ -77,10 +77,10 @@ LIMITED = {
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
 # How many words of LIMITED a folder may have. Lower the number when you remove some. It never rises.
-LIMITS = {".": 9, "abi": 15, "base": 7, "bench": 41, "cmd": 75, "dif": 103, "docs": 36, "kmod": 82, "libdtrace": 448,
-          "process": 13, "tests": 446, "usdt": 71}
-# TODO(today): folders that are being rewritten.
-WORDS_LATER = ("ptrace-agent", "fasttrap")
+LIMITS = {".": 4, "abi": 1, "base": 5, "bench": 9, "cmd": 23, "dif": 41, "docs": 35, "fasttrap": 56, "kmod": 25,
+          "libdtrace": 151, "process": 2, "tests": 215, "usdt": 19}
+# Folders whose text still has many of these words.
+WORDS_LATER = ("ptrace-agent",)
 
 def texts_of(name):
     """The comments, documents and messages of a file: pairs of a line number and its text."""

@@ -20,8 +20,6 @@ EXCEPTIONS = {
     "end": "range-based for loops call it",
     "dt_rt_offsets": "the build reads the constants in its machine code",
 }
-# TODO(today): folders that are being rewritten.
-LATER = ("ptrace-agent/", "fasttrap/")
 FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.CONSTRUCTOR}
 
 
@@ -157,7 +155,7 @@ def main():
         is_own = ".h" in place  # A source file may declare a function of another library.
         problem = ("is declared and never defined" if is_own and not usrs & defined and name not in unresolved else
                    "is called by no program, library or benchmark" if not usrs & reached else None)
-        if problem and not place.startswith(LATER):
+        if problem:
             wrong += 1
             print(f"{place}: {name}() {problem}; delete it, with its tests")
     print(f"{len(declared)} functions, {wrong} without a use")

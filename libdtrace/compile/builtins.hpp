@@ -78,7 +78,6 @@ struct BuiltinFacts {
     Version since = first_version;
 };
 BuiltinFacts facts_of(std::string_view name);
-std::vector<std::string_view> names_with_facts(); // names that have a row of facts
 
 // Names for "did you mean" suggestions: variables and the like, or functions that can
 // be called.

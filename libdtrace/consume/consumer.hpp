@@ -98,10 +98,6 @@ public:
     // Returns null if there is no such EPID, or if its clause was not added.
     const EcbInfo* ecb(std::uint32_t epid);
 
-    // The C API's functions for printing records, for callers that return Next and
-    // print on their own.
-    Result<Ok> print_record(Output& out, const ProbeData& data, const RecordDesc& desc);
-
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

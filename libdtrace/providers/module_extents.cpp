@@ -89,7 +89,7 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                // most addresses asked for are loaded
+                // most addresses requested are loaded
                 if (!is_loaded(from.value, into.size()))
                     return false;
                 auto bytes = image_.bytes(from.value, into.size());

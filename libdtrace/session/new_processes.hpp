@@ -26,7 +26,6 @@ public:
     // Starts the search. Processes that exist now are not new. A second call changes
     // nothing.
     void begin();
-    bool began() const { return began_; }
     bool polls() const { return began_ && !events_; } // reads /proc
     // Returns a descriptor that becomes readable when the kernel reports an event, or
     // -1 if /proc is read instead.

@@ -37,7 +37,6 @@ public:
 
     Result<Ok> make(pid_t pid);
     void forget();
-    bool is_made() const { return own_ != nullptr; }
     // Returns a descriptor that a target may map. It is opened for reading.
     int fd() const { return reader_.get(); }
 

@@ -492,6 +492,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 
     if (!jumps.report.note.empty())
         work.notes.push_back(jumps.report.note);
+    if (const std::size_t n = space->rescue.take_unprotected(); n != 0)
+        work.notes.push_back(std::to_string(n) +
+                             " breakpoints would end the process if ptrace-agent were "
+                             "killed: the handler "
+                             "that restores the text has no room for them");
     for (std::string& note : work.notes)
         client_.report_error(space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());

@@ -85,6 +85,11 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
         if (known == entries_.end() || known->at != at || known->original != original)
             wanted.push_back({at, original});
     }
+    const std::size_t room = max_entries - entries_.size();
+    if (wanted.size() > room) {
+        n_unprotected_ += wanted.size() - room;
+        wanted.resize(room);
+    }
     if (wanted.empty())
         return;
     // The new entries come first: if an address is there twice, the new one counts.
@@ -98,10 +103,6 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
                                  return a.at == b.at;
                              }),
                  merged.end());
-    if (merged.size() > max_entries) {
-        n_unprotected_ += merged.size() - entries_.size();
-        return;
-    }
     const TargetAddr table = at_ + tables_at + (second_ ? 0 : table_bytes);
     if (!space.write_text(table, std::as_bytes(std::span(merged)))) {
         n_unprotected_ += merged.size() - entries_.size();

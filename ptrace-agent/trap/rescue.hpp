@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace dt::agent {
@@ -85,7 +86,9 @@ public:
     // mask that the thread gets when it leaves the slot.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
-    std::size_t n_unprotected() const { return n_unprotected_; }
+    // Returns how many breakpoints the handler does not know that were written since the
+    // last call. Its table was full or could not be written.
+    std::size_t take_unprotected() { return std::exchange(n_unprotected_, 0); }
 
 private:
     bool write_header(AddressSpace& space);

@@ -1,6 +1,6 @@
 """dtrace, its agent or both are killed by SIGKILL at any moment: the target finishes right
 (A1, A2 of the catalogue of faults)."""
-import os, pathlib, random, signal, subprocess, time
+import os, pathlib, random, re, signal, subprocess, time
 
 from harness import equal, held, main, need, text_differs, wait_until
 
@@ -181,7 +181,18 @@ def a_program_that_steps_over_its_own_traps_survives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
-TESTS = [a_program_that_steps_over_its_own_traps_survives_the_agent,
+def breakpoints_beyond_the_handlers_table_are_reported(t):
+    with held(subprocess.Popen(["sleep", "100"])) as target:
+        wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="its libc")
+        done = t.run("-qn", "pid$target:libc.so.6:[a-z]*: { @ = count(); } BEGIN { exit(0); }",
+                     "-x", "mechanism=int3", "-p", str(target.pid))
+        n = re.search(r"dtrace: (\d+) breakpoints would end the process if ptrace-agent were killed", done.stderr)
+        equal((done.returncode, n is not None), (0, True), done.stderr)
+        listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
+        # The table has room for 65,536. A return probe has several breakpoints.
+        equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
+
+TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_survives_the_agent,
          killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
          killing_the_agent_before_a_library_comes_harms_no_target,
          killing_the_agent_in_a_storm_of_signals_harms_no_target,

@@ -1,5 +1,5 @@
 """A target is taken while its program is only starting."""
-import os, shutil, signal, subprocess, time
+import os, re, shutil, signal, subprocess, time
 
 from harness import computes, contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
@@ -28,7 +28,9 @@ def a_program_in_the_middle_of_execve_is_taken_whole(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            equal((done.returncode, done.stderr), (0, ""))
+            # On a busy machine it is taken before its exec, which is then reported.
+            reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
+            equal((done.returncode, reported), (0, ""), done.stderr)
             contains(done.stdout, "on\n")
             equal(is_alive(pid), True, "the target lives")
             equal((tracer_of(pid), text_differs(pid)), (0, []))

@@ -51,7 +51,6 @@ public:
     std::optional<DebugFunction> function_named(std::string_view name);
     // Returns the function of a type that is a prototype or leads to one.
     std::optional<DebugFunction> function_of(DebugRef ref);
-    std::vector<std::string_view> function_names(); // without those of the base
 
 private:
     struct End {

@@ -83,8 +83,7 @@ public:
     std::uint16_t machine() const; // EM_X86_64, EM_AARCH64, ...
     ElfKind kind() const;
     std::uint64_t entry() const;
-    const std::string& interpreter() const; // PT_INTERP; empty if there is none
-    std::span<const std::byte> build_id() const;
+    const std::string& interpreter() const;       // PT_INTERP; empty if there is none
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
 
@@ -96,8 +95,6 @@ public:
     // Returns sentences about tables of a file that were too large and truncated, each
     // sentence once.
     std::vector<std::string> take_cuts();
-    // Returns the debug file that functions() took names from. Empty if none was found.
-    const std::string& debug_file() const;
 
     // Returns the link-time address of a variable from the symbol tables.
     std::optional<std::uint64_t> find_variable(std::string_view name);

@@ -73,8 +73,6 @@ public:
     // The same into the caller's memory. Returns the number of bytes. Any thread may
     // call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Returns the file offset of the byte at a link-time address.
-    std::optional<std::uint64_t> offset_of(std::uint64_t addr) const;
     // Returns the bytes from addr to the end of the file data loaded there, at most
     // max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
