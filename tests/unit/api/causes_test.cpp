@@ -123,7 +123,7 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
         _dtrace_debug = 0;
         int n = 0;
         for (std::size_t at = 0;
-             (at = text.find("its symbols are let go", at)) != std::string::npos; ++at)
+             (at = text.find("its symbols are freed", at)) != std::string::npos; ++at)
             ++n;
         return n;
     };
