@@ -48,22 +48,28 @@ def as_nobody():
         raise Skip("no other user is available here")
     return user
 
+def end_of(process):
+    """Kills a process and reads the rest of its output. A child of it that lives on would keep its output open."""
+    process.kill()
+    try:
+        process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        raise AssertionError(f"a child of {process.args} lives on and holds its output") from None
+
 @contextlib.contextmanager
 def held(process):
     """A process that does not outlive the block, however that ends."""
     try:
         yield process
     finally:
-        process.kill()
-        process.communicate()
+        end_of(process)
 
 class Holder:
     """Holds its process so, in a with block."""
     def __enter__(self):
         return self
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.communicate()
+        end_of(self.process)
 
 def equal(got, want, what="value"):
     if got != want:

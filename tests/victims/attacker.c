@@ -166,8 +166,9 @@ static void* run_vfork(void* arg)
     await_begin();
     if (vfork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        for (;;)
+        while (getppid() == self) // a parent that was killed before sends no signal
             pause();
+        _exit(0);
     }
     return arg;
 }
@@ -257,6 +258,8 @@ static void in_a_process(void (*attack)(void))
     if (fork() != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != self)
+        _exit(0);
     await_begin();
     attack();
 }
