@@ -116,7 +116,8 @@ public:
     }
 
 private:
-    // As in the pid provider, jumps into the function's own parts are no returns.
+    // Jumps into the function's own parts are no returns, as in
+    // the pid provider.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {

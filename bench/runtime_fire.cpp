@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What does a firing inside the target cost, in addition to the probed function?
+// Measures what a firing inside the target costs in addition to the probed function.
 //
 // The runtime's image is mapped into this process as the agent maps it into a target. A
 // trampoline precedes a function that only returns, and the function is called in a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What does one firing of an entry probe through ptrace cost, compared with a bare
-// loop?
+// Measures what one firing of an entry probe through ptrace costs, compared with a bare
+// loop.
 //
 // A child calls a function N times and measures the time: unprobed; with an entry probe
 // whose clause is @ = count(), fired by the ptrace-agent; and, for comparison,

@@ -83,7 +83,7 @@ private:
     CodeRange block_;
     // Registers that hold an address computed from one in the block. Those in straight_
     // certainly do, because the code since the address was taken is a straight line.
-    // Those in held_ do on some path.
+    // Registers in held_ do on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold such an address

@@ -111,7 +111,7 @@ struct Extent {
     auto operator<=>(const Extent&) const = default;
 };
 
-// What the caller knows of a module besides its text. starts are branch targets. words
+// Facts about a module that the caller knows besides its text. starts are branch targets. words
 // are the words of data that point into the text, in any order. functions are those
 // with a size or an FDE. absolute: constants in instructions may be addresses, because
 // the program is not position independent.

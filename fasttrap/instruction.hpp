@@ -30,7 +30,7 @@ namespace dt {
 
 inline constexpr std::size_t max_insn_bytes = 15;
 
-// Where control continues after the instruction.
+// The way in which control continues after the instruction.
 enum class ControlFlow : std::uint8_t {
     next,          // at the following instruction
     jump,          // at target

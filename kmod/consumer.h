@@ -11,9 +11,9 @@
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
  *
- * Its mutex protects everything except firing. Data that firing reads are
- * complete before a callback is registered with the kernel, and are freed after
- * the last callback has returned (dt_detach_all()).
+ * The mutex of a consumer protects everything except firing. Data that firing
+ * reads are complete before a callback is registered with the kernel, and are
+ * freed after the last callback has returned (dt_detach_all()).
  */
 #ifndef KMOD_CONSUMER_H
 #define KMOD_CONSUMER_H

@@ -365,7 +365,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 	c->fbt = NULL;
 }
 
-/* Its entry stays in the table without probes; it is removed from ftrace. */
+/* The module's entry stays in the table without probes; it is removed from ftrace. */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {
 	struct dt_functions *f = fbt->functions;

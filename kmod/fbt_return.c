@@ -63,9 +63,9 @@ struct dt_pending {
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
 /*
- * Its jumps lead into its first bytes, so that the kernel does not replace the
- * breakpoint by an optimised jump, which would remain for a moment after the
- * module is unloaded.
+ * The jumps of the function lead into its first bytes, so that the kernel does
+ * not replace the breakpoint by an optimised jump, which would remain for a
+ * moment after the module is unloaded.
  */
 static noinline void dt_never_called(void)
 {

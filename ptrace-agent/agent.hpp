@@ -179,7 +179,7 @@ private:
     TracepointTable table_; // outlives the address spaces, which tracees_ owns
     Tracees tracees_;
     Injector injector_{tracees_};
-    std::uint64_t heard_ns_ = 0; // when the client asked for something, monotonic
+    std::uint64_t heard_ns_ = 0; // monotonic time of the client's last request
     bool silent_client_ = false; // nobody waits for it
     MemoryAhead ahead_;
     ArenaMap arena_;

@@ -50,7 +50,7 @@ static int signal_at_leave(Thread& thread)
 }
 
 // A trap inside a window that nobody handled yet never happened: the window may be gone
-// when the world goes on, and the signal would be the program's. While it stands the
+// when the threads continue, and the signal would be the program's. While it stands the
 // thread meets the byte again.
 void Agent::undo_stray(Thread& thread)
 {

@@ -112,7 +112,7 @@ struct Node {
     std::shared_ptr<Format> format; // for a Call of printf and the like
 };
 
-// What kind of object a name denotes.
+// The kind of object that a name denotes.
 enum class IdentKind {
     Scalar,     // D variable
     AssocArray, // D associative array

@@ -213,8 +213,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // As in classic DTrace, a bucket below the lowest bound is weighted with the
-        // bound minus one.
+        // A bucket below the lowest bound is weighted with the bound minus one, as in
+        // classic DTrace.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);

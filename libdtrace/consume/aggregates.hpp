@@ -77,7 +77,7 @@ struct AggEntry {
 // The order of a walk. The C API's _walk_* functions use these and their reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
-// What the callback of a walk requests for the entry; the C API's DTRACE_AGGWALK_*.
+// The request of a walk's callback for the entry; the C API's DTRACE_AGGWALK_*.
 enum class AggVerdict {
     Error = -1,
     Next = 0,

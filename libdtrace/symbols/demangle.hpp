@@ -23,7 +23,7 @@ constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 // limit.
 std::optional<std::string> demangle(std::string_view name);
 
-// As above, but returns the name itself if it is not a C++ name. Each thread caches the
+// Does the same, but returns the name itself if it is not a C++ name. Each thread caches the
 // results for the few thousand names that stacks repeat.
 std::string demangled_or_same(std::string_view name);
 

@@ -74,13 +74,13 @@ void resend_deferred(Thread& thread)
         int signal = each.info.si_signo;
         if (each.sent)
             return false;
-        // What a process may send as it is needs no second look, if nothing of it is lost
-        // where there is no room: real-time signals are refused then.
+        // A process may queue such a signal with its siginfo. The kernel refuses a
+        // real-time signal if its queue is full, so nothing is lost.
         if (signal >= SIGRTMIN && each.info.si_code < 0 &&
             each.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)
             return true;
-        // Where the queue is full it stays here, to be sent later.
+        // If the queue is full, the signal stays deferred and is sent later.
         each.sent = syscall(SYS_tgkill, pid, thread.tid, signal) == 0 || errno == ESRCH;
         return false;
     };

@@ -69,7 +69,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         bool new_tasks = false;
         for (Thread* thread : threads_in(space)) {
             if (thread->is_stopped()) {
-                // Its child belongs to the world that is being stopped.
+                // The new task belongs to the address space that is being stopped.
                 if (thread->is_pending() && is_new_task(thread->event())) {
                     thread->move_to(ThreadState::handled);
                     handler_.handle_new_task(*thread);
@@ -94,7 +94,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            // Its child has gone on, and it is about to: that is reported.
+            // If its vfork child is no guest any more, the thread is about to continue,
+            // and the kernel will report that.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }

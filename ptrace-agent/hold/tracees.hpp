@@ -4,7 +4,7 @@
 //   waitpid() ──> Tracees: which thread, which state ──> StopHandler: what the stop means
 //
 // Tracees knows when a thread runs and when it is stopped; it decides nothing about probes.
-// What a stop means is decided by its StopHandler, the agent. Files: tracees.cpp (the tables,
+// The agent, its StopHandler, decides what a stop means. Files: tracees.cpp (the tables,
 // and the reports of the kernel), stop_world.cpp (all threads of an address space),
 // deadlines.cpp (waits that end).
 //

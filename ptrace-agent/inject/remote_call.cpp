@@ -243,7 +243,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent) {
-        defer_signal(thread, info); // and the stop is one that we asked for
+        defer_signal(thread, info); // and the agent requested the stop
         repeat_wait(tid);           // which may let in what is blocked otherwise
     } else if (kept)
         set_siginfo(tid, info); // the stop is that signal's again

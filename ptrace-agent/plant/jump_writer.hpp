@@ -5,7 +5,7 @@
 // else, while all threads stand still. Sites that cannot have a jump are left to the
 // breakpoint, with the reason. A site inside a window that stands already has that window
 // planned again, both sites together; then everything is done in one stop. A thread that stands
-// inside a new window goes on in the moved copy, at the instruction that it was about to
+// inside a new window continues in the moved copy, at the instruction that it was about to
 // run.
 //
 // Files: write_jumps.cpp; update_jumps.cpp for probes that change or go.
@@ -25,7 +25,7 @@
 
 namespace dt::agent {
 
-// What became of tracepoints that were to have jumps.
+// The result for tracepoints that were planned to have jumps.
 struct JumpReport {
     std::string note; // why there are none at all; "" when there are
     std::unordered_map<TargetAddr, std::string> reasons; // of those without one
@@ -57,7 +57,7 @@ public:
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
-    // Those without a jump stay in fresh.
+    // Tracepoints without a jump stay in fresh.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
     // The list of probes of a tracepoint has changed. False: it has no jump, or the tables

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What plant.cpp and dry_run.cpp share: sites that a client sent become tracepoints.
+// Turns the sites that a client sent into tracepoints, for plant.cpp and dry_run.cpp.
 #pragma once
 
 #include "ptrace-agent/plant/jump_writer.hpp"

@@ -21,7 +21,7 @@
 //   - The tuple is in use only between a flush and the instruction that consumes it. A
 //     part that contains such an instruction itself is evaluated before the flush.
 //
-// As in C, the order of evaluation is unspecified for most operators. It is left to
+// The order of evaluation is unspecified for most operators, as in C. It is left to
 // right unless the right operand needs more registers and one of two things is true:
 // neither side has side effects, or there are too few registers for left to right.
 #pragma once

@@ -170,7 +170,7 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         scale(right, element_bytes(left.type), node.at);
-    // As in C, a negative value is converted before it is divided by an unsigned one.
+    // C converts a negative value before it is divided by an unsigned one, and so do we.
     if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
         is_signed_integer(left.type))
         extend_from(result, 32, false, node.at);

@@ -229,7 +229,7 @@ Parser::Parameters Parser::parameters(Tok close)
             has_void = true;
             list.types.push_back(one.type);
         } else {
-            // As in C, a parameter of array or function type becomes a pointer.
+            // A parameter of array or function type becomes a pointer, as in C.
             if (real->kind == TypeKind::Array && close == Tok::RParen)
                 one.type = context_.types.pointer_to(real->base);
             else if (real->kind == TypeKind::Function)

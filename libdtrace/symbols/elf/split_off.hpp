@@ -19,7 +19,7 @@
 
 namespace dt {
 
-// Where the caller's stack pointer is stored.
+// The rule that gives the caller's stack pointer.
 struct CanonicalFrame {
     std::uint64_t reg = ~0ULL;
     std::int64_t offset = 0;

@@ -32,7 +32,7 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     }
 }
 
-// Where a sequence would continue: the kernel ends a process whose place does not have
+// A place where a sequence would continue. The kernel ends a process whose place does not have
 // the signature that glibc registers (RSEQ_SIG) before it.
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 

@@ -54,7 +54,7 @@
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-/* As in /usr/include: suppresses -pedantic's warnings about variadic macros. */
+/* Suppresses -pedantic's warnings about variadic macros, like /usr/include. */
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -432,7 +432,7 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * Where an argument may be: a constant, in a register, or in memory. Clang
+ * An argument may be a constant, in a register, or in memory. Clang
  * prefers memory, and would store each argument for the probe. There may not be
  * registers for twelve.
  */
