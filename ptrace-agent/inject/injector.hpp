@@ -40,6 +40,7 @@ private:
     Result<Ok> find_syscall_insn(AddressSpace& space);
     std::string refusal(Thread& thread);
     Result<std::uint64_t> run_call(Thread& thread, bool& stop_again);
+    Waited run_to_stop(Thread& thread, int request, WaitStatus& status);
     Result<std::uint64_t> step_over_call(Thread& thread, std::uint64_t insn,
                                          bool& stop_again);
     void recall(Thread& thread);

@@ -257,6 +257,19 @@ static Error late_call()
     return Error{Code::busy, "its system call does not return"};
 }
 
+// Resumes a thread by a request of ptrace(2) and waits for its next stop. Drops the thread
+// if it has ended.
+Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
+{
+    const Waited waited =
+        resume_thread(request, thread.tid, 0)
+            ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
+            : Waited::ended;
+    if (waited == Waited::ended)
+        tracees_.drop_thread(thread, status);
+    return waited;
+}
+
 // From a stop that need not be kept: to the call's entry, to its exit, and into a stop
 // as PTRACE_INTERRUPT makes it. There the kernel still looks whether a system call that
 // was interrupted before is to be restarted, and a group-stop goes on. No signal is
@@ -274,16 +287,12 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
         WaitStatus status;
         if (called)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        Waited waited =
-            resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
-                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
-                : Waited::ended;
+        const Waited waited =
+            run_to_stop(thread, called ? PTRACE_CONT : PTRACE_SYSCALL, status);
         if (waited == Waited::late)
             return late_call();
-        if (waited == Waited::ended) {
-            tracees_.drop_thread(thread, status);
+        if (waited == Waited::ended)
             return result;
-        }
         if (status.event() == PTRACE_EVENT_STOP && called) {
             thread.status = status;
             return result;
@@ -316,16 +325,11 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
     Error ended{Code::gone, "it ended"};
     for (int round = 0; round < max_other_stops; ++round) {
         WaitStatus status;
-        Waited waited =
-            resume_thread(PTRACE_SINGLESTEP, tid, 0)
-                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
-                : Waited::ended;
+        const Waited waited = run_to_stop(thread, PTRACE_SINGLESTEP, status);
         if (waited == Waited::late)
             return late_call();
-        if (waited == Waited::ended) {
-            tracees_.drop_thread(thread, status);
+        if (waited == Waited::ended)
             return ended;
-        }
         if (status.event() != 0)
             continue;
         if (status.signal() == SIGSTOP) {
