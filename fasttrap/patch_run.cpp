@@ -31,9 +31,13 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
     reason = "too few bytes before the next branch target";
     std::size_t wanted = arch_.jump_bytes + n_more;
     std::size_t most = 2 * wanted + 2 * max_insn_bytes;
+    // Bytes after the limit complete the last instruction, so that it decodes even if
+    // it ends after the limit.
+    const std::uint64_t room =
+        limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start);
     std::span<const std::byte> text =
-        read_(start, limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start));
-    TargetAddr end = start + text.size();
+        read_(start, room == 0 ? 0 : room + max_insn_bytes);
+    TargetAddr end = start + std::min<std::uint64_t>(room, text.size());
     TargetAddr at = start;
     while (at < end && at - start < wanted) {
         std::optional<Instruction> insn = decode(text.subspan(at - start), at, end);

@@ -231,6 +231,9 @@ TEST(PatchPlan, RefusesByName)
     EXPECT_EQ(reason_of(Text("55 0fff00 909090").site(0)), "ud0 raises an exception");
     EXPECT_EQ(reason_of(Text("06 5548 89e5").site(0)),
               "its bytes are no instruction that is known");
+    // sub $0x100, %rsp is longer than the extent.
+    EXPECT_EQ(reason_of(Text("4881ec00010000 c3").site(0, 7, 0, 6)),
+              "an instruction goes beyond where the site's limits end");
     // jmp to the second instruction of its own window
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
               "a branch in the window leads into it");
