@@ -9,11 +9,11 @@
 #include "libdtrace/session/backends/memory_budget.hpp"
 #include "libdtrace/session/backends/process_backend.hpp"
 #include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/on_cpu.hpp"
 #include "libdtrace/session/option_changes.hpp"
 
 #include <algorithm>
 #include <optional>
-#include <sched.h>
 #include <span>
 #include <utility>
 
@@ -215,41 +215,10 @@ int Session::enable(const Enabling& enabling)
     return 0;
 }
 
-namespace {
-
-// Runs the calling thread on one CPU. Does nothing if that CPU is not available.
-class OnCpu {
-public:
-    explicit OnCpu(std::uint64_t cpu)
-    {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        if (cpu >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof before_, &before_) != 0)
-            return;
-        CPU_SET(cpu, &one);
-        moved_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
-    }
-    ~OnCpu()
-    {
-        if (moved_)
-            ::sched_setaffinity(0, sizeof before_, &before_);
-    }
-    OnCpu(const OnCpu&) = delete;
-    OnCpu& operator=(const OnCpu&) = delete;
-
-private:
-    cpu_set_t before_{};
-    bool moved_ = false;
-};
-
-} // namespace
-
 // Fires BEGIN or END, on the CPU of -x cpu if that is given.
 void Session::fire(std::uint32_t probe)
 {
-    std::optional<OnCpu> on_cpu;
-    if (std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu); cpu != DT_OPT_UNSET)
-        on_cpu.emplace(cpu);
+    const OnCpu on_cpu(s_.options.run_time(DTRACEOPT_cpu));
     backend_->fire(probe);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a probe knows of where it fires: arguments, stacks, symbols, ids, times."""
-import pathlib, re, subprocess, time
+import os, pathlib, re, subprocess, time
 
 from harness import *
 from traced import *
@@ -138,6 +138,18 @@ def ids_and_names_are_the_targets_own(t):
     equal(done.stdout.count(own + "\n"), 2, "lines that tell ids")
     pid = own.split()[1]
     contains(done.stdout, f"\nfacts pid{pid} facts tell entry\n1 1\n")
+
+def ticks_fire_on_the_cpu_of_the_option_whatever_the_affinity_of_dtrace(t):
+    need("taskset")
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < 2:
+        raise Skip("there is one CPU")
+    for allowed in usable[:2]:
+        for wanted in usable[:2]:
+            done = good(subprocess.run(["taskset", "-c", str(allowed), t.dtrace, "-x", f"cpu={wanted}", "-qn",
+                                        'tick-10ms { printf("%d\\n", cpu); exit(0); }'],
+                                       capture_output=True, text=True, timeout=60))
+            equal((done.stdout.strip(), done.stderr), (str(wanted), ""), f"started on CPU {allowed}")
 
 def errno_is_the_targets(t):
     done = good(t.run("-qn", 'pid$target:a.out:after_failure:entry { printf("errno %d %d\\n", errno, arg0); }',

@@ -4,6 +4,7 @@
 #include "libdtrace/session/backends/arena_sizes.hpp"
 #include "libdtrace/session/backends/memory_budget.hpp"
 #include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/on_cpu.hpp"
 #include "libdtrace/session/sites.hpp"
 
 #include <algorithm>
@@ -219,6 +220,11 @@ int ProcessBackend::start_clock()
             timers.push_back(timer);
     }
     report_sampled();
+    if (const std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu);
+        !timers.empty() && OnCpu(cpu).refused())
+        s_.complain("-x cpu=" + std::to_string(cpu) +
+                    ": dtrace may not run on this CPU, so tick and profile probes do "
+                    "not fire; include it in the cpuset of dtrace");
     if (!sampled.empty())
         if (auto set = s_.processes.agent()->profile(sampled); !set)
             return s_.fail(set.error());
@@ -231,7 +237,10 @@ int ProcessBackend::start_clock()
             clock_host = std::make_unique<LocalHost>(clock_arena);
         }
         auto pc = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
-        long times = timer.per_cpu ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
+        const std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu);
+        const OnCpu on_cpu(cpu);
+        const bool all_cpus = timer.per_cpu && cpu == DT_OPT_UNSET;
+        const long times = all_cpus ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
         for (long i = 0; i < times; i++)
             clock_host->fire(timer.probe, 0, pc);
     });
