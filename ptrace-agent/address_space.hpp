@@ -15,7 +15,7 @@
 //     restore.
 //   - A pc in a slot is never shown to the program: whoever stops a thread there moves
 //     it out before anything else (Agent::leave_copy(), Agent::end_step()).
-// Writing text wants all threads stopped; the callers (plant.cpp, release.cpp) see to
+// Writing text wants all threads stopped; the callers (planter.cpp, releaser.cpp) see to
 // it.
 #pragma once
 

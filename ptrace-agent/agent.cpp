@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent's loop, its requests, and who its threads and processes are.
+// The agent's loop and the requests of its client. stops.cpp handles the stops of threads.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -52,44 +52,42 @@ void Agent::run()
 {
     while (!client_.has_exited()) {
         tracees_.begin_turn();
-        if (release_given_up()) {
+        if (releaser_.release_given_up()) {
             continue;
         } else if (client_.rang()) {
             serve_client();
-            hear_alarms();
+            handle_alarms();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
         } else if (sampler_.sample_some()) {
             continue;
-        } else if (ahead_.wants_more()) {
-            ahead_.get_some();
+        } else if (planter_.memory_ahead().wants_more()) {
+            planter_.memory_ahead().get_some();
             tracees_.collect(Wait::poll);
         } else {
             tracees_.collect(Wait::block);
         }
     }
-    release_everything();
+    releaser_.release_everything();
 }
 
-// What a ring may be for when it is not the client's.
-void Agent::hear_alarms()
+void Agent::handle_alarms()
 {
     sampler_.begin_tick_if_due();
-    end_patience();
-    ask_crowded();
-    hear_all_bells();
+    client_wait_.release_overdue();
+    runtime_exit_.retry_full_queues();
+    upcalls_.serve_all();
 }
 
 void Agent::serve_client()
 {
     client_.receive();
     while (auto request = client_.next()) {
-        bool was_silent = std::exchange(silent_client_, false);
-        heard_ns_ = monotonic_ns(); // it waits for us now
+        const bool was_silent = client_wait_.begin_request();
         Reply reply = answer(*request);
-        heard_ns_ = monotonic_ns();
+        client_wait_.end_request();
         if (was_silent)
-            tell_untold();
+            client_wait_.report_held_back();
         if (reply) {
             client_.reply(reply_ok, *reply);
             continue;
@@ -101,21 +99,44 @@ void Agent::serve_client()
     }
 }
 
-Agent::Reply Agent::answer(const Request& request)
+Reply Agent::answer(const Request& request)
 {
     Reader in(request.body);
     switch (request.word) {
-#define X(name)                                                                        \
-    case request_##name:                                                               \
-        return do_##name(in, request.fds);
-        AGENT_REQUESTS(X)
-#undef X
+    case request_set_arena:
+        return set_arena(in, request.fds);
+    case request_expect:
+        return planter_.expect(in);
+    case request_create:
+        return launcher_.create(in);
+    case request_grab:
+        return grabber_.grab(in);
+    case request_plan:
+        return planter_.plan(in, request.fds);
+    case request_plant:
+        return planter_.plant(in, request.fds);
+    case request_remove:
+        return planter_.remove(in, request.fds);
+    case request_resume:
+        return resume(in);
+    case request_resume_libraries:
+        return resume_libraries(in);
+    case request_detach:
+        return releaser_.detach(in);
+    case request_kill:
+        return releaser_.kill_target(in);
+    case request_profile:
+        return profile(in);
+    case request_follow:
+        return follower_.set_follow(in);
+    case request_put_back:
+        return grabber_.put_back(in);
     default:
         return Error{Code::unsupported, "the ptrace-agent does not know the request"};
     }
 }
 
-Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
+Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
 {
     auto program_bytes = in.get<std::uint64_t>();
     auto data_bytes = in.get<std::uint64_t>();
@@ -131,8 +152,8 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
         if (space->runtime.image.value == 0)
             continue;
         StoppedWorld world(tracees_, space);
-        remove_runtime(world);
-        forget_jumps(*space);
+        releaser_.remove_runtime(world);
+        releaser_.forget_jumps(*space);
     }
     if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
                                  private_bytes != 0 ? fds[2].get() : -1, private_bytes);
@@ -141,9 +162,9 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
     return Body{};
 }
 
-Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
+Reply Agent::resume(Reader& in)
 {
-    auto process = target(in.get<pid_t>(), "resume");
+    auto process = tracees_.find_target(in.get<pid_t>(), "resume");
     if (!process)
         return process.error();
     Process& p = **process;
@@ -151,16 +172,17 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
         return Body{};
     p.started = true;
     if (!p.planted)
-        forget_linker(*p.space);
+        linker_.forget(*p.space);
     for (Thread* thread : tracees_.threads_in(*p.space))
         thread->inside_exec = false;
-    release_held_of(p, std::nullopt);
+    client_wait_.release_of(p, std::nullopt);
     return Body{};
 }
 
-Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
+Reply Agent::resume_libraries(Reader& in)
 {
-    auto process = target(in.get<pid_t>(), "resume after a library change");
+    auto process =
+        tracees_.find_target(in.get<pid_t>(), "resume after a library change");
     auto change = in.get<int>();
     if (!process)
         return process.error();
@@ -168,11 +190,11 @@ Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "resume after a library change: there was none"};
     (*process)->answered_change = std::max((*process)->answered_change, change);
     if ((*process)->started)
-        release_held_of(**process, change);
+        client_wait_.release_of(**process, change);
     return Body{};
 }
 
-Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
+Reply Agent::profile(Reader& in)
 {
     auto n = in.get<std::uint32_t>();
     auto timers = in.array<ProfileTimer>(n);
@@ -183,29 +205,10 @@ Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
-void Agent::take_sample(Thread& thread)
-{
-    sampler_.take_sample(thread);
-}
-
-Result<Process*> Agent::target(pid_t pid, const char* doing)
-{
-    Process* found = tracees_.find_process(pid);
-    if (found == nullptr || !found->is_target)
-        return Error{Code::gone, std::string(doing) + " process " +
-                                     std::to_string(pid) + ": it is not traced"};
-    return found;
-}
-
 void Agent::before_release(AddressSpace& space)
 {
     if (!injector_.is_stub_in_use(space))
         space.remove_stub(); // for calls that were made meanwhile
-}
-
-void Agent::thread_added(pid_t tid)
-{
-    sampler_.thread_added(tid);
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

@@ -9,7 +9,8 @@
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
+#include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
 
@@ -20,7 +21,6 @@
 namespace dt::agent {
 
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
-constexpr const char* late_child = "a child of it did not begin in time";
 
 // Returns the signal that a thread gets when it is detached from this stop. A late
 // thread may be in a step or a breakpoint that was removed: its registers are restored, and
@@ -49,71 +49,50 @@ static int signal_at_leave(Thread& thread)
     return signal;
 }
 
-// A trap inside a window that nobody handled yet never happened: the window may be gone
-// when the threads continue, and the signal would be the program's. While it stands the
-// thread meets the byte again.
-void Agent::undo_stray(Thread& thread)
-{
-    siginfo_t info;
-    user_regs_struct user;
-    if (thread.event() != 0 || thread.hit_at.value != 0 ||
-        !get_siginfo(thread.tid, info) || !is_synchronous(info) ||
-        !get_regs(thread.tid, user))
-        return;
-    TargetAddr at = trapped_at(info, user);
-    if (!is_inside_window(*thread.process->space, at))
-        return;
-    if (is_breakpoint(info)) {
-        repair_after_trap(thread);
-        user.rip = at.value;
-        set_regs(thread.tid, user);
-    }
-    thread.move_to(ThreadState::handled);
-}
-
 void Agent::settle(Thread& thread)
 {
     thread.interrupted = false;
     if (thread.is_pending())
-        undo_stray(thread);
+        hits_.undo_stray(thread);
     pid_t tid = thread.tid;
-    bool own = thread.step.active && end_step(thread);
+    bool own = thread.step.active && hits_.end_step(thread);
     if (tracees_.find_thread(tid) != &thread)
         return; // killed meanwhile
     if (own)
         thread.move_to(ThreadState::handled);
-    leave_copy(thread);
+    hits_.leave_copy(thread);
 }
 
 void Agent::handle_stop(Thread& thread)
 {
     if (thread.age == ThreadAge::newborn)
-        return begin_followed(thread);
+        return follower_.begin(thread);
     thread.move_to(ThreadState::handled);
     thread.interrupted = false;
     if (thread.age == ThreadAge::fresh) {
         thread.age = ThreadAge::known;
-        learn_mask(thread);
+        trap_signals_.learn_mask(thread);
         rseq_.begin(thread);
         bases_.learn(thread);
     }
     int event = thread.event();
     if (thread.leaving != Leaving::no) {
         if (event == PTRACE_EVENT_EXEC)
-            begin_program(thread); // the others ended
-        leave_copy(thread);
-        return let_go(thread, signal_at_leave(thread));
+            follower_.begin_program(thread); // the others ended
+        hits_.leave_copy(thread);
+        return releaser_.detach_thread(thread, signal_at_leave(thread));
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        handle_new_task(thread); // looks at the step, which the child is in as well
+        follower_.handle_new_task(
+            thread); // looks at the step, which the child is in as well
         if (thread.step.active)
-            end_step(thread);
+            hits_.end_step(thread);
         return go_on(thread);
     }
     if (thread.step.active) {
         pid_t tid = thread.tid;
-        bool own = end_step(thread);
+        bool own = hits_.end_step(thread);
         if (tracees_.find_thread(tid) != &thread)
             return; // killed meanwhile
         if (own)
@@ -152,7 +131,7 @@ void Agent::go_on(Thread& thread, int signal)
         if (signal == 0 && get_regs(thread.tid, user)) {
             Tracepoint* tp = thread.process->space->find({user.rip});
             if (tp != nullptr && tp->written)
-                return run_displaced(thread, *tp, user);
+                return hits_.run_displaced(thread, *tp, user);
         }
     }
     thread.move_to(ThreadState::running);
@@ -167,6 +146,34 @@ void Agent::go_on(Thread& thread, int signal)
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
 }
 
+bool Agent::handle_in_our_code(Thread& thread, int signal)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    siginfo_t info;
+    user_regs_struct user;
+    if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+        return false;
+    if (is_synchronous(info) && probe_context_.move_into_copy(thread, info, user)) {
+        go_on(thread);
+        return true;
+    }
+    if (!in_our_code(*space, {user.rip}))
+        return false;
+    if (is_synchronous(info)) {
+        if (probe_context_.serve_runtime(thread, info, user)) {
+            go_on(thread);
+            return true;
+        }
+        probe_context_.show_as_program(thread, info, user);
+        go_on(thread, signal);
+        return true;
+    }
+    defer_signal(thread, info);
+    runtime_exit_.deliver_deferred(thread);
+    return true;
+}
+
 void Agent::handle_signal(Thread& thread, int signal)
 {
     restore_deferred(thread, signal);
@@ -174,7 +181,7 @@ void Agent::handle_signal(Thread& thread, int signal)
         return;
     signal = exchange_deferred(thread, signal);
     if (signal != SIGTRAP) {
-        leave_copy(thread);
+        hits_.leave_copy(thread);
         return go_on(thread, signal);
     }
     siginfo_t info;
@@ -186,38 +193,38 @@ void Agent::handle_signal(Thread& thread, int signal)
         user.rip = thread.hit_at.value + 1; // where an int3 leaves it
         thread.hit_at = {};
         if (hit != nullptr && hit->written)
-            return handle_hit(thread, *hit, user);
-        repair_after_trap(thread); // it was removed meanwhile
+            return hits_.handle(thread, *hit, user);
+        trap_signals_.repair_after_trap(thread); // it was removed meanwhile
         return go_on(thread);
     }
     // The pc behind a breakpoint may be an instruction of its own only when the replaced
     // one had a single byte. Then a SIGTRAP that somebody sent may come just there.
     Tracepoint* tp = thread.process->space->find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
-        handle_hit(thread, *tp, user);
+        hits_.handle(thread, *tp, user);
         return;
     }
     if (!get_siginfo(thread.tid, info))
         return go_on(thread, signal);
     if (info.si_code != SI_KERNEL) {
-        leave_copy(thread);
-        if (!deliver_trap(thread))
+        hits_.leave_copy(thread);
+        if (!trap_signals_.deliver(thread))
             go_on(thread, signal);
         return;
     }
     if (tp != nullptr && tp->written)
-        return handle_hit(thread, *tp, user);
+        return hits_.handle(thread, *tp, user);
     // A breakpoint that was removed after the thread had run into it leaves a whole
     // instruction behind; the program's own int3 is still there.
     std::byte text{};
     if (thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
         text != std::byte{0xcc}) {
-        repair_after_trap(thread);
+        trap_signals_.repair_after_trap(thread);
         user.rip -= 1;
         set_regs(thread.tid, user);
         return go_on(thread);
     }
-    if (!deliver_trap(thread))
+    if (!trap_signals_.deliver(thread))
         go_on(thread, signal);
 }
 
@@ -231,11 +238,11 @@ void Agent::handle_event(Thread& thread, int event, int signal)
 {
     switch (event) {
     case PTRACE_EVENT_STOP:
-        leave_copy(thread);
+        hits_.leave_copy(thread);
         if (signal == SIGTRAP) {
             sampler_.take_sample(thread);
             if (has_deferred(thread))
-                return deliver_deferred(thread);
+                return runtime_exit_.deliver_deferred(thread);
             return go_on(thread);
         }
         // A group-stop: the thread stays stopped for the world, and tells us when that
@@ -251,117 +258,6 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     default:
         return go_on(thread);
     }
-}
-
-// Threads of one process, or another process on the same memory?
-static bool same_group(pid_t pid, pid_t tid)
-{
-    return syscall(SYS_tgkill, pid, tid, 0) == 0;
-}
-
-static bool same_memory(pid_t parent, pid_t child, int event)
-{
-    long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
-    if (differ >= 0)
-        return differ == 0;
-    return event != PTRACE_EVENT_FORK; // a kernel without kcmp: the usual meaning
-}
-
-void Agent::handle_new_task(Thread& parent)
-{
-    unsigned long message = 0;
-    if (!get_event_message(parent.tid, message))
-        return;
-    auto child = static_cast<pid_t>(message);
-    int event = parent.event();
-    Process& process = *parent.process;
-
-    if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
-        if (parent.step.active) {
-            // It starts in the parent's slot.
-            WaitStatus status;
-            Waited waited = tracees_.wait_for_stop(*process.space, child, status);
-            if (waited == Waited::ended)
-                return;
-            if (waited == Waited::late)
-                tracees_.give_up(*process.space, late_child);
-            else
-                tracees_.keep_early_stop(child, status);
-            user_regs_struct user;
-            if (waited == Waited::stopped && get_regs(child, user)) {
-                Registers regs = from_user_regs(user);
-                finish_out_of_line(parent.step.plan, parent.step.run, regs);
-                to_user_regs(regs, user);
-                set_regs(child, user);
-            }
-        }
-        return tracees_.adopt(process, child);
-    }
-    bool shared = same_memory(process.pid, child, event);
-    if (event == PTRACE_EVENT_VFORK)
-        parent.in_vfork = true;
-    if (!shared)
-        return forked(parent, child);
-
-    // Its hits are the parent's, until it execs or exits.
-    WaitStatus status;
-    Waited waited = tracees_.wait_for_stop(*process.space, child, status);
-    if (waited == Waited::ended)
-        return;
-    if (waited == Waited::late)
-        tracees_.give_up(*process.space, late_child);
-    else
-        tracees_.keep_early_stop(child, status);
-    user_regs_struct user;
-    if (waited == Waited::stopped && parent.step.active && get_regs(child, user)) {
-        Registers regs = from_user_regs(user);
-        finish_out_of_line(parent.step.plan, parent.step.run, regs);
-        to_user_regs(regs, user);
-        set_regs(child, user);
-    }
-    Process& guest = tracees_.add_process(child, process.space);
-    guest.parent = process.pid;
-    guest.trap_action = process.trap_action;
-    rseq_.allow(*guest.space);
-    tracees_.adopt(guest, child);
-}
-
-void Agent::forked(Thread& parent, pid_t child)
-{
-    WaitStatus status;
-    Waited waited = tracees_.wait_for_stop(*parent.process->space, child, status);
-    if (waited == Waited::ended)
-        return;
-    user_regs_struct user;
-    if (waited == Waited::stopped && parent.step.active && get_regs(child, user)) {
-        Registers regs = from_user_regs(user);
-        finish_out_of_line(parent.step.plan, parent.step.run, regs);
-        to_user_regs(regs, user);
-        set_regs(child, user);
-    }
-    parent.process->space->restore_copy(child);
-    parent.process->space->patches.restore_in(child);
-    parent.process->space->remove_stub_in(child);
-    if (waited == Waited::late) {
-        // The child has its text back already; it is detached when it stops.
-        parent.process->space->statics.lower_in(*parent.process->space, child);
-        tracees_.detach_at_first_stop(child);
-        return tracees_.give_up(*parent.process->space, late_child);
-    }
-    bool followed = parent.process->follow != Follow::none &&
-                    follow(*parent.process, child, status);
-    if (!followed) {
-        parent.process->space->statics.lower_in(*parent.process->space, child);
-        ptrace(PTRACE_DETACH, child, nullptr, nullptr);
-    }
-    if (!parent.process->is_target)
-        return;
-    AgentEvent event;
-    event.kind = AgentEvent::forked;
-    event.pid = parent.process->pid;
-    event.child = child;
-    event.status = followed ? 1 : 0;
-    client_.send_event(std::move(event));
 }
 
 // A new task is announced by its parent's stop. When the parent is killed first, nobody
@@ -387,58 +283,12 @@ void Agent::handle_unannounced(pid_t tid)
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
-// After an exec: one thread, and an address space without anything of ours. Who lives on in
-// the old one, a vfork child of another thread say, keeps what is in it, and fires.
-void Agent::begin_program(Thread& thread)
-{
-    Process& process = *thread.process;
-    for (auto& [tid, other] : process.threads) {
-        if (other.get() == &thread)
-            continue;
-        // The one that made the call has this one's number now, and its signals.
-        std::copy_if(other->deferred.begin(), other->deferred.end(),
-                     std::back_inserter(thread.deferred),
-                     [](const DeferredSignal& each) { return !each.sent; });
-    }
-    tracees_.remove_others(thread);
-    process.space->free_slot(thread.tid);
-    thread.step.active = false;
-    thread.reenter = false;
-    thread.in_vfork = false; // what waited was another thread
-    thread.fs_base = 0;
-    thread.changes_base = false;
-    thread.restarting.reset();
-    thread.slot_holds = TargetAddr{};
-    if (process.started) { // what it waited for was the old program's
-        thread.held = false;
-        thread.awaits = 0;
-        thread.patience_ends = 0;
-    }
-    pid_t stays = tracees_.guest_of(thread);
-    if (stays == 0 && process.space->runtime.image.value != 0)
-        arena_.free_shards_of(process.pid); // that its ended threads held
-    if (!process.is_target)
-        return; // it is let go
-    auto before = std::exchange(process.space,
-                                std::make_shared<AddressSpace>(process.pid, table_));
-    if (stays == 0) {
-        // One that we do not trace may live on; where none does nothing is written.
-        before->restore_originals(before->without_jump());
-        before->forget_all();
-    } else if (before->owner() == process.pid)
-        before->hand_over(stays);
-    process.trap_blocked.clear();
-    if (process.trap_action.handler > 1) // caught becomes default, ignored stays
-        process.trap_action = TrapAction{true};
-    learn_mask(thread);
-}
-
 void Agent::handle_exec(Thread& thread)
 {
     Process& process = *thread.process;
     if (!process.is_target)
-        become_target(process);
-    begin_program(thread);
+        follower_.become_target(process);
+    follower_.begin_program(thread);
     auto let_it_go = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
@@ -469,8 +319,8 @@ void Agent::handle_exec(Thread& thread)
         process.doomed = true; // what it runs now is its own
         return let_it_go();
     }
-    if (waits && !silent_client_)
-        return hold_after_exec(thread);
+    if (waits && !client_wait_.is_silent())
+        return follower_.hold_after_exec(thread);
     go_on(thread);
 }
 

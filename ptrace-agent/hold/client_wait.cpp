@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A thread that waits for the client, and a client that does not answer.
-//
-// A thread that loads a library waits until the client has planted what is new. The client
-// may be stopped itself, or write into a pipe that nobody reads: then the thread goes on
-// after a while, without probes in the library, and from then on nobody waits until the
-// client has asked for something. Meanwhile it is told of one change and of no others: it
-// will look at all libraries then.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/hold/client_wait.hpp"
 
 #include "base/clock_ns.hpp"
 
@@ -17,7 +10,18 @@ namespace dt::agent {
 constexpr std::uint64_t patience_s = 10;
 constexpr std::uint64_t patience_ns = patience_s * 1'000'000'000;
 
-void Agent::hold_for_client(Thread& thread)
+bool ClientWait::begin_request()
+{
+    last_request_ns_ = monotonic_ns();
+    return std::exchange(silent_, false);
+}
+
+void ClientWait::end_request()
+{
+    last_request_ns_ = monotonic_ns();
+}
+
+void ClientWait::hold(Thread& thread)
 {
     thread.held = true;
     thread.awaits = thread.process->library_changes;
@@ -28,7 +32,7 @@ void Agent::hold_for_client(Thread& thread)
     alarms_.set_if_unset(Alarms::silent_client, thread.patience_ends);
 }
 
-void Agent::release_held(Thread& thread)
+void ClientWait::release(Thread& thread)
 {
     thread.held = false;
     thread.awaits = 0;
@@ -37,20 +41,18 @@ void Agent::release_held(Thread& thread)
     if (thread.is_pending())
         tracees_.add_ready(thread.tid);
     else
-        go_on(thread);
+        tracees_.go_on(thread);
 }
 
-// What came while the client was silent.
-void Agent::tell_untold()
+void ClientWait::report_held_back()
 {
     for (auto& [pid, process] : tracees_.processes()) {
         if (process->untold_change && process->is_target && !process->doomed)
-            tell_libraries_changed(pid);
+            report_libraries_changed(pid);
     }
 }
 
-// Those that wait for the answer to this change or one before it; none: for whatever.
-void Agent::release_held_of(Process& process, std::optional<int> change)
+void ClientWait::release_of(Process& process, std::optional<int> change)
 {
     std::vector<pid_t> tids; // going on may end others
     for (auto& [tid, thread] : process.threads) {
@@ -59,11 +61,11 @@ void Agent::release_held_of(Process& process, std::optional<int> change)
     }
     for (pid_t tid : tids) {
         if (Thread* thread = tracees_.find_thread(tid))
-            release_held(*thread);
+            release(*thread);
     }
 }
 
-void Agent::end_patience()
+void ClientWait::release_overdue()
 {
     if (!alarms_.is_due(Alarms::silent_client))
         return;
@@ -72,7 +74,7 @@ void Agent::end_patience()
     for (auto& [tid, thread] : tracees_.threads()) {
         std::uint64_t ends = thread->held ? thread->patience_ends : 0;
         if (ends != 0)
-            ends = std::max(ends, heard_ns_ + patience_ns);
+            ends = std::max(ends, last_request_ns_ + patience_ns);
         if (ends != 0 && monotonic_ns() >= ends)
             late.push_back(tid);
         else if (ends != 0)
@@ -83,14 +85,32 @@ void Agent::end_patience()
         Thread* thread = tracees_.find_thread(tid);
         if (thread == nullptr)
             continue;
-        silent_client_ = true;
+        silent_ = true;
         client_.report_error(
             thread->process->pid,
             "libraries came while nothing was heard of dtrace for " +
                 std::to_string(patience_s) +
                 " s; it went on, and what it called there was not seen");
-        release_held(*thread);
+        release(*thread);
     }
+}
+
+void ClientWait::report_libraries_changed(pid_t pid)
+{
+    Process* found = tracees_.find_process(pid);
+    if (found == nullptr)
+        return;
+    Process& process = *found;
+    process.untold_change =
+        silent_ && process.answered_change != process.library_changes;
+    if (process.untold_change)
+        return;
+    AgentEvent event;
+    event.kind = AgentEvent::libraries_changed;
+    event.pid = pid;
+    event.status = ++process.library_changes;
+    event.forgotten = std::exchange(process.space->forgotten, {});
+    client_.send_event(std::move(event));
 }
 
 } // namespace dt::agent

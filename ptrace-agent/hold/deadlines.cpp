@@ -13,7 +13,7 @@
 // nothing any more.
 //
 // When the consumer has exited, all targets are released, and their deadlines run at the
-// same time (release.cpp).
+// same time (releaser.hpp).
 //
 // A runnable thread that has no processor yet is not late: it gets more time on a busy
 // machine. It is late once it has run for half a second and has not stopped: the kernel

@@ -16,6 +16,15 @@ Process* Tracees::find_process(pid_t pid) const
     return found == processes_.end() ? nullptr : found->second.get();
 }
 
+Result<Process*> Tracees::find_target(pid_t pid, const char* doing) const
+{
+    Process* found = find_process(pid);
+    if (found == nullptr || !found->is_target)
+        return Error{Code::gone, std::string(doing) + " process " +
+                                     std::to_string(pid) + ": it is not traced"};
+    return found;
+}
+
 Thread* Tracees::find_thread(pid_t tid)
 {
     if (last_ != nullptr && last_->tid == tid)

@@ -49,6 +49,7 @@ public:
     // A new task stopped before its parent's stop announced it.
     virtual void handle_unannounced(pid_t tid) = 0;
     virtual void go_on(Thread& thread, int signal) = 0;
+    virtual void handle_alarms() = 0; // whatever may be due
     virtual void take_sample(Thread& thread) = 0;
     virtual void before_release(AddressSpace& space) = 0; // of a stopped world
     virtual void thread_added(pid_t tid) = 0;
@@ -69,6 +70,8 @@ public:
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
+    // Returns the process if it is a target, or the error of a request that names it.
+    Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;
     // For calls that may end others: each is looked up again.
@@ -108,7 +111,10 @@ public:
     void handle_ready();
     void pass_signals(); // while something is under way: only those of the program
 
-    void go_on(Thread& thread) { handler_.go_on(thread, 0); }
+    // Calls of the handler.
+    void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }
+    void handle_stop(Thread& thread) { handler_.handle_stop(thread); }
+    void handle_alarms() { handler_.handle_alarms(); }
 
     // Deadlines.
     void begin_turn() { ++turn_; } // of the agent's loop (wait_budget.hpp)

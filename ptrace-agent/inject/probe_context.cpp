@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A thread that stops in our code: in a trampoline, in the runtime, or inside a jump.
-//
-// The program never sees such a pc. What a stop there means:
-//
-//   a fault of a safe load           a fault of D: on at the load's fix-up
-//   rdtsc where that is forbidden    done here
-//   the runtime's upcall             answered (upcalls.cpp), and on
-//   a trap inside a window           a stray jump into it: on in the moved copy
-//   a fault of a moved instruction   delivered, at the address where the program has it
-//   any other signal                 deferred until the thread has left (leave_code.cpp)
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/probe_context.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <array>
@@ -91,8 +82,8 @@ TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
     return pc;
 }
 
-// A fault in a moved instruction, told with the addresses that the program knows.
-bool Agent::show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user)
+bool ProbeContext::show_as_program(Thread& thread, siginfo_t& info,
+                                   user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     auto found = space.patches.find({user.rip});
@@ -134,8 +125,8 @@ static bool read_counter(const AddressSpace& space, user_regs_struct& user)
     return true;
 }
 
-// What the runtime asks for; true: the thread may go on as it stands now.
-bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user)
+bool ProbeContext::serve_runtime(Thread& thread, const siginfo_t& info,
+                                 user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     const dt_rt_header& header = runtime_header();
@@ -157,8 +148,8 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
         return on && set_regs(thread.tid, user);
     }
     if (is_breakpoint(info) && offset - 1 == header.upcall_trap) {
-        repair_after_trap(thread);
-        answer_upcall(thread, {user.rdi});
+        trap_signals_.repair_after_trap(thread);
+        upcalls_.serve_call(thread, {user.rdi});
         return true;
     }
     return false;
@@ -177,8 +168,8 @@ bool is_inside_window(const AddressSpace& space, TargetAddr pc)
     return window_around(space, pc) != nullptr;
 }
 
-// A jump into the middle of a window met a byte that traps.
-bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user)
+bool ProbeContext::move_into_copy(Thread& thread, const siginfo_t& info,
+                                  user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     TargetAddr pc = trapped_at(info, user);
@@ -189,37 +180,9 @@ bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& u
     if (!place || place->kind != PatchPlace::window)
         return false;
     if (is_breakpoint(info))
-        repair_after_trap(thread);
+        trap_signals_.repair_after_trap(thread);
     user.rip = planted->patch.moved[place->index].head.value;
     return set_regs(thread.tid, user);
-}
-
-bool Agent::handle_in_our_code(Thread& thread, int signal)
-{
-    std::shared_ptr<AddressSpace> space = thread.process->space;
-    siginfo_t info;
-    user_regs_struct user;
-    if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
-        !get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
-        return false;
-    if (is_synchronous(info) && into_copy(thread, info, user)) {
-        go_on(thread);
-        return true;
-    }
-    if (!in_our_code(*space, {user.rip}))
-        return false;
-    if (is_synchronous(info)) {
-        if (serve_runtime(thread, info, user)) {
-            go_on(thread);
-            return true;
-        }
-        show_as_program(thread, info, user);
-        go_on(thread, signal);
-        return true;
-    }
-    defer_signal(thread, info);
-    deliver_deferred(thread);
-    return true;
 }
 
 } // namespace dt::agent

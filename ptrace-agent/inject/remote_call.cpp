@@ -8,6 +8,7 @@
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/hold/waits.hpp"
 #include "ptrace-agent/inject/call_stub.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <algorithm>
 #include <sys/mman.h>

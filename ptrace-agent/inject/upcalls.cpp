@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Threads that ask us from inside the runtime: by a bell, or, where there are none, by a
-// trap (serve_runtime() of probe_context.cpp).
-//
-// A thread that waits at a bell is in the kernel, not stopped. Most answers need no stop
-// of it; what reads or sets its registers, or keeps it, does.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/upcalls.hpp"
 
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/hold/waits.hpp"
 #include "ptrace-agent/host.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <cstddef>
 #include <set>
@@ -31,7 +27,7 @@ pid_t number_of(Thread& thread)
     }
 }
 
-Thread* Agent::who_rang(AddressSpace& space, pid_t number)
+Thread* Upcalls::caller_of(AddressSpace& space, pid_t number)
 {
     auto is_it = [number](Thread& thread) { return number_of(thread) == number; };
     Thread* likely = tracees_.find_thread(number);
@@ -44,16 +40,16 @@ Thread* Agent::who_rang(AddressSpace& space, pid_t number)
     return nullptr;
 }
 
-void Agent::hear_all_bells()
+void Upcalls::serve_all()
 {
     std::set<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         spaces.insert(process->space);
     for (const std::shared_ptr<AddressSpace>& space : spaces)
-        hear_bells(space);
+        serve(space);
 }
 
-void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
+void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
 {
     // Threads that send upcalls all the time must not block the agent.
     for (int i = 0; i < max_rings; ++i) {
@@ -64,7 +60,7 @@ void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
                                  "another process changed one of its descriptors");
             return;
         }
-        answer_ring(space, *ring);
+        serve_ring(space, *ring);
     }
     Mailbox::ring_in_ms(1);
 }
@@ -75,10 +71,10 @@ static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
            (call.op == DT_RT_UP_VAR && config.fs_method != DT_RT_FS_RDFSBASE);
 }
 
-void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring)
+void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring)
 {
     const dt_rt_config& config = space->runtime.config();
-    Thread* thread = who_rang(*space, ring.tid);
+    Thread* thread = caller_of(*space, ring.tid);
     if (ring.bell == DT_RT_N_BELLS) {
         // The others wait until the gate is open.
         if (thread != nullptr && thread->running_out)
@@ -93,13 +89,13 @@ void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& 
     bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
         return space->runtime.bells.let_go(ring.bell);
-    answer_upcall(*thread, at);
+    serve_call(*thread, at);
     space->runtime.bells.let_go(ring.bell);
     if (!was_stopped && thread->is_stopped() && !thread->is_pending())
-        go_on(*thread);
+        tracees_.go_on(*thread);
 }
 
-void Agent::answer_upcall(Thread& thread, TargetAddr at)
+void Upcalls::serve_call(Thread& thread, TargetAddr at)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     dt_rt_upcall call{};
@@ -122,8 +118,8 @@ void Agent::answer_upcall(Thread& thread, TargetAddr at)
     space->write(at, std::as_bytes(std::span(&call, 1)));
     if (call.op == DT_RT_UP_TID)
         bases_.learn_from_upcall(thread, call.a[0]);
-    if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
-        hold_for_client(thread);
+    if (call.op == DT_RT_UP_LIBRARIES && linker_.handle_change(thread))
+        client_wait_.hold(thread);
 }
 
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What planting would do, for a listing: its steps up to the writing, in an address space
 // that is like the target's and is thrown away. The target runs meanwhile.
-#include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/plant/placement.hpp"
+#include "ptrace-agent/plant/planter.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -95,9 +95,9 @@ static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
 
 // The planning of do_plant(), in an address space that is like the target's and is
 // thrown away.
-Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
+Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
 {
-    auto process = target(in.get<pid_t>(), "plan probes in");
+    auto process = tracees_.find_target(in.get<pid_t>(), "plan probes in");
     if (!process)
         return process.error();
     auto mechanism = in.get<Mechanism>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which sites get a jump, of which form, and where its trampoline stands: what planting
-// does then, and what a listing only tells (update_jumps.cpp, plant.cpp).
+// does then, and what a listing only tells (update_jumps.cpp, planter.cpp).
 #pragma once
 
 #include "fasttrap/patch.hpp"

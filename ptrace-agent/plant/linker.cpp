@@ -4,7 +4,8 @@
 
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/hold/client_wait.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <cstring>
@@ -142,7 +143,7 @@ static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
     return TargetAddr{*debug};
 }
 
-bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
+bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 {
     AddressSpace& space = world.space();
     if (space.link_debug.value != 0)
@@ -186,7 +187,7 @@ bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
 }
 
 // Nobody asked for it: the breakpoint that showed the way to the command's start goes.
-void Agent::forget_linker(AddressSpace& space)
+void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
         if (tp->purpose != Tracepoint::library_change || tp->site)
@@ -256,7 +257,7 @@ void forget_unmapped(AddressSpace& space)
     space.text_known = std::move(now);
 }
 
-bool Agent::handle_library_change(Thread& thread)
+bool LinkerWatch::handle_change(Thread& thread)
 {
     Process& process = *thread.process;
     AddressSpace& space = *process.space;
@@ -276,8 +277,8 @@ bool Agent::handle_library_change(Thread& thread)
     }
     if (!process.is_target || !process.started)
         return false;
-    tell_libraries_changed(process.pid);
-    return !silent_client_;
+    client_wait_.report_libraries_changed(process.pid);
+    return !client_wait_.is_silent();
 }
 
 // glibc and musl: __errno_location() is "mov disp(%rip),%rax; add %fs:0,%rax; ret" with

@@ -12,8 +12,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dt::agent {
+
+class ClientWait;
+class JumpWriter;
+class StoppedWorld;
+class Thread;
 
 // A dynamic symbol of the ELF object whose first page is mapped at base.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
@@ -28,5 +34,26 @@ void forget_unmapped(AddressSpace& space);
 
 // Is a mapped file a C library (glibc, musl), by its name?
 bool is_libc(const std::string& path);
+
+// Watches the dynamic linkers of targets by a tracepoint in each.
+class LinkerWatch {
+public:
+    LinkerWatch(JumpWriter& jumps, ClientWait& client_wait)
+        : jumps_(jumps), client_wait_(client_wait)
+    {
+    }
+
+    // Returns whether it has begun to watch the linker of this address space. With `later`
+    // the caller writes the breakpoint.
+    bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
+    // Removes the breakpoint until probes are planted.
+    static void forget(AddressSpace& space);
+    // A thread is at the linker's report. Returns whether it must wait for the client.
+    bool handle_change(Thread& thread);
+
+private:
+    JumpWriter& jumps_;
+    ClientWait& client_wait_;
+};
 
 } // namespace dt::agent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Turns the sites that a client sent into tracepoints, for plant.cpp and dry_run.cpp.
+// Turns the sites that a client sent into tracepoints, for planter.cpp and dry_run.cpp.
 #pragma once
 
 #include "ptrace-agent/plant/jump_writer.hpp"

@@ -7,7 +7,7 @@
 // lives the handler sees only the program's own SIGTRAPs, and passes them on to the program's
 // handler. After the agent's death the first hit restores all displaced bytes, its own
 // first, and then the original instruction runs. rescue_code.S is the handler;
-// traps.cpp installs it and shows the program its own action.
+// TrapSignals installs it and shows the program its own action.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.

@@ -22,7 +22,7 @@
 namespace dt::agent {
 
 // clang-format off
-#define AGENT_REQUESTS(X) /* X(name): Agent::do_<name>() answers it */ \
+#define AGENT_REQUESTS(X) /* X(name); Agent::answer() dispatches them */ \
     X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
     X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back)
 // clang-format on
@@ -50,6 +50,10 @@ static_assert(sizeof(ForgottenProbe) == 16 &&
 static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);
 static_assert(sizeof(StaticFacts) == 16 && std::is_trivially_copyable_v<StaticFacts>);
 static_assert(sizeof(dt_operand) == 16);
+
+// The body of a reply, or the error that the client receives.
+using Body = std::vector<std::byte>;
+using Reply = Result<Body>;
 
 class Writer {
 public:

@@ -18,7 +18,7 @@
 // Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
 // stop and before its first hit, finds it unblocked; a program that installs a SIGTRAP
 // handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/trap/trap_signals.hpp"
 
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
@@ -39,14 +39,14 @@ constexpr std::uint64_t sig_ignore = 1; // SIG_IGN as the kernel has it
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
-void Agent::learn_mask(Thread& thread)
+void TrapSignals::learn_mask(Thread& thread)
 {
     std::uint64_t mask = 0;
     if (get_mask(thread.tid, mask))
         thread.process->trap_blocked[mask & ~trap_bit] = (mask & trap_bit) != 0;
 }
 
-void Agent::learn_trap_action(Process& process, Thread& thread)
+void TrapSignals::learn_action(Process& process, Thread& thread)
 {
     TrapAction& action = process.trap_action;
     action = TrapAction{true};
@@ -68,8 +68,8 @@ constexpr std::uint64_t scratch_in_rescue = 0x1800;
 // Calls rt_sigaction(SIGTRAP) in the target. If there is a rescue's region and nothing
 // is read back, the argument is in that region. Otherwise it is temporarily below the
 // red zone of the thread's stack, and the previous bytes are restored.
-bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
-                            KernelAction* told)
+bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
+                                  KernelAction* told)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     if (wanted != nullptr && told == nullptr && space->rescue.installed()) {
@@ -98,7 +98,7 @@ bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
 
 // The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
 // The thread is brought to its first instruction, to learn where its frame is.
-bool Agent::deliver_trap(Thread& thread)
+bool TrapSignals::deliver(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
     user_regs_struct user;
@@ -133,7 +133,7 @@ bool Agent::deliver_trap(Thread& thread)
     if (get_regs(thread.tid, user))
         entered.frame = user.rsp;
     thread.trap_handlers.push_back(entered);
-    go_on(thread);
+    tracees_.go_on(thread);
     return true;
 }
 
@@ -170,7 +170,7 @@ struct UserAction {
 
 // The thread stands before rt_sigaction(signal, new, old), or at the first instruction
 // of libc's sigaction(signal, new, old).
-void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
+void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
     if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
         return;
@@ -232,7 +232,7 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
 
 // libc's function, where there is one: posix_spawn() makes the system call dozens of
 // times by another way. Programs with a C library of their own have the system call.
-void Agent::watch_sigaction(StoppedWorld& world)
+void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     if (space.sigaction_watched)
@@ -300,7 +300,7 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
 // Installs the rescue, before the first breakpoint of a target is written. Returns false if
 // no breakpoint may be written: no thread can make the system call now, for example because
 // the process is frozen, so nothing would restore the text when the agent dies.
-bool Agent::ensure_rescue(StoppedWorld& world)
+bool TrapSignals::ensure_rescue(StoppedWorld& world)
 {
     install_rescue(world);
     const AddressSpace& space = world.space();
@@ -309,7 +309,7 @@ bool Agent::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
-void Agent::install_rescue(StoppedWorld& world)
+void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     Thread* thread = world.any_thread();
@@ -336,7 +336,7 @@ void Agent::install_rescue(StoppedWorld& world)
 }
 
 // Gives the program's own action back to the kernel.
-void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
+void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
     Thread* thread = world.any_thread();
@@ -370,7 +370,8 @@ void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
 
 // Makes the sigaction(SIGTRAP) of a program whose action in the kernel is ours, so that
 // the program sees its own action. Returns false if the call must run unchanged.
-bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user)
+bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
+                                 user_regs_struct& user)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     Process& process = *thread.process;
@@ -432,7 +433,7 @@ bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struc
     return true;
 }
 
-void Agent::repair_after_trap(Thread& thread)
+void TrapSignals::repair_after_trap(Thread& thread)
 {
     Process& process = *thread.process;
     std::uint64_t mask = 0;

@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: MIT
-// A thread at one of our breakpoints: fire, then do what the replaced instruction does.
-//
-//   hit ──> fire ──> emulate on the registers ─────────────> continue
-//                ├─> continue at a copy that jumps back      (it touches memory and is
-//                │                                           the same at any address)
-//                └─> copy into the thread's slot, step ──┬─> end_step, continue
-//                                                        └─> signal first: the copy has
-//                                                            not run, deliver, re-enter
-//
-// Asynchronous signals are blocked while a thread is on a copy, so that the program
-// never sees a pc in a slot and never runs a handler between firing and instruction. A
-// copy of a system call runs with the program's own mask. An instruction that faults,
-// and that the program's handler lets run again, fires again.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/trap/hit_handler.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 namespace dt::agent {
 
-void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     pid_t tid = thread.tid;
-    repair_after_trap(thread);
+    trap_signals_.repair_after_trap(thread);
     if (tracees_.find_thread(tid) != &thread)
         return; // killed meanwhile
     user.rip -= 1;
     if (tp.purpose == Tracepoint::once)
-        return hit_once(thread, tp, user);
+        return arrive(thread, tp, user);
     bool restarted = thread.restarting == tp.at();
     thread.restarting.reset();
     if (!restarted && !tp.firings.empty())
         fire(thread, tp, from_user_regs(user));
-    if (make_sigaction(thread, tp, user)) {
+    if (trap_signals_.make_sigaction(thread, tp, user)) {
         if (tracees_.find_thread(tid) == &thread)
-            go_on(thread);
+            tracees_.go_on(thread);
         return;
     }
     if (tp.purpose == Tracepoint::sigaction_function ||
         tp.purpose == Tracepoint::sigaction_call)
-        see_sigaction(thread, from_user_regs(user),
-                      tp.purpose == Tracepoint::sigaction_call);
-    if (tp.purpose == Tracepoint::library_change && handle_library_change(thread)) {
-        hold_for_client(thread);
+        trap_signals_.see_sigaction(thread, from_user_regs(user),
+                                    tp.purpose == Tracepoint::sigaction_call);
+    if (tp.purpose == Tracepoint::library_change && linker_.handle_change(thread)) {
+        client_wait_.hold(thread);
         thread.reenter = true;
         set_regs(thread.tid, user);
         return;
@@ -51,7 +39,7 @@ void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     run_displaced(thread, tp, user);
 }
 
-void Agent::hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+void HitHandler::arrive(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     tp.purpose = Tracepoint::fires;
@@ -76,7 +64,7 @@ static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp
         host.fire({firing.probe, SiteKind::ret, offset_of_jump(operands, tp.at())});
 }
 
-void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
+void HitHandler::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
 {
     if (arena_.base() == nullptr)
         return;
@@ -106,7 +94,7 @@ static bool runs_anywhere(const Instruction& insn)
 // A thread that stopped on a copy which goes on by itself: out of it, so that whatever
 // comes next sees the program's own pc. The instruction is finished where it has not run,
 // unless it is the instruction that raised the signal.
-void Agent::leave_copy(Thread& thread)
+void HitHandler::leave_copy(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     user_regs_struct user;
@@ -133,7 +121,7 @@ void Agent::leave_copy(Thread& thread)
     set_regs(thread.tid, user);
 }
 
-void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     if (Displaced plan = x86_64.plan_displaced(tp.insn); plan.how != Displaced::emulate)
         return run_in_slot(thread, tp, plan, user);
@@ -141,7 +129,7 @@ void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user
     if (tp.uses_memory && (tp.copy.value != 0 || space.make_copy(tp))) {
         user.rip = tp.copy.value;
         set_regs(thread.tid, user);
-        return go_on(thread);
+        return tracees_.go_on(thread);
     }
     Registers regs = from_user_regs(user);
     space.clear_touched();
@@ -151,7 +139,7 @@ void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user
         tp.uses_memory = space.touched() && runs_anywhere(tp.insn);
         to_user_regs(regs, user);
         set_regs(thread.tid, user);
-        return go_on(thread);
+        return tracees_.go_on(thread);
     }
     if (did.outcome == Emulation::fault && ++thread.faults <= 2)
         return run_in_slot(thread, tp,
@@ -161,10 +149,10 @@ void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user
     drop_tracepoint(tp, *thread.process->space,
                     "its instruction reaches memory that ptrace cannot");
     set_regs(thread.tid, user);
-    go_on(thread);
+    tracees_.go_on(thread);
 }
 
-void Agent::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why)
+void HitHandler::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why)
 {
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
@@ -175,8 +163,8 @@ void Agent::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why
                                             " was removed: " + why);
 }
 
-void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
-                        user_regs_struct& user)
+void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
+                             user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
@@ -218,7 +206,7 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
 // pc is put back while the signal is still pending. If the agent dies meanwhile, the
 // thread gets the signal, and its handler (rescue.hpp) reads the instruction's address
 // from the siginfo.
-void Agent::secure_hit(Thread& thread)
+void HitHandler::secure(Thread& thread)
 {
     const AddressSpace& space = *thread.process->space;
     siginfo_t info;
@@ -254,7 +242,7 @@ static bool will_restart(const user_regs_struct& user)
            result >= -516;
 }
 
-bool Agent::end_step(Thread& thread)
+bool HitHandler::end_step(Thread& thread)
 {
     Step& step = thread.step;
     step.active = false;
@@ -275,7 +263,7 @@ bool Agent::end_step(Thread& thread)
     if (end == SlotEnd::unfinished)
         thread.reenter = true;
     if (own) {
-        repair_after_trap(thread);
+        trap_signals_.repair_after_trap(thread);
         return true;
     }
     // A fault of the copy names the copy's address, where it names the instruction.
@@ -292,7 +280,7 @@ bool Agent::end_step(Thread& thread)
 }
 
 // Where no slot can be had: nobody else may run while the breakpoint is away.
-void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
+void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -336,6 +324,45 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     thread.stop(!own);
     if (thread.is_pending())
         tracees_.add_ready(tid);
+}
+
+void HitHandler::undo_stray(Thread& thread)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    if (thread.event() != 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) || !is_synchronous(info) ||
+        !get_regs(thread.tid, user))
+        return;
+    TargetAddr at = trapped_at(info, user);
+    if (!is_inside_window(*thread.process->space, at))
+        return;
+    if (is_breakpoint(info)) {
+        trap_signals_.repair_after_trap(thread);
+        user.rip = at.value;
+        set_regs(thread.tid, user);
+    }
+    thread.move_to(ThreadState::handled);
+}
+
+void HitHandler::undo(Thread& thread, bool all)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    if (!thread.is_pending() || thread.event() != 0 || thread.signal() != SIGTRAP ||
+        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
+        !get_regs(thread.tid, user))
+        return;
+    const TargetAddr at =
+        thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
+    Tracepoint* tp = thread.process->space->find(at);
+    if (tp == nullptr || !tp->written || (!all && tp->serves()))
+        return;
+    trap_signals_.repair_after_trap(thread);
+    user.rip = at.value;
+    set_regs(thread.tid, user);
+    thread.hit_at = {};
+    thread.move_to(ThreadState::handled);
 }
 
 } // namespace dt::agent

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What grabbing and creating a target have in common.
+// Why a process cannot be a target. The kernel only says EPERM, so the rule that applies is
+// found from /proc, before the system call where that is possible.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,15 +10,22 @@
 
 namespace dt::agent {
 
-// Code::unsupported when the program of a process is a 32-bit one.
 // Refuses a process that has a shadow stack. A call or return that is moved for a probe
 // does not change the shadow stack, and the next return would kill the process. `name`
 // begins the sentence.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
+// Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // Refuses a program that gained rights when it was executed (set-user-ID, set-group-ID,
 // capabilities): the other targets, whose user may have executed it, share memory with
 // it, and could read what it records and change what its probes do.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
+
+// Refuses a process that cannot be seized: a kernel thread, a zombie, a process that another
+// tracer holds, and those above.
+Result<Ok> check_grabbable(pid_t pid);
+// Returns the reason for which the kernel refused to seize a process with this errno
+// (ptrace(2), "Ptrace access mode checking").
+Error explain_refusal(pid_t pid, int error);
 
 } // namespace dt::agent

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
-// dtrace -c: a command of ours, run to the point that evaltime names and held there.
-//
-//   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
-//
-// preinit is the dynamic linker's report that all objects are mapped. main() needs no
-// symbol: the code at the entry point passes its address as the first argument of the
-// first call, to __libc_start_main(), so the agent steps that far and looks.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/hold/launcher.hpp"
 
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 
 #include <cerrno>
@@ -175,7 +168,7 @@ static Result<Started> start_command(const Command& command, bool inside,
     }
 }
 
-Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
+Reply Launcher::create(Reader& in)
 {
     Command command;
     auto evaltime = in.get<EvalTime>();
@@ -221,7 +214,7 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
     thread.held = true;
     thread.inside_exec = inside;
     thread.status = started->status;
-    learn_mask(thread);
+    trap_signals_.learn_mask(thread);
     process.trap_action.known = true;
     std::string status = read_proc_file(pid, "status");
     if ((status_number(status, "SigIgn", 0, 16) & signal_bit(SIGTRAP)) != 0)
@@ -239,12 +232,13 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
 }
 
 // Handles what comes until the process arrives at its point, or ends.
-Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string& name)
+Result<Ok> Launcher::run_to(Process& process, EvalTime evaltime,
+                            const std::string& name)
 {
     if (evaltime == EvalTime::exec) {
         // Nothing may match yet; the linker tells when something can.
         StoppedWorld world(tracees_, process.space);
-        watch_linker(world);
+        linker_.watch(world);
         return Ok{};
     }
     pid_t pid = process.pid;
@@ -254,7 +248,7 @@ Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string&
     if (evaltime == EvalTime::preinit) {
         {
             StoppedWorld world(tracees_, process.space);
-            watch_linker(world);
+            linker_.watch(world);
         }
         process.to_preinit = process.space->link_debug.value != 0;
         if (process.to_preinit)
@@ -265,12 +259,12 @@ Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string&
         return at_entry;
     {
         StoppedWorld world(tracees_, process.space);
-        watch_linker(world);
+        linker_.watch(world);
     }
     return step_to_main(process, name);
 }
 
-Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& name)
+Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::string& name)
 {
     pid_t pid = process.pid;
     process.arrived = false;
@@ -290,7 +284,7 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
         }
         tp->purpose = Tracepoint::once;
     }
-    release_held_of(process, std::nullopt);
+    client_wait_.release_of(process, std::nullopt);
     for (;;) {
         const Process* found = tracees_.find_process(pid);
         if (found == nullptr)
@@ -310,7 +304,7 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
     }
 }
 
-Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
+Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
 {
     pid_t pid = process.pid;
     AddressSpace& space = *process.space;

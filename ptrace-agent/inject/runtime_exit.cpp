@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A thread that has to leave our code: a signal came for it, or the code is to go.
-//
-//   for a signal   The signal is deferred. With the gate shut the thread runs until it waits
-//                  there, and what was moved is emulated, or stepped where that cannot be.
-//                  Then the signal is sent once more, and gets its own siginfo back when
-//                  it arrives, at this very place.
-//   for good       From the gate to the original text: what is left to do, the registers
-//                  say.
-//
-// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). In
-// a flood of them the thread would get nowhere: from the eighth on they are blocked
-// while it runs in our code. If we die in those microseconds, deferred signals are lost, and
-// the thread itself puts its mask back on its way out (runtime.h, masked_tid), unless a
-// filter forbids to rely on system calls.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/runtime_exit.hpp"
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/hold/waits.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -43,7 +31,7 @@ constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
 constexpr std::uint64_t trap_flag = 0x100;
 
 // Those for whom there was no room stop, and it is tried again.
-void Agent::ask_crowded()
+void RuntimeExit::retry_full_queues()
 {
     if (!alarms_.is_due(Alarms::full_queue))
         return;
@@ -140,7 +128,7 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 // Runs the thread until it stops by itself or waits at the gate. Returns false if it
 // has exited or is late. If this takes too long the thread is stopped wherever it is, and
 // on the last try the target is given up.
-bool Agent::run_in_our_code(Thread& thread, int request, Try which)
+bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -162,7 +150,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     bool runs = resume_thread(request, tid, 0);
     std::uint64_t interrupted_ns = 0;
     while (runs) {
-        hear_bells(space);
+        upcalls_.serve(space);
         if (tracees_.find_thread(tid) != &thread)
             return false;
         if (thread.is_stopped()) {
@@ -254,14 +242,14 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
 }
 
 // With the gate shut.
-bool Agent::run_to_gate(Thread& thread, Try which)
+bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.bells.are_hung();
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 
 // Nearer to the program, by running or by registers alone. false: it ended.
-bool Agent::run_to_program(Thread& thread, bool& ran)
+bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -287,7 +275,7 @@ bool Agent::run_to_program(Thread& thread, bool& ran)
 }
 
 // The thread is stopped, and signals for it are deferred.
-void Agent::deliver_deferred(Thread& thread)
+void RuntimeExit::deliver_deferred(Thread& thread)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -300,7 +288,7 @@ void Agent::deliver_deferred(Thread& thread)
             space->given_up) {
             thread.in_our_code_ns = 0;
             resend_deferred(thread);
-            return go_on(thread);
+            return tracees_.go_on(thread);
         }
         bool ran = false;
         if (!run_to_program(thread, ran))
@@ -320,19 +308,19 @@ void Agent::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // Its own stop comes first; go_on() brings us back here.
+        // Its own stop comes first; tracees_.go_on() brings us back here.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
     }
-    go_on(thread);
+    tracees_.go_on(thread);
 }
 
 // Back at the original text, in which no jump of ours is left; false: it ended, or does not
 // stop. A fault of a moved instruction stays as the thread's stop, already told as the
 // program's. The target is given up if our code faults by itself, because the program has
 // overwritten or unmapped it: then the thread never gets out.
-bool Agent::run_out(Thread& thread, Try which)
+bool RuntimeExit::run_out(Thread& thread, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     WaitBudget::Wait wait(space->budget);
@@ -367,8 +355,9 @@ bool Agent::run_out(Thread& thread, Try which)
             continue;
         if (!is_synchronous(info))
             defer_signal(thread, info);
-        else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP) {
-            if (!show_as_program(thread, info, user))
+        else if (!probe_context_.serve_runtime(thread, info, user) &&
+                 info.si_signo != SIGTRAP) {
+            if (!probe_context_.show_as_program(thread, info, user))
                 tracees_.give_up(*space, "the probes' code in it was changed");
             break;
         }

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Probes into the text of a target, and out of it again: thousands in one short stop.
-//
-// Planting stops the target twice. First for the runtime, and what else system calls of the
-// target put into it; then, when all is planned and built, for the text. If the target has
-// loaded or unloaded text in between, all is planned again in the second stop.
-//
-// The agent trusts neither the client's nor the file's idea of the text: it decodes
-// what is in memory. A site that has other bytes than the client expects, or whose
-// instruction cannot be run displaced, is refused and the rest go on.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/plant/planter.hpp"
 #include "ptrace-agent/plant/placement.hpp"
 
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/refusals.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 
 #include <algorithm>
@@ -226,29 +217,12 @@ void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile)
     }
 }
 
-void Agent::tell_libraries_changed(pid_t pid)
-{
-    Process* found = tracees_.find_process(pid);
-    if (found == nullptr)
-        return;
-    Process& process = *found;
-    process.untold_change =
-        silent_client_ && process.answered_change != process.library_changes;
-    if (process.untold_change)
-        return;
-    AgentEvent event;
-    event.kind = AgentEvent::libraries_changed;
-    event.pid = pid;
-    event.status = ++process.library_changes;
-    event.forgotten = std::exchange(process.space->forgotten, {});
-    client_.send_event(std::move(event));
-}
-
 // In vfork(2) the target makes no system call, and its child has descriptors of its own.
 // That ends soon, but for a child that neither execs nor exits. Where no call is to be
 // made, nobody waits.
-void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
-                        const std::shared_ptr<AddressSpace>& space, Mechanism mechanism)
+void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
+                          const std::shared_ptr<AddressSpace>& space,
+                          Mechanism mechanism)
 {
     bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
                        !space->no_runtime.empty();
@@ -275,25 +249,25 @@ void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                 tracees_.begin_turn();
                 tracees_.handle_ready();
             }
-            hear_alarms();
+            tracees_.handle_alarms();
         } while (any_in_vfork() && may_wait());
     }
 }
 
 // What needs system calls of the target; ready: whether the runtime is in it.
-Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
-                                 std::vector<Tracepoint*>& linker)
+Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
+                                   std::vector<Tracepoint*>& linker)
 {
     AddressSpace& space = world.space();
     if (space.slot_pages.empty() && mechanism != Mechanism::uprobe) {
         if (Thread* thread = world.any_thread())
             injector_.ensure_slots(*thread);
         if (Thread* thread = world.any_thread())
-            learn_trap_action(*thread->process, *thread);
+            trap_signals_.learn_action(*thread->process, *thread);
     }
-    if (watch_linker(world, &linker) && space.text_seen != 0 &&
+    if (linker_.watch(world, &linker) && space.text_seen != 0 &&
         text_mappings(space.speaker()) != space.text_seen) {
-        tell_libraries_changed(space.owner()); // since the client looked
+        client_wait_.report_libraries_changed(space.owner()); // since the client looked
     }
     // The linker may have gone past its breakpoint before that stood.
     forget_unmapped(space);
@@ -328,7 +302,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     work.space.patches.prepare(work.space, {});
 }
 
-Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
+Reply Planter::expect(Reader& in)
 {
     constexpr std::uint64_t heap_per_site = 780;
     auto n_sites = std::min(in.get<std::uint64_t>(), most_foreseen);
@@ -361,10 +335,10 @@ static std::vector<std::uint32_t> fired_by_loops(const Planting& work,
     return all;
 }
 
-Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
+Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
 {
     auto pid = in.get<pid_t>();
-    auto process = target(pid, "plant probes in");
+    auto process = tracees_.find_target(pid, "plant probes in");
     if (!process)
         return process.error();
     auto n_execs = in.get<std::uint32_t>();
@@ -406,7 +380,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         now->is_target = !has_probes;
         stopped.reset();
         if (has_probes)
-            release(space);
+            releaser_.release(space);
         return can_be.error().during("plant probes");
     }
     std::vector<Tracepoint*> linker;
@@ -451,7 +425,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     // A library that was away for a moment is where it was.
     if (text_mappings(space->speaker()) != text || work.unreadable) {
         if (!linker.empty()) // nothing stands there yet to notice it
-            tell_libraries_changed(space->owner());
+            client_wait_.report_libraries_changed(space->owner());
         forget_plan(work, linker);
         forget_unmapped(*space);
         place({});
@@ -471,8 +445,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
     bool unprotected = false;
     if (!work.fresh.empty() && mechanism != Mechanism::uprobe) {
-        unprotected = !ensure_rescue(*stopped);
-        watch_sigaction(*stopped);
+        unprotected = !trap_signals_.ensure_rescue(*stopped);
+        trap_signals_.watch_sigaction(*stopped);
     }
     if (space->given_up)
         return late;
@@ -519,9 +493,9 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     return Body(out.body());
 }
 
-Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
+Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
 {
-    auto process = target(in.get<pid_t>(), "remove probes from");
+    auto process = tracees_.find_target(in.get<pid_t>(), "remove probes from");
     if (!process)
         return process.error();
     auto list = SiteList::take(in, fds);
@@ -544,7 +518,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
             jumps_.update(*space, *tp);
     }
     for (Thread* thread : tracees_.threads_in(*space))
-        undo_hit(*thread, false);
+        hits_.undo(*thread, false);
     // One whose byte is not ours any more is not ours to restore either.
     std::vector<Tracepoint*> breakpoints;
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Letting a target go: every byte as it was, every thread untraced.
-//
-// When the consumer has exited, all targets are released in rounds. In each round a target
-// gets a slice of time, and one that needs more waits for the next round while its threads
-// run on. So targets that do not misbehave are released in the first round. After the first
-// round the others have stop_patience_ns together; then each is given up (deadlines.cpp).
-//
-// In the order that keeps it unharmed at each step: all threads stop; a thread with an
-// unreported hit is put back before the instruction; the originals are restored; the
-// slots are unmapped, when nobody is in one; the threads are detached, each with the
-// signal that it had stopped for. A thread that waits for its vfork child cannot be
-// detached yet: it is at its next stop, or by the kernel when the agent ends. One for
-// which signals are deferred that the kernel's queue has no room for, or that need their own
-// siginfo back, runs on and takes them at its next stops, for a second at most. In a
-// group-stop it is detached at once, and what has no room is lost.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/hold/releaser.hpp"
 
 #include "base/clock_ns.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <algorithm>
 #include <sys/syscall.h>
@@ -26,37 +13,17 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t see_off_ns = 1'000'000'000;
+constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
 // The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
-// A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
-void Agent::undo_hit(Thread& thread, bool all)
-{
-    siginfo_t info;
-    user_regs_struct user;
-    if (!thread.is_pending() || thread.event() != 0 || thread.signal() != SIGTRAP ||
-        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
-        !get_regs(thread.tid, user))
-        return;
-    const TargetAddr at =
-        thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
-    Tracepoint* tp = thread.process->space->find(at);
-    if (tp == nullptr || !tp->written || (!all && tp->serves()))
-        return;
-    repair_after_trap(thread);
-    user.rip = at.value;
-    set_regs(thread.tid, user);
-    thread.hit_at = {};
-    thread.move_to(ThreadState::handled);
-}
 
 // Reports the signals that are deferred for it and could not be sent once more.
-void Agent::tell_lost(const Thread& thread)
+void Releaser::report_lost_signals(const Thread& thread)
 {
     auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
                            [](const DeferredSignal& each) { return !each.sent; });
@@ -67,7 +34,7 @@ void Agent::tell_lost(const Thread& thread)
 }
 
 // In a stop of this signal; 0: of none.
-void Agent::let_go(Thread& thread, int signal)
+void Releaser::detach_thread(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
     if (signal != 0) {
@@ -77,12 +44,12 @@ void Agent::let_go(Thread& thread, int signal)
     resend_deferred(thread);
     bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
     if (in_group_stop)
-        tell_lost(thread);
+        report_lost_signals(thread);
     if (!thread.deferred.empty() && !in_group_stop) {
         thread.leave();
         // Its children are not ours.
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
-        return go_on(thread, signal);
+        return tracees_.go_on(thread, signal);
     }
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
     tracees_.remove_thread(thread);
@@ -90,7 +57,7 @@ void Agent::let_go(Thread& thread, int signal)
 
 // The jumps out of the text, the threads out of our code, our code out of the memory.
 // Returns false if a thread needs another try.
-bool Agent::remove_runtime(StoppedWorld& world, Try which)
+bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;
@@ -120,7 +87,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
             pending = false;
         }
         bool out = false;
-        if (!run_out(*thread, which)) {
+        if (!runtime_exit_.run_out(*thread, which)) {
             out = tracees_.find_thread(tid) == nullptr;
         } else {
             thread->status = status; // what it had stopped for is still to be done
@@ -153,14 +120,14 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
 
 // Returns the time for all calls that unmap the runtime of one target. When the consumer
 // has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
-std::uint64_t Agent::unmap_limit_ns() const
+std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
                                 : stop_patience_ns;
 }
 
 // After remove_runtime(): the space can get another runtime.
-void Agent::forget_jumps(AddressSpace& space)
+void Releaser::forget_jumps(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
         if (tp->site)
@@ -172,14 +139,15 @@ void Agent::forget_jumps(AddressSpace& space)
     space.shared_bases.clear();
 }
 
-void Agent::release(std::shared_ptr<AddressSpace> space)
+void Releaser::release(std::shared_ptr<AddressSpace> space)
 {
     remove_all(space, Try::last);
-    see_off(space->given_up ? second_patience_ns : see_off_ns);
+    await_signals(space->given_up ? second_patience_ns : signals_ns);
 }
 
 // Until then these are let go, or nearly all.
-void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends)
+void Releaser::wait_for(const std::function<bool(const Thread&)>& whom,
+                        std::uint64_t ends)
 {
     while (monotonic_ns() < ends) {
         std::vector<pid_t> tids;
@@ -190,31 +158,31 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
         if (tids.empty())
             return;
         tracees_.collect(Wait::a_while);
-        ask_crowded();
+        runtime_exit_.retry_full_queues();
         for (pid_t tid : tids) {
             Thread* thread = tracees_.find_thread(tid);
             if (thread != nullptr && thread->is_pending())
-                handle_stop(*thread);
+                tracees_.handle_stop(*thread);
         }
     }
 }
 
 // Waits for the threads that have signals to take before they are let go. One that does
 // not take them in time is let go without.
-void Agent::see_off(std::uint64_t patience_ns)
+void Releaser::await_signals(std::uint64_t patience_ns)
 {
     auto takes_signals = [](const Thread& thread) {
         return thread.leaving != Leaving::no && !thread.deferred.empty();
     };
     std::uint64_t ends = monotonic_ns() + patience_ns;
-    see_off(takes_signals, ends);
+    wait_for(takes_signals, ends);
     std::vector<pid_t> late;
     for (auto& [tid, thread] : tracees_.threads()) {
         if (!takes_signals(*thread))
             continue;
         late.push_back(tid);
         resend_deferred(*thread);
-        tell_lost(*thread);
+        report_lost_signals(*thread);
         thread->deferred.clear();
         if (!thread->is_stopped())
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
@@ -222,23 +190,23 @@ void Agent::see_off(std::uint64_t patience_ns)
     auto is_late = [&late](const Thread& thread) {
         return std::find(late.begin(), late.end(), thread.tid) != late.end();
     };
-    see_off(is_late, ends + last_call_ns);
+    wait_for(is_late, ends + last_call_ns);
 }
 
 // Waits for the late calls of released targets, so that the stub can be removed from
 // their text. The targets run meanwhile.
-void Agent::await_late_calls(std::uint64_t patience_ns)
+void Releaser::await_late_calls(std::uint64_t patience_ns)
 {
     auto is_left = [](const Thread& thread) {
         return thread.leaving != Leaving::no &&
                (thread.late_call.has_value() || thread.is_pending());
     };
-    see_off(is_left, monotonic_ns() + patience_ns);
+    wait_for(is_left, monotonic_ns() + patience_ns);
 }
 
 // Returns false if a thread needs another try: then the text is restored at most, and the
 // threads go on.
-bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
+bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 {
     StoppedWorld world(tracees_, space, which);
     if (which == Try::again && !world.in_time() && !space->given_up)
@@ -250,14 +218,14 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
                 process.pid,
                 "it shares its memory with another target, and is let go with it");
         process.doomed = true; // its end is nobody's news any more
-        undo_hit(*thread, true);
+        hits_.undo(*thread, true);
     }
     // Where one has made an exec, the others are no more, and nobody will tell us so.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->is_pending() &&
             thread->event() == PTRACE_EVENT_EXEC)
-            begin_program(*thread);
+            follower_.begin_program(*thread);
     }
     std::vector<Tracepoint*> breakpoints;
     for (Tracepoint* tp : space->tracepoints()) {
@@ -272,7 +240,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
-    remove_rescue(world, all_stopped);
+    trap_signals_.remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slot_pages) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
             (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
@@ -290,7 +258,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             continue;
         }
         bool signalled = thread->is_pending() && thread->event() == 0;
-        let_go(*thread, signalled ? thread->signal() : 0);
+        detach_thread(*thread, signalled ? thread->signal() : 0);
     }
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
@@ -299,7 +267,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 }
 
 // Returns the memory of the processes that are not released yet.
-std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
+std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
 {
     std::set<std::shared_ptr<AddressSpace>> all;
     for (auto& [pid, process] : tracees_.processes()) {
@@ -317,7 +285,7 @@ std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
     return {all.begin(), all.end()};
 }
 
-void Agent::release_everything()
+void Releaser::release_everything()
 {
     n_slow_unmaps_ = 0;
     std::uint64_t ends = 0; // of the rounds after the first
@@ -340,13 +308,13 @@ void Agent::release_everything()
                 ends = monotonic_ns() + stop_patience_ns;
         }
     }
-    see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
+    await_signals(ends > monotonic_ns() ? signals_ns : second_patience_ns);
     await_late_calls(stop_patience_ns);
 }
 
 // Releases a process that was given up. Called by the main loop, where no other world is
 // stopped. Returns false if there is none.
-bool Agent::release_given_up()
+bool Releaser::release_given_up()
 {
     const auto next = tracees_.take_given_up();
     if (!next)
@@ -376,10 +344,10 @@ bool Agent::release_given_up()
     return true;
 }
 
-Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)
+Reply Releaser::detach(Reader& in)
 {
     auto pid = in.get<pid_t>();
-    auto process = target(pid, "detach from");
+    auto process = tracees_.find_target(pid, "detach from");
     if (!process)
         return process.error();
     (*process)->started = true;
@@ -389,10 +357,10 @@ Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
-Agent::Reply Agent::do_kill(Reader& in, const std::vector<Fd>&)
+Reply Releaser::kill_target(Reader& in)
 {
     auto pid = in.get<pid_t>();
-    auto process = target(pid, "kill");
+    auto process = tracees_.find_target(pid, "kill");
     if (!process)
         return process.error();
     (*process)->doomed = true;

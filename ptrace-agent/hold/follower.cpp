@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/follower.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+Reply Follower::set_follow(Reader& in)
+{
+    auto process = tracees_.find_target(in.get<pid_t>(), "follow the children of");
+    if (!process)
+        return process.error();
+    (*process)->follow = in.get<Follow>();
+    (*process)->follow_exec = in.get<FollowExec>();
+    return Body{};
+}
+
+static Inheritance inheritance_of(const AddressSpace& space, Follow what)
+{
+    Inheritance all;
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (!tp->written && !tp->site)
+            continue;
+        std::vector<Firing> firings = tp->firings;
+        if (what == Follow::statics)
+            std::erase_if(firings, [](const Firing& firing) {
+                return firing.kind != SiteKind::static_probe;
+            });
+        if (!firings.empty())
+            all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
+                                 tp->beyond, tp->further, tp->loop_end,
+                                 tp->site.has_value(), tp->may_be_breakpoint});
+    }
+    all.statics = space.statics;
+    auto add = [&all](TargetAddr at, std::uint64_t bytes) {
+        if (at.value != 0)
+            all.mappings.emplace_back(at, bytes);
+    };
+    add(space.runtime.image, space.runtime.region_bytes);
+    add(space.runtime.arena, space.runtime.arena_bytes);
+    for (auto [at, bytes] : space.patches.areas)
+        add(at, bytes);
+    for (auto [at, bytes] : space.slot_pages)
+        add(at, bytes);
+    return all;
+}
+
+// The child is stopped at its first instruction, with clean text. False: there is
+// nothing to follow it with, neither probes nor a watch for libraries.
+bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
+{
+    Inheritance inherited = inheritance_of(*parent.space, parent.follow);
+    if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
+        parent.follow_exec != FollowExec::all && !parent.by_kernel)
+        return false;
+    Process& process =
+        tracees_.add_process(child, std::make_shared<AddressSpace>(child, table_));
+    process.is_target = process.followed = true;
+    process.follow = parent.follow;
+    if (parent.follow_exec == FollowExec::all)
+        process.follow_exec = FollowExec::all;
+    process.by_kernel = parent.by_kernel;
+    process.trap_action = parent.trap_action;
+    process.trap_blocked = parent.trap_blocked;
+    process.inherited = std::move(inherited);
+    Thread& thread = tracees_.add_thread(process, child);
+    thread.move_to(ThreadState::pending);
+    thread.age = ThreadAge::newborn;
+    thread.status = status;
+    trap_signals_.learn_mask(thread);
+    tracees_.add_ready(child);
+    return true;
+}
+
+// Where the child does not stand itself.
+void Follower::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
+{
+    for (auto [at, bytes] : inherited.mappings) {
+        user_regs_struct user;
+        Thread* thread = world.any_thread();
+        if (thread != nullptr && get_regs(thread->tid, user) &&
+            TargetAddr{user.rip} - at >= bytes)
+            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    }
+}
+
+void Follower::begin(Thread& newborn)
+{
+    newborn.age = ThreadAge::known;
+    newborn.move_to(ThreadState::handled);
+    std::shared_ptr<AddressSpace> space = newborn.process->space;
+    Inheritance inherited = std::move(newborn.process->inherited);
+    const bool by_kernel = newborn.process->by_kernel;
+    StoppedWorld world(tracees_, space);
+    space->statics = std::move(inherited.statics);
+    drop_inherited(world, inherited);
+    if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
+        injector_.ensure_slots(*thread);
+    std::vector<Tracepoint*> fresh;
+    linker_.watch(world, &fresh);
+    std::size_t n_jumps = 0;
+    for (const InheritedSite& site : inherited.sites) {
+        Tracepoint* tp = space->find(site.insn.at);
+        if (tp == nullptr)
+            fresh.push_back(tp = &space->add(site.insn));
+        tp->firings = site.firings;
+        tp->may_be_breakpoint = site.may_be_breakpoint;
+        if (!site.jump)
+            continue; // nor here: its surroundings are not told
+        tp->first = site.first;
+        tp->end = site.end;
+        tp->beyond = site.beyond;
+        tp->further = site.further;
+        tp->loop_end = site.loop_end;
+        ++n_jumps;
+    }
+    JumpReport jumps;
+    if (n_jumps != 0)
+        jumps = jumps_.plant(world, space, fresh);
+    std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
+        if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
+            tp->may_be_breakpoint)
+            return false;
+        space->forget(*tp); // a breakpoint is not what it had
+        return true;
+    });
+    bool unprotected = false;
+    if (!fresh.empty() && !by_kernel) {
+        unprotected = !trap_signals_.ensure_rescue(world);
+        trap_signals_.watch_sigaction(world);
+    }
+    for (Tracepoint* odd : unprotected ? fresh : space->write_breakpoints(fresh)) {
+        space->forget(*odd);
+        ++n_lost;
+    }
+    space->statics.settle(*space);
+    if (n_lost == 0)
+        return;
+    client_.report_error(space->owner(),
+                         std::to_string(n_lost) + " places of process " +
+                             std::to_string(space->owner()) +
+                             " cannot be probed as its parent's are" +
+                             (jumps.note.empty() ? "" : ": " + jumps.note));
+}
+
+// A vfork child that is about to leave its parent's memory, if its parent wants that.
+void Follower::become_target(Process& guest)
+{
+    const Process* parent = tracees_.find_process(guest.parent);
+    if (parent == nullptr || !parent->is_target ||
+        parent->follow_exec != FollowExec::all)
+        return;
+    guest.is_target = guest.followed = true;
+    guest.follow = parent->follow;
+    guest.follow_exec = FollowExec::all;
+    AgentEvent event;
+    event.kind = AgentEvent::forked;
+    event.pid = guest.parent;
+    event.child = guest.pid;
+    event.status = 1;
+    client_.send_event(std::move(event));
+}
+
+// The event came in the midst of execve(2), where nobody can make a call for us.
+void Follower::hold_after_exec(Thread& thread)
+{
+    const pid_t tid = thread.tid;
+    WaitStatus status;
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    Waited waited = resume_thread(PTRACE_CONT, tid, 0)
+                        ? tracees_.wait_for_stop(*thread.process->space, tid, status)
+                        : Waited::ended;
+    if (waited == Waited::late)
+        return tracees_.leave_late(thread, "its execve() did not end in time");
+    if (waited == Waited::ended)
+        return tracees_.drop_thread(thread, status);
+    thread.status = status;
+    thread.interrupted = false;
+    if (!thread.is_interrupt()) { // a group-stop: it waits anyway
+        thread.move_to(ThreadState::pending);
+        tracees_.add_ready(tid);
+        return;
+    }
+    client_wait_.hold(thread);
+}
+
+constexpr const char* late_child = "a child of it did not begin in time";
+
+// Finishes the parent's step in a child, which has a copy of the parent's registers and so
+// begins in the parent's slot.
+static void finish_step_in(pid_t child, const Step& step)
+{
+    user_regs_struct user;
+    if (!step.active || !get_regs(child, user))
+        return;
+    Registers regs = from_user_regs(user);
+    finish_out_of_line(step.plan, step.run, regs);
+    to_user_regs(regs, user);
+    set_regs(child, user);
+}
+
+// Threads of one process, or another process on the same memory?
+static bool same_group(pid_t pid, pid_t tid)
+{
+    return syscall(SYS_tgkill, pid, tid, 0) == 0;
+}
+
+static bool same_memory(pid_t parent, pid_t child, int event)
+{
+    long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
+    if (differ >= 0)
+        return differ == 0;
+    return event != PTRACE_EVENT_FORK; // a kernel without kcmp: the usual meaning
+}
+
+void Follower::handle_new_task(Thread& parent)
+{
+    unsigned long message = 0;
+    if (!get_event_message(parent.tid, message))
+        return;
+    auto child = static_cast<pid_t>(message);
+    int event = parent.event();
+    Process& process = *parent.process;
+
+    if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
+        if (parent.step.active) {
+            // It starts in the parent's slot.
+            WaitStatus status;
+            Waited waited = tracees_.wait_for_stop(*process.space, child, status);
+            if (waited == Waited::ended)
+                return;
+            if (waited == Waited::late)
+                tracees_.give_up(*process.space, late_child);
+            else
+                tracees_.keep_early_stop(child, status);
+            if (waited == Waited::stopped)
+                finish_step_in(child, parent.step);
+        }
+        return tracees_.adopt(process, child);
+    }
+    bool shared = same_memory(process.pid, child, event);
+    if (event == PTRACE_EVENT_VFORK)
+        parent.in_vfork = true;
+    if (!shared)
+        return forked(parent, child);
+
+    // Its hits are the parent's, until it execs or exits.
+    WaitStatus status;
+    Waited waited = tracees_.wait_for_stop(*process.space, child, status);
+    if (waited == Waited::ended)
+        return;
+    if (waited == Waited::late)
+        tracees_.give_up(*process.space, late_child);
+    else
+        tracees_.keep_early_stop(child, status);
+    if (waited == Waited::stopped)
+        finish_step_in(child, parent.step);
+    Process& guest = tracees_.add_process(child, process.space);
+    guest.parent = process.pid;
+    guest.trap_action = process.trap_action;
+    rseq_.allow(*guest.space);
+    tracees_.adopt(guest, child);
+}
+
+void Follower::forked(Thread& parent, pid_t child)
+{
+    WaitStatus status;
+    Waited waited = tracees_.wait_for_stop(*parent.process->space, child, status);
+    if (waited == Waited::ended)
+        return;
+    if (waited == Waited::stopped)
+        finish_step_in(child, parent.step);
+    parent.process->space->restore_copy(child);
+    parent.process->space->patches.restore_in(child);
+    parent.process->space->remove_stub_in(child);
+    if (waited == Waited::late) {
+        // The child has its text back already; it is detached when it stops.
+        parent.process->space->statics.lower_in(*parent.process->space, child);
+        tracees_.detach_at_first_stop(child);
+        return tracees_.give_up(*parent.process->space, late_child);
+    }
+    bool followed = parent.process->follow != Follow::none &&
+                    follow(*parent.process, child, status);
+    if (!followed) {
+        parent.process->space->statics.lower_in(*parent.process->space, child);
+        ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+    }
+    if (!parent.process->is_target)
+        return;
+    AgentEvent event;
+    event.kind = AgentEvent::forked;
+    event.pid = parent.process->pid;
+    event.child = child;
+    event.status = followed ? 1 : 0;
+    client_.send_event(std::move(event));
+}
+
+void Follower::begin_program(Thread& thread)
+{
+    Process& process = *thread.process;
+    for (auto& [tid, other] : process.threads) {
+        if (other.get() == &thread)
+            continue;
+        // The one that made the call has this one's number now, and its signals.
+        std::copy_if(other->deferred.begin(), other->deferred.end(),
+                     std::back_inserter(thread.deferred),
+                     [](const DeferredSignal& each) { return !each.sent; });
+    }
+    tracees_.remove_others(thread);
+    process.space->free_slot(thread.tid);
+    thread.step.active = false;
+    thread.reenter = false;
+    thread.in_vfork = false; // what waited was another thread
+    thread.fs_base = 0;
+    thread.changes_base = false;
+    thread.restarting.reset();
+    thread.slot_holds = TargetAddr{};
+    if (process.started) { // what it waited for was the old program's
+        thread.held = false;
+        thread.awaits = 0;
+        thread.patience_ends = 0;
+    }
+    pid_t stays = tracees_.guest_of(thread);
+    if (stays == 0 && process.space->runtime.image.value != 0)
+        arena_.free_shards_of(process.pid); // that its ended threads held
+    if (!process.is_target)
+        return; // it is let go
+    auto before = std::exchange(process.space,
+                                std::make_shared<AddressSpace>(process.pid, table_));
+    if (stays == 0) {
+        // One that we do not trace may live on; where none does nothing is written.
+        before->restore_originals(before->without_jump());
+        before->forget_all();
+    } else if (before->owner() == process.pid)
+        before->hand_over(stays);
+    process.trap_blocked.clear();
+    if (process.trap_action.handler > 1) // caught becomes default, ignored stays
+        process.trap_action = TrapAction{true};
+    trap_signals_.learn_mask(thread);
+}
+
+} // namespace dt::agent

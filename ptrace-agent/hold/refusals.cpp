@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/hold/refusals.hpp"
+
+#include "base/clock_ns.hpp"
+#include "base/regular_file.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static std::string name_of(pid_t pid)
+{
+    std::string name = read_proc_file(pid, "comm", 64);
+    if (!name.empty() && name.back() == '\n')
+        name.pop_back();
+    return name;
+}
+
+static bool is_32_bit(pid_t pid)
+{
+    Fd exe = open_regular(proc_path(pid, "exe"));
+    unsigned char ident[EI_NIDENT] = {};
+    return exe && read(exe.get(), ident, sizeof ident) == sizeof ident &&
+           std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
+}
+
+Result<Ok> refuse_32_bit(pid_t pid, const std::string& name)
+{
+    if (is_32_bit(pid))
+        return Error{Code::unsupported, name + " is a 32-bit program; only 64-bit "
+                                               "programs can be traced"};
+    return Ok{};
+}
+
+// Returns whether the kernel marked the program as one that gained rights (AT_SECURE).
+static bool is_marked_secure(pid_t pid)
+{
+    const std::string auxv = read_proc_file(pid, "auxv");
+    for (std::size_t at = 0; at + 2 * sizeof(std::uint64_t) <= auxv.size();
+         at += 2 * sizeof(std::uint64_t)) {
+        std::uint64_t pair[2];
+        std::memcpy(pair, auxv.data() + at, sizeof pair);
+        if (pair[0] == AT_SECURE)
+            return pair[1] != 0;
+    }
+    return false;
+}
+
+// Under a tracer without privileges such a program is marked, but gains nothing.
+Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
+{
+    const std::string status = read_proc_file(pid, "status");
+    auto differs = [&status](const char* field) {
+        return status_number(status, field, 0) != status_number(status, field, 1);
+    };
+    if (is_marked_secure(pid) && (geteuid() == 0 || differs("Uid") || differs("Gid")))
+        return Error{Code::permission,
+                     name + " gained rights when it was executed (set-user-ID or the "
+                            "like); to trace it, name its process by -p"};
+    return Ok{};
+}
+
+Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
+{
+    if (has_shadow_stack(pid))
+        return Error{Code::unsupported,
+                     name +
+                         " runs with a shadow stack (x86_Thread_features in "
+                         "/proc/" +
+                         std::to_string(pid) +
+                         "/status), under which instructions that are moved for probes "
+                         "would end it; to trace it, start it with "
+                         "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"};
+    return Ok{};
+}
+
+static Error held_by(pid_t tracer)
+{
+    return Error{Code::busy, "it is being traced by process " + std::to_string(tracer) +
+                                 " (" + name_of(tracer) + ")"};
+}
+
+Error explain_refusal(pid_t pid, int error)
+{
+    if (error == ESRCH)
+        return Error{Code::not_found, "no such process", error};
+    std::string status = read_proc_file(pid, "status");
+    if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
+        return held_by(tracer);
+    auto denied = [error](const std::string& why) {
+        return Error{Code::permission, "not permitted: " + why, error};
+    };
+    uid_t us = geteuid();
+    for (int i = 0; i < 3; ++i) {
+        auto theirs = static_cast<uid_t>(status_number(status, "Uid", i));
+        if (us != 0 && theirs != us)
+            return denied("it belongs to user " + std::to_string(theirs) +
+                          ", and we are user " + std::to_string(us));
+    }
+    struct stat info {};
+    // /proc/PID itself belongs to the process's user in any case, what is below it only
+    // when the process is dumpable (proc(5)).
+    if (us != 0 && stat(proc_path(pid, "status").c_str(), &info) == 0 &&
+        info.st_uid != us)
+        return denied(
+            "it is not dumpable (prctl PR_SET_DUMPABLE, or a set-id program)");
+    std::string scope;
+    if (Fd yama(open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
+        yama) {
+        char digit = 0;
+        if (read(yama.get(), &digit, 1) == 1 && digit > '0')
+            scope = digit;
+    }
+    if (!scope.empty())
+        return denied("kernel.yama.ptrace_scope is " + scope +
+                      (scope == "1"   ? ", which allows descendants only"
+                       : scope == "2" ? ", which allows root only"
+                                      : ", which allows nobody"));
+    return denied(std::strerror(error));
+}
+
+static bool is_kernel_thread(pid_t pid)
+{
+    constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
+    std::string stat = read_proc_file(pid, "stat");
+    unsigned long flags = 0; // behind the name: state ppid pgrp session tty tpgid flags
+    std::size_t name_end = stat.rfind(')');
+    return name_end != std::string::npos &&
+           std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %lu",
+                       &flags) == 1 &&
+           (flags & pf_kthread) != 0;
+}
+
+Result<Ok> check_grabbable(pid_t pid)
+{
+    std::string status = read_proc_file(pid, "status");
+    if (status.empty())
+        return Error{Code::not_found, "no such process", ESRCH};
+    auto group = static_cast<pid_t>(status_number(status, "Tgid"));
+    if (group != pid)
+        return Error{Code::not_found,
+                     "it is a thread of process " + std::to_string(group)};
+    if (pid == getpid() || pid == getppid())
+        return Error{Code::invalid, "a process cannot trace itself"};
+    if (is_kernel_thread(pid))
+        return Error{Code::unsupported, "it is a kernel thread"};
+    // An ended leader has no memory either; its threads have.
+    if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
+        return Error{Code::gone, "it has ended already (a zombie)"};
+    if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
+        return held_by(tracer);
+    if (auto can_be = refuse_32_bit(pid, name_of(pid)); !can_be)
+        return can_be;
+    return refuse_shadow_stack(pid, name_of(pid));
+}
+
+} // namespace dt::agent

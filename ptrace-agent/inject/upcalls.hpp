@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Serves the requests that threads make from inside the runtime: by a doorbell, or, where
+// there are no doorbells, by a trap (probe_context.hpp).
+//
+// A thread that waits at a doorbell is in the kernel, not stopped. Most requests need no
+// stop. A request that reads or sets registers, or that holds the thread, stops it.
+#pragma once
+
+#include "ptrace-agent/hold/client_wait.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
+#include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/inject/thread_bases.hpp"
+#include "ptrace-agent/plant/linker.hpp"
+
+#include <memory>
+
+namespace dt::agent {
+
+class Upcalls {
+public:
+    Upcalls(Tracees& tracees, const ArenaMap& arena, ThreadBases& bases,
+            LinkerWatch& linker, ClientWait& client_wait)
+        : tracees_(tracees), arena_(arena), bases_(bases), linker_(linker),
+          client_wait_(client_wait)
+    {
+    }
+
+    // Serves the doorbells of all targets, or of one.
+    void serve_all();
+    void serve(const std::shared_ptr<AddressSpace>& space);
+    // Serves one request. at: its dt_rt_upcall in the target.
+    void serve_call(Thread& thread, TargetAddr at);
+
+private:
+    void serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
+    Thread* caller_of(AddressSpace& space, pid_t number);
+
+    Tracees& tracees_;
+    const ArenaMap& arena_;
+    ThreadBases& bases_;
+    LinkerWatch& linker_;
+    ClientWait& client_wait_;
+};
+
+// Returns the thread's id in its innermost pid namespace, which is the id that the kernel
+// uses there.
+pid_t number_of(Thread& thread);
+
+} // namespace dt::agent

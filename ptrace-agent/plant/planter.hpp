@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Plants probes in a target and removes them: thousands in one short stop.
+//
+// Planting stops the target twice: first for the runtime and the other system calls that
+// the target makes for us, then, when everything is planned and built, to write the text.
+// If the target has loaded or unloaded text in between, everything is planned again in the
+// second stop.
+//
+// The agent trusts neither the client's nor the file's view of the text: it decodes the
+// bytes in memory. A site with other bytes than the client expects, or whose instruction
+// cannot be run displaced, is refused, and the remaining sites are planted.
+//
+// Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the request
+// `plan`, which plants nothing).
+#pragma once
+
+#include "ptrace-agent/hold/client_wait.hpp"
+#include "ptrace-agent/hold/releaser.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
+#include "ptrace-agent/inject/injector.hpp"
+#include "ptrace-agent/inject/runtime_loader.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
+#include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/plant/prefault.hpp"
+#include "ptrace-agent/trap/hit_handler.hpp"
+#include "ptrace-agent/trap/trap_signals.hpp"
+#include "ptrace-agent/wire/client_link.hpp"
+#include "ptrace-agent/wire/protocol.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace dt::agent {
+
+class Planter {
+public:
+    Planter(Tracees& tracees, ClientLink& client, TracepointTable& table,
+            Injector& injector, RuntimeLoader& loader, JumpWriter& jumps,
+            TrapSignals& trap_signals, LinkerWatch& linker, ClientWait& client_wait,
+            HitHandler& hits, Releaser& releaser)
+        : tracees_(tracees), client_(client), table_(table), injector_(injector),
+          loader_(loader), jumps_(jumps), trap_signals_(trap_signals), linker_(linker),
+          client_wait_(client_wait), hits_(hits), releaser_(releaser)
+    {
+    }
+
+    // The requests of these names.
+    Reply expect(Reader& in);
+    Reply plan(Reader& in, const std::vector<Fd>& fds);
+    Reply plant(Reader& in, const std::vector<Fd>& fds);
+    Reply remove(Reader& in, const std::vector<Fd>& fds);
+
+    // Memory for the sites that `expect` announced.
+    MemoryAhead& memory_ahead() { return ahead_; }
+
+private:
+    void await_calls(std::optional<StoppedWorld>& world, pid_t pid,
+                     const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
+    Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
+                              std::vector<Tracepoint*>& linker);
+
+    Tracees& tracees_;
+    ClientLink& client_;
+    TracepointTable& table_;
+    Injector& injector_;
+    RuntimeLoader& loader_;
+    JumpWriter& jumps_;
+    TrapSignals& trap_signals_;
+    LinkerWatch& linker_;
+    ClientWait& client_wait_;
+    HitHandler& hits_;
+    Releaser& releaser_;
+    MemoryAhead ahead_;
+};
+
+} // namespace dt::agent

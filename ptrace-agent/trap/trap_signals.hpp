@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Keeps a program's mask and action of SIGTRAP as the program set them, although
+// breakpoints change them. Also installs the handler that restores the text if the agent
+// dies (rescue.hpp).
+#pragma once
+
+#include "ptrace-agent/hold/tracees.hpp"
+#include "ptrace-agent/inject/injector.hpp"
+#include "ptrace-agent/trap/rescue.hpp"
+
+#include <sys/user.h>
+
+namespace dt::agent {
+
+class TrapSignals {
+public:
+    TrapSignals(Tracees& tracees, Injector& injector)
+        : tracees_(tracees), injector_(injector)
+    {
+    }
+
+    // Remembers the signal mask of a stopped thread, and whether it blocks SIGTRAP.
+    static void learn_mask(Thread& thread);
+    // Asks the kernel for the program's action of SIGTRAP, through one of its threads.
+    void learn_action(Process& process, Thread& thread);
+
+    // Restores mask and action after the kernel forced a SIGTRAP of ours on the thread.
+    void repair_after_trap(Thread& thread);
+    // Delivers a SIGTRAP of the program itself. Returns false if the caller must deliver it.
+    bool deliver(Thread& thread);
+
+    // Writes breakpoints at the places where the program changes the action.
+    static void watch_sigaction(StoppedWorld& world);
+    // Makes the program's call at such a breakpoint. Returns false if the program must make
+    // the call itself: then see_sigaction() learns the new action.
+    bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
+    static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
+
+    // Installs the rescue before the first breakpoint of a target is written. Returns false
+    // if no breakpoint may be written: no thread can make the system call now, for example
+    // because the process is frozen, so nothing would restore the text when the agent dies.
+    bool ensure_rescue(StoppedWorld& world);
+    void remove_rescue(StoppedWorld& world, bool all_stopped);
+
+private:
+    void install_rescue(StoppedWorld& world);
+    bool exchange_action(Thread& thread, const KernelAction* wanted,
+                         KernelAction* told);
+
+    Tracees& tracees_;
+    Injector& injector_;
+};
+
+} // namespace dt::agent
