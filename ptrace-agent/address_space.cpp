@@ -35,8 +35,8 @@ static SpaceId next_id()
 }
 
 AddressSpace::AddressSpace(pid_t owner, TracepointTable& table)
-    : id_(next_id()), owner_(owner), speaker_(owner), table_(table),
-      mem_(open_mem(speaker()))
+    : id_(next_id()), owner_(owner), proc_tid_(owner), table_(table),
+      mem_(open_mem(proc_tid()))
 {
 }
 
@@ -49,7 +49,7 @@ AddressSpace::~AddressSpace()
 
 void AddressSpace::hand_over(pid_t to)
 {
-    owner_ = speaker_ = to;
+    owner_ = proc_tid_ = to;
     handed_over_ = true;
     forget_unwind(*this); // which asks the speaker
     // Who shares another's memory has no restartable sequences of its own.
@@ -71,22 +71,22 @@ void AddressSpace::end_rseq()
 
 void AddressSpace::reopen()
 {
-    mem_ = open_mem(speaker());
+    mem_ = open_mem(proc_tid());
 }
 
-pid_t AddressSpace::speaker()
+pid_t AddressSpace::proc_tid()
 {
     auto has_memory = [this](pid_t tid) {
         char state = thread_state(owner_, tid);
         return state != 'Z' && state != 'X' && state != 0;
     };
-    if (has_memory(speaker_))
-        return speaker_;
+    if (has_memory(proc_tid_))
+        return proc_tid_;
     for (pid_t tid : threads_of(owner_)) {
         if (has_memory(tid))
-            return speaker_ = tid;
+            return proc_tid_ = tid;
     }
-    return speaker_;
+    return proc_tid_;
 }
 
 bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
@@ -96,7 +96,7 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
         return read_text(from, into);
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
-    ssize_t n = process_vm_readv(speaker_, &local, 1, &remote, 1, 0);
+    ssize_t n = process_vm_readv(proc_tid_, &local, 1, &remote, 1, 0);
     if (n < 0 && errno == ESRCH) // the owner ended, its vfork children did not
         return read_text(from, into);
     return n == static_cast<ssize_t>(into.size());
@@ -109,7 +109,7 @@ bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
         return write_text(to, bytes);
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
     iovec remote{reinterpret_cast<void*>(to.value), bytes.size()};
-    ssize_t n = process_vm_writev(speaker_, &local, 1, &remote, 1, 0);
+    ssize_t n = process_vm_writev(proc_tid_, &local, 1, &remote, 1, 0);
     if (n < 0 && errno == ESRCH)
         return write_text(to, bytes);
     return n == static_cast<ssize_t>(bytes.size());

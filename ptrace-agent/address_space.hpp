@@ -101,7 +101,7 @@ public:
     void reopen();   // after an exec that nobody was told of
     // A thread id whose /proc files show this memory: the owner's, or another thread's
     // when the leader ended before its threads.
-    pid_t speaker();
+    pid_t proc_tid();
 
     // Data, as the program could reach it itself. All or nothing.
     bool read(TargetAddr from, std::span<std::byte> into) override;
@@ -189,7 +189,7 @@ private:
     SpaceId id_;
     pid_t owner_;
     bool handed_over_ = false; // the speaker's memory may be another one day
-    pid_t speaker_;
+    pid_t proc_tid_;
     TracepointTable& table_;
     Fd mem_;
     std::vector<TargetAddr> free_slots_;

@@ -61,8 +61,8 @@ void Agent::run()
             tracees_.handle_ready();
         } else if (sampler_.sample_some()) {
             continue;
-        } else if (planter_.memory_ahead().wants_more()) {
-            planter_.memory_ahead().get_some();
+        } else if (planter_.prefault().has_more()) {
+            planter_.prefault().fault_in_some();
             tracees_.collect(Wait::poll);
         } else {
             tracees_.collect(Wait::block);

@@ -47,7 +47,7 @@ void FiringHost::answer(dt_rt_upcall& call)
     case DT_RT_UP_USTACK: {
         // A new thread's stack: next time the runtime knows it.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
-            space.runtime.set_ranges(mappings_of(space.speaker()));
+            space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));
         std::int64_t n = ustack(pcs.data(), static_cast<std::uint32_t>(pcs.size()));
         call.result = n < 0 ? -1

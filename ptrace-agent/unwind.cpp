@@ -162,7 +162,7 @@ static UnwindState* state_of(Process& process)
         if (made == nullptr)
             return nullptr;
         unw_set_caching_policy(made, UNW_CACHE_GLOBAL);
-        space.unwind = new UnwindState{made, UnwindObjects(space.speaker()), nullptr};
+        space.unwind = new UnwindState{made, UnwindObjects(space.proc_tid()), nullptr};
     }
     return static_cast<UnwindState*>(space.unwind);
 }
@@ -218,7 +218,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)
-        state.rules = std::make_unique<UnwindRules>(space.speaker());
+        state.rules = std::make_unique<UnwindRules>(space.proc_tid());
     auto read = [](std::uint64_t at, std::uint64_t& value) {
         return walk->read(at, &value, sizeof value);
     };
@@ -241,7 +241,7 @@ static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
     std::uint64_t caller = 0;
     if (!space.read_value(TargetAddr{regs[Reg::rsp]}, caller))
         return 0;
-    auto all = mappings_of(space.speaker());
+    auto all = mappings_of(space.proc_tid());
     const Mapping* text = find_mapping(all, {caller});
     return text != nullptr && text->executable ? caller : 0;
 }

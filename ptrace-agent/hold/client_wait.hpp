@@ -4,7 +4,7 @@
 // A thread that loads a library waits until the client has planted probes in it. The
 // client may itself be stopped, or block on a full pipe. So the thread waits for 10 s at
 // most and then continues, without probes in the library. From then on no thread waits
-// until the client has sent a request. Meanwhile one change of the libraries is reported
+// until the client has sent a request. PeriodicTask one change of the libraries is reported
 // and later ones are not: the client examines all libraries when it handles the report.
 #pragma once
 

@@ -8,7 +8,7 @@
 //
 // From then on the child is a target of its own: its runtime fires with its pid, it has its
 // own jumps and breakpoints, and its exit is reported. It has run nothing before its probes
-// are planted. Planting stops all threads of the child, which is impossible while another
+// are planted. PlacedSites stops all threads of the child, which is impossible while another
 // target is stopped, so the child waits until the agent's loop reaches it.
 //
 // An exec removes the probes. Without follow=exec a followed child is released then. With

@@ -188,7 +188,7 @@ Reply Grabber::grab(Reader& in)
     }
     if (Thread* thread = world.any_thread())
         trap_signals_.learn_action(*thread->process, *thread);
-    space->text_seen = text_mappings(space->speaker());
+    space->text_seen = text_mappings(space->proc_tid());
     return Writer().put(process.n_execs).body();
 }
 
@@ -215,7 +215,7 @@ Reply Grabber::put_back(Reader& in)
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
-        lower_left(space->mem(), space->speaker(), image);
+        lower_left(space->mem(), space->proc_tid(), image);
     return Body{};
 }
 

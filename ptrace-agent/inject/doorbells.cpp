@@ -22,12 +22,12 @@ namespace dt::agent {
 
 constexpr std::uint32_t n_pages = DT_RT_N_BELLS + 1;
 
-std::uint64_t bells_flags()
+std::uint64_t userfault_flags()
 {
     return O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY;
 }
 
-Result<Ok> Bells::hang(Fd userfault, TargetAddr at)
+Result<Ok> Doorbells::arm(Fd userfault, TargetAddr at)
 {
     fd_ = std::move(userfault);
     at_ = at;
@@ -42,7 +42,7 @@ Result<Ok> Bells::hang(Fd userfault, TargetAddr at)
     if (ioctl(fd_.get(), UFFDIO_API, &api) != 0 ||
         ioctl(fd_.get(), UFFDIO_REGISTER, &pages) != 0 || !protect(0, true) ||
         !protect(1, true)) {
-        auto error = errno_error("protect the runtime's bells (userfaultfd)");
+        auto error = errno_error("protect the runtime's doorbells (userfaultfd)");
         fd_.reset();
         return error;
     }
@@ -50,7 +50,7 @@ Result<Ok> Bells::hang(Fd userfault, TargetAddr at)
     return Ok{};
 }
 
-bool Bells::protect(std::uint32_t bell, bool on)
+bool Doorbells::protect(std::uint32_t bell, bool on)
 {
     uffdio_writeprotect page{};
     page.range = {at_.value + bell * DT_RT_BELL_BYTES, DT_RT_BELL_BYTES};
@@ -58,7 +58,7 @@ bool Bells::protect(std::uint32_t bell, bool on)
     return ioctl(fd_.get(), UFFDIO_WRITEPROTECT, &page) == 0;
 }
 
-void Bells::give_up()
+void Doorbells::give_up()
 {
     tampered_ = true;
     protect(0, false);
@@ -68,7 +68,7 @@ void Bells::give_up()
 // Reads without waiting. poll(2) reports an error if reads would block, but another
 // holder of the descriptor can change that, or take the message, before the read. Only
 // a blocking read can be interrupted.
-bool Bells::read_message(uffd_msg& message)
+bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;
     pollfd ready{fd_.get(), POLLIN, 0};
@@ -89,7 +89,7 @@ bool Bells::read_message(uffd_msg& message)
     return n == static_cast<ssize_t>(sizeof message);
 }
 
-std::optional<Ring> Bells::next()
+std::optional<Ring> Doorbells::next()
 {
     uffd_msg message{};
     while (read_message(message)) {
@@ -107,7 +107,7 @@ std::optional<Ring> Bells::next()
     return std::nullopt;
 }
 
-void Bells::let_go(std::uint32_t bell)
+void Doorbells::release(std::uint32_t bell)
 {
     if (!fd_)
         return;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The bells of a runtime: how its threads ask us something and wait, harmlessly.
+// Doorbells: how threads in the runtime send the agent a request and wait for it.
 //
-//   runtime: write ──> write-protected page ──> waits in the kernel ──────────> goes on
-//   agent:                 userfaultfd: which bell, whose word, which thread ──> let_go()
+//   runtime: write ──> write-protected page ──> waits in the kernel ─────────> continues
+//   agent:                 userfaultfd: which doorbell, address, thread ──> release()
 //
-// (runtime.h, "Asking the agent".) The descriptor is made in the target and belongs to
-// its address space; only we hold it, so that the kernel lets everybody go on when we are
-// gone. While it is made, another process of the target's user can copy it, make its
-// reads block or take its messages. So a read that blocks is interrupted, and the
-// bells then count as tampered with. Needs Linux 5.18 (exact addresses of faults), and no privilege: faults of system
-// calls are not asked for. A forked child has no bells.
+// (runtime.h, "Asking the agent".) The userfaultfd(2) is created in the target and belongs
+// to its address space. Only the agent keeps it, so the kernel lets all threads continue
+// when the agent is gone. While it is created, another process of the target's user can
+// copy it, make its reads block or take its messages. So a read that blocks is interrupted,
+// and the doorbells then count as tampered with.
+//
+// Needs Linux 5.18 (exact addresses of faults), and no privilege, because faults of system
+// calls are not requested. A forked child has no doorbells.
 #pragma once
 
 #include "base/fd.hpp"
@@ -26,30 +28,31 @@ struct uffd_msg;
 namespace dt::agent {
 
 struct Ring {
-    std::uint32_t bell;  // 0 or 1, or DT_RT_N_BELLS: somebody waits at the gate
-    std::uint32_t shard; // of a bell: whose call it is
-    pid_t tid;           // as the target's pid namespace counts
+    std::uint32_t bell;  // 0 or 1; DT_RT_N_BELLS: the thread waits at the gate
+    std::uint32_t shard; // the shard whose request it is; for doorbells only
+    pid_t tid;           // in the target's pid namespace
 };
 
-class Bells {
+class Doorbells {
 public:
-    // userfault: the target's, not yet used. The pages at `at` are there (they were
-    // written to). Afterwards both bells are protected and the gate is open.
-    Result<Ok> hang(Fd userfault, TargetAddr at);
-    void take_down()
+    // userfault: a descriptor of the target that is not used yet. The pages at `at` must be
+    // present (written to). Afterwards both doorbells are protected and the gate is open.
+    Result<Ok> arm(Fd userfault, TargetAddr at);
+    void disarm()
     {
         fd_.reset();
         tampered_ = false;
     }
-    bool are_hung() const { return static_cast<bool>(fd_); }
+    bool are_armed() const { return static_cast<bool>(fd_); }
 
-    std::optional<Ring> next(); // one that rang, without waiting
-    // Returns whether reads of the descriptor block, which they do not as it was made.
-    // No bell is heard any more then, and who waits at one goes on without an answer.
+    std::optional<Ring> next(); // a doorbell that rang; does not wait
+    // Returns whether reads of the descriptor block, although it was created without
+    // blocking. Then no doorbell is served any more, and waiting threads continue without
+    // an answer.
     bool tampered() const { return tampered_; }
-    // Whoever waits at this bell goes on; the other one is protected before.
-    void let_go(std::uint32_t bell);
-    // While it is shut, who comes to the gate waits.
+    // Lets the thread at this doorbell continue. Protects the other doorbell first.
+    void release(std::uint32_t bell);
+    // A thread that reaches the gate waits while it is shut.
     void shut_gate() { protect(DT_RT_N_BELLS, true); }
     void open_gate() { protect(DT_RT_N_BELLS, false); }
 
@@ -63,7 +66,7 @@ private:
     TargetAddr at_;
 };
 
-// userfaultfd(2)'s flags for the call that is made in the target.
-std::uint64_t bells_flags();
+// Returns the flags for the call of userfaultfd(2) in the target.
+std::uint64_t userfault_flags();
 
 } // namespace dt::agent

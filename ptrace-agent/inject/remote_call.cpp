@@ -108,7 +108,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
 {
     if (space.syscall_insn.value != 0)
         return Ok{};
-    std::vector<Mapping> all = mappings_of(space.speaker());
+    std::vector<Mapping> all = mappings_of(space.proc_tid());
     if (place_stub(space, all, tracees_.threads_in(space)))
         return Ok{};
     std::stable_partition(all.begin(), all.end(),

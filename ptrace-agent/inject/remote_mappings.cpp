@@ -83,7 +83,7 @@ TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
-        for (const Mapping& m : mappings_of(space_->speaker()))
+        for (const Mapping& m : mappings_of(space_->proc_tid()))
             if (m.executable && !m.path.empty() && m.path[0] == '/')
                 far_ = m.begin; // the last one's: the libraries'
     }
@@ -283,13 +283,13 @@ static bool is_userfaultfd(const Fd& fd)
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
     static constexpr std::byte there[bells_bytes]{};
-    auto made = call(SYS_userfaultfd, {bells_flags()}, "make a userfaultfd");
+    auto made = call(SYS_userfaultfd, {userfault_flags()}, "make a userfaultfd");
     if (!made)
         return false;
     fds_.push_back(static_cast<int>(*made));
     Fd own = take(static_cast<int>(*made));
     return is_userfaultfd(own) && space_->write(at, there) &&
-           space_->runtime.bells.hang(std::move(own), at);
+           space_->runtime.doorbells.arm(std::move(own), at);
 }
 
 } // namespace dt::agent

@@ -244,7 +244,7 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
 // With the gate shut.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
-    bool has_gate = thread.process->space->runtime.bells.are_hung();
+    bool has_gate = thread.process->space->runtime.doorbells.are_armed();
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 

@@ -33,12 +33,12 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
 {
     RuntimeConfig& writer = space.runtime.writer();
     const dt_rt_config& config = writer.own();
-    std::string status = read_proc_file(space.speaker(), "status");
+    std::string status = read_proc_file(space.proc_tid(), "status");
     writer.set(config.uid, static_cast<dt_u32>(status_number(status, "Uid", 1)));
     writer.set(config.gid, static_cast<dt_u32>(status_number(status, "Gid", 1)));
     writer.set(config.ppid, static_cast<dt_u32>(status_number(status, "PPid")));
     char name[sizeof config.execname]{};
-    std::string comm = read_proc_file(space.speaker(), "comm", sizeof name);
+    std::string comm = read_proc_file(space.proc_tid(), "comm", sizeof name);
     while (!comm.empty() && comm.back() == '\n')
         comm.pop_back();
     comm.copy(name, sizeof name - 1);
@@ -47,14 +47,14 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
     writer.set(config.errno_offset, offset.value_or(0));
     writer.publish(config.errno_known, offset ? 1 : 0);
     // A filter may come at any time: with bells nothing needs a system call.
-    bool may_call = !space.runtime.bells.are_hung();
+    bool may_call = !space.runtime.doorbells.are_armed();
     for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);
         may_call = may_call && status_number(own, "Seccomp") == 0;
         bases_.learn(*thread);
     }
     writer.publish(config.may_call, may_call ? 1 : 0);
-    space.runtime.set_ranges(mappings_of(space.speaker()));
+    space.runtime.set_ranges(mappings_of(space.proc_tid()));
 }
 
 Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
@@ -129,7 +129,7 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
          (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
          config, "map the runtime's config"},
         {*image + DT_RT_BELLS, bells_bytes, PROT_READ | PROT_WRITE, own, no_fd,
-         "map the runtime's bells"},
+         "map the runtime's doorbells"},
         {*image + DT_RT_STACKS, stack_bytes, PROT_READ | PROT_WRITE,
          own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
         {*arena, arena_.program_bytes(), PROT_READ, shared, program,

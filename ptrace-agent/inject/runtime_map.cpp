@@ -14,7 +14,7 @@ constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 void RuntimeMap::forget()
 {
     config_.forget();
-    bells.take_down();
+    doorbells.disarm();
     image = arena = {};
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
@@ -130,18 +130,18 @@ bool RuntimeMap::in_ranges(TargetAddr at) const
 
 ShutGate::ShutGate(RuntimeMap& runtime) : runtime_(runtime)
 {
-    if (!runtime_.bells.are_hung())
+    if (!runtime_.doorbells.are_armed())
         return;
-    runtime_.bells.shut_gate();
+    runtime_.doorbells.shut_gate();
     runtime_.set_gather(true);
 }
 
 ShutGate::~ShutGate()
 {
-    if (!runtime_.bells.are_hung())
+    if (!runtime_.doorbells.are_armed())
         return;
     runtime_.set_gather(false);
-    runtime_.bells.open_gate();
+    runtime_.doorbells.open_gate();
 }
 
 const dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const

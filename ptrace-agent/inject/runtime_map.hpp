@@ -37,7 +37,7 @@ public:
     // Makes threads that leave the runtime wait at its gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
-    Bells bells; // may be none: then asking is a trap
+    Doorbells doorbells; // may be none: then asking is a trap
 
     // Where the target has it, 0: not injected.
     TargetAddr image, arena;

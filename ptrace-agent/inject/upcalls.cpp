@@ -53,9 +53,9 @@ void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
 {
     // Threads that send upcalls all the time must not block the agent.
     for (int i = 0; i < max_rings; ++i) {
-        auto ring = space->runtime.bells.next();
+        auto ring = space->runtime.doorbells.next();
         if (!ring) {
-            if (space->runtime.bells.tampered())
+            if (space->runtime.doorbells.tampered())
                 tracees_.give_up(*space,
                                  "another process changed one of its descriptors");
             return;
@@ -85,12 +85,12 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     dt_rt_upcall call{};
     if (ring.shard >= config.n_shards || thread == nullptr ||
         !space->read_value(at, call) || call.answered != 0)
-        return space->runtime.bells.let_go(ring.bell); // unanswered: it finds out
+        return space->runtime.doorbells.release(ring.bell); // unanswered: it finds out
     bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
-        return space->runtime.bells.let_go(ring.bell);
+        return space->runtime.doorbells.release(ring.bell);
     serve_call(*thread, at);
-    space->runtime.bells.let_go(ring.bell);
+    space->runtime.doorbells.release(ring.bell);
     if (!was_stopped && thread->is_stopped() && !thread->is_pending())
         tracees_.go_on(*thread);
 }

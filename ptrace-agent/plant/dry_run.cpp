@@ -10,9 +10,9 @@
 namespace dt::agent {
 
 // For a listing: nothing is mapped, what would be is remembered.
-class ThoughtRoom : public Room {
+class SimulatedRoom : public Room {
 public:
-    explicit ThoughtRoom(pid_t pid) : mappings_(mappings_of(pid)) {}
+    explicit SimulatedRoom(pid_t pid) : mappings_(mappings_of(pid)) {}
     std::vector<Mapping> mappings() override { return mappings_; }
     bool map(TargetAddr at, std::uint64_t bytes, Holds) override
     {
@@ -38,7 +38,7 @@ static std::string runtime_refusal(pid_t pid)
 }
 
 // The jumps of all that are fresh, as plan_jumps() has them, into plans.
-static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
+static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& plan,
                        const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
                        std::vector<SitePlan>& plans)
 {
@@ -111,7 +111,7 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     std::vector<Tracepoint*> standing;
     if (!copy_breakpoints(real, space, standing))
         return Error{Code::busy, "plan probes: some are planted already"};
-    Planting work(space);
+    PlacedSites work(space);
     place_all(work, sites);
     work.fresh.insert(work.fresh.end(), standing.begin(), standing.end());
     std::vector<Tracepoint*> wanted;
@@ -122,13 +122,13 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     JumpReport jumps;
     JumpPlan plan;
     if (!by_traps(mechanism)) {
-        jumps.note = runtime_refusal(space.speaker());
+        jumps.note = runtime_refusal(space.proc_tid());
         for (Tracepoint* tp : wanted)
             jumps.reasons[tp->at()] = jumps.note.empty() ? no_room : jumps.note;
     }
     if (!by_traps(mechanism) && jumps.note.empty()) {
-        ThoughtRoom room(space.speaker());
-        Meanwhile nothing;
+        SimulatedRoom room(space.proc_tid());
+        PeriodicTask nothing;
         plan = plan_jumps(space, room, wanted, nothing);
         for (auto& [at, reason] : plan.refused)
             jumps.reasons[at] = reason;

@@ -395,13 +395,13 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
 // refused.
 static void take_room(AddressSpace& space, Room& room,
                       const std::vector<Tracepoint*>& wanted,
-                      std::vector<Window> windows, Meanwhile& meanwhile,
+                      std::vector<Window> windows, PeriodicTask& periodic,
                       JumpPlan& result)
 {
     map_stub_areas(space, room, windows);
     result.taken.reserve(result.taken.size() + windows.size());
     for (const Window& window : windows) {
-        meanwhile();
+        periodic();
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
@@ -511,19 +511,19 @@ static void sort_windows(JumpPlan& plan)
 }
 
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
-                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile)
+                    const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic)
 {
     JumpPlan result;
     std::vector<PatchSite> sites = patch_sites(space, wanted);
     OriginalText text(space);
     ReadText read = [&](TargetAddr at, std::size_t n) {
-        meanwhile();
+        periodic();
         return text(at, n);
     };
     WindowPlan plan = plan_windows(x86_64, sites, read);
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
-    take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+    take_room(space, room, wanted, std::move(plan.windows), periodic, result);
     for (int round = 0; round < max_rounds; ++round) {
         std::vector<PatchSite> again = drop_roomless(sites, result);
         if (again.empty())
@@ -533,7 +533,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
             for (const WindowInsn& insn : window.insns)
                 if (insn.site)
                     result.refused.erase(wanted[*insn.site]->at());
-        take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+        take_room(space, room, wanted, std::move(plan.windows), periodic, result);
         sort_windows(result);
     }
     for (Tracepoint* tp : wanted)

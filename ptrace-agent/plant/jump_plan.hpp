@@ -42,7 +42,7 @@ bool can_jump(const Tracepoint& tp);
 // wanted: ascending, each can_jump(), no window stands over one. Takes room of the space's
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
-                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile);
+                    const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
 Result<Patch> build_patch(AddressSpace& space, const Window& window,
                           const Placement& place, PatchBuilder& builder);
 

@@ -37,7 +37,7 @@ struct JumpWork {
     std::vector<Tracepoint*> displaced; // that had a jump before
     JumpReport report;
     PatchBuilder builder;
-    Meanwhile meanwhile;
+    PeriodicTask periodic;
     std::vector<Tracepoint*> served; // of the window that is being built
 };
 

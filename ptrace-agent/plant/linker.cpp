@@ -119,8 +119,8 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // The executable's own headers are where the kernel says.
 static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 {
-    auto headers = auxv_value(space.speaker(), AT_PHDR);
-    auto n = auxv_value(space.speaker(), AT_PHNUM);
+    auto headers = auxv_value(space.proc_tid(), AT_PHDR);
+    auto n = auxv_value(space.proc_tid(), AT_PHNUM);
     if (!headers || !n || *n > max_headers)
         return std::nullopt;
     std::optional<std::uint64_t> bias;
@@ -148,7 +148,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     AddressSpace& space = world.space();
     if (space.link_debug.value != 0)
         return false;
-    auto base = auxv_value(space.speaker(), AT_BASE);
+    auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
     // The linker fills the program's DT_DEBUG in late; its own symbols are there at once.
     if (!debug && base && *base != 0)
@@ -234,7 +234,7 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
 // the next time.
 void forget_unmapped(AddressSpace& space)
 {
-    std::vector<Mapping> now = mappings_of(space.speaker());
+    std::vector<Mapping> now = mappings_of(space.proc_tid());
     std::erase_if(now, [](const Mapping& m) { return !m.executable; });
     if (space.text_known.empty())
         forget_gone_in(space, {1}, {~std::uint64_t{0}});
@@ -326,7 +326,7 @@ std::optional<std::int64_t> errno_offset(AddressSpace& space)
     if (space.errno_sought)
         return space.errno_at;
     space.errno_sought = true;
-    for (const Mapping& m : mappings_of(space.speaker())) {
+    for (const Mapping& m : mappings_of(space.proc_tid())) {
         if (!is_libc(m.path) || m.offset != 0)
             continue;
         if (auto function = symbol_in(space, m.begin, "__errno_location"))

@@ -9,10 +9,10 @@
 
 namespace dt::agent {
 
-class Meanwhile {
+class PeriodicTask {
 public:
-    Meanwhile() = default; // nothing is done
-    explicit Meanwhile(std::function<void()> what) : what_(std::move(what)) {}
+    PeriodicTask() = default; // nothing is done
+    explicit PeriodicTask(std::function<void()> what) : what_(std::move(what)) {}
 
     // At each step, of a microsecond or so.
     void operator()()

@@ -59,8 +59,8 @@ private:
     std::array<std::byte, page + 16> text_;
 };
 
-struct Planting {
-    explicit Planting(AddressSpace& target) : space(target), window(target) {}
+struct PlacedSites {
+    explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
     std::vector<SeenText> seen; // by the client; empty: nothing is compared
@@ -89,7 +89,8 @@ struct Planting {
 };
 
 // The sites into tracepoints or refused, by address.
-void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile = {});
+void place_all(PlacedSites& work, std::span<const Site> sites,
+               PeriodicTask periodic = {});
 
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client

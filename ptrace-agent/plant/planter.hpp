@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Plants probes in a target and removes them: thousands in one short stop.
 //
-// Planting stops the target twice: first for the runtime and the other system calls that
+// PlacedSites stops the target twice: first for the runtime and the other system calls that
 // the target makes for us, then, when everything is planned and built, to write the text.
 // If the target has loaded or unloaded text in between, everything is planned again in the
 // second stop.
@@ -21,6 +21,7 @@
 #include "ptrace-agent/inject/runtime_loader.hpp"
 #include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/linker.hpp"
+#include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
 #include "ptrace-agent/trap/hit_handler.hpp"
 #include "ptrace-agent/trap/trap_signals.hpp"
@@ -52,9 +53,21 @@ public:
     Reply remove(Reader& in, const std::vector<Fd>& fds);
 
     // Memory for the sites that `expect` announced.
-    MemoryAhead& memory_ahead() { return ahead_; }
+    Prefault& prefault() { return prefault_; }
 
 private:
+    struct Planting;
+
+    // The steps of plant(), in their order.
+    Result<Ok> prepare(Planting& p);
+    void place(Planting& p);
+    void plan_jumps_of(Planting& p);
+    void replan_if_changed(Planting& p, bool planned);
+    Result<Ok> write(Planting& p);
+    Body report(Planting& p);
+
+    Result<Ok> check_stopped(const Planting& p) const;
+    PeriodicTask periodic_task(const Planting& p);
     void await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                      const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
@@ -71,7 +84,7 @@ private:
     ClientWait& client_wait_;
     HitHandler& hits_;
     Releaser& releaser_;
-    MemoryAhead ahead_;
+    Prefault prefault_;
 };
 
 } // namespace dt::agent

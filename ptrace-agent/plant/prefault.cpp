@@ -35,13 +35,13 @@ static std::span<std::byte> pages_in(std::span<std::byte> bytes)
     return bytes.subspan(to_page, n - n % page_bytes);
 }
 
-void MemoryAhead::add(std::span<std::byte> other)
+void Prefault::add(std::span<std::byte> other)
 {
     if (auto pages = pages_in(other); !pages.empty())
         left_.insert(left_.begin(), pages);
 }
 
-void MemoryAhead::begin(std::size_t n_bytes)
+void Prefault::begin(std::size_t n_bytes)
 {
     left_.clear();
     struct sysinfo now {};
@@ -62,7 +62,7 @@ void MemoryAhead::begin(std::size_t n_bytes)
     }
 }
 
-void MemoryAhead::get_some()
+void Prefault::fault_in_some()
 {
     std::span<std::byte>& block = left_.back();
     std::size_t n = std::min(block.size(), part_bytes);
@@ -73,25 +73,25 @@ void MemoryAhead::get_some()
         left_.pop_back();
 }
 
-void MemoryAhead::go_on_beside()
+void Prefault::start_thread()
 {
-    if (!wants_more() || !is_a_processor_idle(0))
+    if (!has_more() || !is_a_processor_idle(0))
         return;
     try {
         NoSignals here;
-        beside_ = std::thread([this] {
-            while (wants_more() && !stopped_)
-                get_some();
+        thread_ = std::thread([this] {
+            while (has_more() && !stopped_)
+                fault_in_some();
         });
     } catch (const std::exception&) { // no room for a thread
     }
 }
 
-void MemoryAhead::stop()
+void Prefault::stop()
 {
     stopped_ = true;
-    if (beside_.joinable())
-        beside_.join();
+    if (thread_.joinable())
+        thread_.join();
     stopped_ = false;
     left_.clear();
 }

@@ -14,38 +14,41 @@
 
 namespace dt::agent {
 
-class MemoryAhead {
+class Prefault {
 public:
-    MemoryAhead() = default;
-    ~MemoryAhead() { stop(); }
-    MemoryAhead(const MemoryAhead&) = delete;
-    MemoryAhead& operator=(const MemoryAhead&) = delete;
+    Prefault() = default;
+    ~Prefault() { stop(); }
+    Prefault(const Prefault&) = delete;
+    Prefault& operator=(const Prefault&) = delete;
 
     void begin(std::size_t n_bytes);      // of the heap
     void add(std::span<std::byte> other); // behind all else
-    bool wants_more() const { return !left_.empty(); }
-    void get_some(); // some 50 us
+    bool has_more() const { return !left_.empty(); }
+    void fault_in_some(); // some 50 us
 
     // The rest, while this exists and where a processor is idle: nobody else may call
     // anything meanwhile.
-    class Beside {
+    class InBackground {
     public:
-        explicit Beside(MemoryAhead& ahead) : ahead_(ahead) { ahead.go_on_beside(); }
-        ~Beside() { ahead_.stop(); }
-        Beside(const Beside&) = delete;
-        Beside& operator=(const Beside&) = delete;
+        explicit InBackground(Prefault& ahead) : prefault_(ahead)
+        {
+            ahead.start_thread();
+        }
+        ~InBackground() { prefault_.stop(); }
+        InBackground(const InBackground&) = delete;
+        InBackground& operator=(const InBackground&) = delete;
 
     private:
-        MemoryAhead& ahead_;
+        Prefault& prefault_;
     };
 
 private:
-    void go_on_beside();
+    void start_thread();
     void stop();
 
     std::vector<std::span<std::byte>> left_; // the last one first
     std::atomic<bool> stopped_ = false;
-    std::thread beside_;
+    std::thread thread_;
 };
 
 // Without taking a processor from somebody else's thread, a target's say; n_clients: so many

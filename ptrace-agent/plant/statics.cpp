@@ -175,7 +175,7 @@ void Statics::raise(AddressSpace& space, const std::set<TargetAddr>& wanted)
         if (raised_.count(each) != 0)
             continue;
         if (mappings.empty())
-            mappings = mappings_of(space.speaker());
+            mappings = mappings_of(space.proc_tid());
         if (change(space.mem(), each, 1))
             raised_.emplace(each, place_of(each, mappings));
     }

@@ -97,7 +97,7 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
            space.runtime.config().sites[frame.site].at == space.linker_stop.value;
 }
 
-// Planting after dlopen() always meets the thread that waits for it: what was under way
+// PlacedSites after dlopen() always meets the thread that waits for it: what was under way
 // for that thread stays.
 void JumpWriter::reclaim(AddressSpace& space)
 {

@@ -21,7 +21,7 @@ public:
     {
     }
 
-    std::vector<Mapping> mappings() override { return mappings_of(space_->speaker()); }
+    std::vector<Mapping> mappings() override { return mappings_of(space_->proc_tid()); }
     bool map(TargetAddr at, std::uint64_t bytes, Holds holds) override
     {
         std::optional<StoppedWorld> stopped;
@@ -179,13 +179,13 @@ void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
 
     MappedRoom room(tracees_, injector_, target, world);
     auto plan =
-        std::make_shared<JumpPlan>(plan_jumps(space, room, wanted, work.meanwhile));
+        std::make_shared<JumpPlan>(plan_jumps(space, room, wanted, work.periodic));
     report.spent = plan;
     report.reasons = std::move(plan->refused);
     std::vector<std::unique_ptr<Planted>> all;
     all.reserve(plan->windows.size());
     for (std::size_t i = 0; i < plan->windows.size(); ++i) {
-        work.meanwhile();
+        work.periodic();
         if (plan->taken[i].n_bytes == 0)
             continue;
         if (auto planted = build(space, plan->windows[i], plan->taken[i], work))

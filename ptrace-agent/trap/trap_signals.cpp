@@ -238,7 +238,7 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
     if (space.sigaction_watched)
         return;
     space.sigaction_watched = true;
-    std::string program = read_proc_link(space.speaker(), "exe");
+    std::string program = read_proc_link(space.proc_tid(), "exe");
     std::vector<Tracepoint*> fresh;
     auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
         std::array<std::byte, 15> text{};
@@ -254,7 +254,7 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         if (tp != nullptr && tp->purpose == Tracepoint::fires)
             tp->purpose = purpose;
     };
-    for (const Mapping& m : mappings_of(space.speaker())) {
+    for (const Mapping& m : mappings_of(space.proc_tid())) {
         if (m.offset == 0 && is_libc(m.path)) {
             if (auto function = symbol_in(space, m.begin, "sigaction"))
                 watch(*function, Tracepoint::sigaction_function);

@@ -15,6 +15,7 @@ ELSEWHERE = {
     r"\bustack\(": "BEGIN has a stack there: dtrace's own",
     r"@flags:.*-(S|Sn)\b": "shows its code",
     r"\bpid\$|\$target": "has a target",
+    r"\btick-[^{]*\{[^}]*\bprogenyof\(": "a tick of the kernel interrupts any process",
     r"\bfloat\b|\bdouble\b|[0-9]\.[0-9]+[^\"'0-9a-z]|%[0-9.]*[aefgAEFG]\b": "floating point is for processes",
 }
 

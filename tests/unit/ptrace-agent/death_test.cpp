@@ -25,12 +25,14 @@ static bool wait_until_free(pid_t pid)
     return false;
 }
 
-static bool any_process_named(const std::string& name)
+// Returns whether a process of this program runs. The caller's program has a path of its
+// own, so processes of other tests do not count.
+static bool is_running(const std::string& program)
 {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         pid_t pid = std::atoi(entry.path().filename().c_str());
-        std::string comm = pid > 0 ? read_proc_file(pid, "comm") : std::string();
-        if (comm == name + "\n" && thread_state(pid, pid) != 'Z')
+        if (pid > 0 && read_proc_link(pid, "exe").rfind(program, 0) == 0 &&
+            thread_state(pid, pid) != 'Z')
             return true;
     }
     return false;
@@ -247,10 +249,13 @@ TEST(Death, OfTheTargetAtAnyStepIsAnOrdinaryEvent)
 TEST(Death, OfAForkingTargetLeavesNoChildStopped)
 {
     Session session;
+    const std::string forker =
+        ::testing::TempDir() + "forker-" + std::to_string(getpid());
+    std::filesystem::copy_file(victim("forker"), forker);
     unsigned seed = static_cast<unsigned>(getpid());
     int n_children = 0;
     for (int round = 0; round < 20; ++round) {
-        pid_t pid = session.create({victim("forker"), "100000"});
+        pid_t pid = session.create({forker, "100000"});
         session.plant_entry(pid, "work", 1);
         ASSERT_TRUE(session.agent().resume(pid));
         usleep(static_cast<useconds_t>(2000 + rand_r(&seed) % 8000));
@@ -263,7 +268,8 @@ TEST(Death, OfAForkingTargetLeavesNoChildStopped)
     }
     EXPECT_GT(n_children, 0);
     // Whoever forker left behind must have ended by itself.
-    for (int i = 0; i < 200 && any_process_named("forker"); ++i)
+    for (int i = 0; i < 200 && is_running(forker); ++i)
         usleep(10000);
-    EXPECT_FALSE(any_process_named("forker"));
+    EXPECT_FALSE(is_running(forker));
+    std::filesystem::remove(forker);
 }
