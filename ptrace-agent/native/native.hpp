@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Clauses as machine code that runs in a target, instead of the engine.
+// Compiles clauses to machine code that runs in a target instead of the engine.
 //
 //   dt_clause ──plan_clause()──> ClausePlan ──compile()──> bytes for DT_RT_CODE
 //                   │
-//                   └─ refused: by reason, and the engine interprets it
+//                   └─ refused, with a reason: the engine interprets the clause
 //
-// What is compiled is straight on: a predicate and actions made of arguments, constants,
-// `timestamp` and thread-local integers, which count, sum, quantize or record. Such a
-// clause needs no frame and no stack of ours, and a shard only if it records. The engine
-// stays what decides: code that meets anything out of the ordinary has done nothing yet,
-// and goes to it.
+// A clause can be compiled if it consists of a predicate and of actions that count, sum,
+// quantize or record. Their values are made of arguments, constants, `timestamp` and
+// thread-local integers. Such a clause needs no frame and no stack of the runtime. It needs
+// a shard only if it records. If its code encounters a case that it does not handle, it has
+// not changed any data yet, and jumps to the engine.
 //
-// The code of a clause is one for all its probes: what differs from probe to probe is in
-// the site (struct dt_rt_site). Only where static probes keep the arguments that it reads
-// in different places is there code for each way. It is made for one target, whose
-// addresses it holds.
+// All probes of a clause share its code. Data that differs from probe to probe is in
+// the site (struct dt_rt_site). There is an exception: if static probes keep the arguments
+// that the clause reads in different places, each combination of places has its own code.
+// Code is made for one target, because it contains addresses of that target.
 #pragma once
 
 #include "base/result.hpp"
@@ -31,30 +31,30 @@
 
 namespace dt::native {
 
-// What a site's registers and stack mean to D's arguments.
+// Where the arguments of a probe are.
 enum class Arguments : std::uint8_t {
-    of_call,
-    of_return,
-    of_static, // where the probe's operands say
+    of_call,   // in the registers of the calling convention
+    of_return, // the offset and the return value
+    of_static, // in the places that the operands of the static probe describe
 };
 constexpr std::uint32_t max_operands = 10; // D has arg0 to arg9
 
-// Where a thread's struct rseq is, if threads of this target have one.
+// The place of a thread's struct rseq, if threads of this target have one.
 struct RseqArea {
     std::int64_t offset = 0; // from fs_base
     std::uint32_t signature = 0;
 };
 
 struct Target {
-    std::uint64_t image = 0; // of the runtime
-    std::uint64_t arena = 0; // where the target has it
+    std::uint64_t image = 0; // address of the runtime's image
+    std::uint64_t arena = 0; // address of the arena in the target
     bool has_rdfsbase = false;
     bool has_rdpid = false;
     std::optional<RseqArea> rseq;
 };
 
 struct Value {
-    const dt_difo* difo = nullptr; // null: there is none
+    const dt_difo* difo = nullptr; // null: there is no value
     const dt_short* brief = nullptr;
 };
 
@@ -63,13 +63,13 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value; // none: a name of the probe
+        Value value; // without a DIFO if the part is a name of the probe
     };
-    std::vector<Part> key; // of an aggregation
+    std::vector<Part> key; // the key of an aggregation
 };
 
-// Of a clause among those of its probe. When their number changes, what was compiled is
-// the engine's.
+// The place of a clause among the clauses of its probe. If the number of clauses changes
+// later, the compiled code leaves the probe to the engine.
 struct Place {
     std::uint32_t n_clauses = 1;
     bool is_last = true;
@@ -78,40 +78,46 @@ struct Place {
 
 // A clause that can be compiled.
 struct ClausePlan {
-    const void* arena = nullptr; // here
+    const void* arena = nullptr; // address of the arena in this process
     Arguments arguments = Arguments::of_call;
-    std::vector<dt_operand> operands; // of a static probe, up to max
+    std::vector<dt_operand> operands; // the first max_operands of a static probe
     Place place;
     Value predicate;
     std::vector<Step> steps;
-    std::uint32_t record_bytes = 0; // with its header; 0: it makes none
+    std::uint32_t record_bytes =
+        0; // including the header; 0: the clause does not record
     struct Needs {
         bool time = false;
-        bool thread = false;             // its ids
-        std::vector<std::uint32_t> self; // ids, ascending
-        std::uint32_t ahead = 0; // arguments that may turn out to be the engine's
+        bool thread = false;             // pid or tid
+        std::vector<std::uint32_t> self; // ids of thread-local variables, ascending
+        // A bit for each argument that is read before the actions, because reading it
+        // may need the engine.
+        std::uint32_t ahead = 0;
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // of DIF, in the value that has most
+    unsigned n_registers = 0;         // the most registers of DIF that one value uses
 };
 
-// Code::unsupported with the reason why it is left to the engine.
+// Plans a clause. Returns Code::unsupported, with the reason, if the engine has to run it.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
 
-// Code that stands at this distance from the image, a multiple of code_align.
+// Code starts at a multiple of this distance from the image.
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;
-    // Offsets: a thread that faults at [begin, end) has no struct rseq where the others
-    // have theirs, or an argument that cannot be read, and goes on at `to` without it.
+    // Offsets in the code. If a thread faults in [begin, end), it has no struct rseq at
+    // the usual place, or an argument is not readable. It continues at `to`, where the
+    // code does not need that.
     struct Fixup {
         std::uint64_t begin, end, to;
     };
     std::vector<Fixup> fixups;
 };
+// Compiles a planned clause for the address `at`, relative to the image. Returns
+// Code::unsupported, with the reason, if the engine has to run it.
 Result<Compiled> compile(const ClausePlan& plan, const Target& target,
                          std::uint64_t at);
 

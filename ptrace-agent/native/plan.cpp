@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which clauses can be compiled, and what they need. Knows DIF, not the machine.
+// Decides which clauses can be compiled, and what they need. This file depends on DIF, not
+// on the machine.
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"
@@ -46,11 +47,11 @@ private:
     const void* base_;
     const dt_arena* arena_;
     ClausePlan& plan_;
-    std::uint32_t registers_ = 0; // of the value under way
-    bool stores_ = false;         // one of the values so far
-    bool reads_self_ = false;     // the value under way
-    std::vector<Step::Part> key_; // of the aggregation that comes
-    bool key_is_stale_ = false;   // a value before it may change it
+    std::uint32_t registers_ = 0; // registers that the present value uses
+    bool stores_ = false;         // a value so far stores to a variable
+    bool reads_self_ = false;     // the present value reads a thread-local variable
+    std::vector<Step::Part> key_; // key of the next aggregation
+    bool key_is_stale_ = false;   // an earlier value of the clause may change the key
 };
 
 bool is_readable(const dt_operand& operand)
@@ -75,7 +76,8 @@ bool is_readable(const dt_operand& operand)
     }
 }
 
-// What may fault, and what takes more than a move.
+// Returns whether the operand is read before the actions: reading it may fault, or takes
+// more than a move.
 bool is_ahead(const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_CONST)
@@ -114,7 +116,7 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
     return refuse("it uses a builtin that needs the engine");
 }
 
-// As dif/slots.c has it.
+// Returns whether the variable has slots, by the rule of dif/slots.c.
 bool Planner::has_slot(std::uint32_t id) const
 {
     if (id >= DT_SLOT_EASY_IDS)
@@ -146,7 +148,7 @@ Result<Ok> Planner::insn(std::uint32_t insn, ClausePlan::Needs& needs)
     case DIF_OP_SUB:
     case DIF_OP_ADD:
     case DIF_OP_MUL:
-    case DIF_OP_SLL: // by a constant; the emitter sees to it
+    case DIF_OP_SLL: // only by a constant; Routine::shift() checks this
     case DIF_OP_SRL:
     case DIF_OP_SRA:
         uses(DIF_INSTR_R2(insn));
@@ -201,7 +203,7 @@ Result<Ok> Planner::value(dt_off at, const dt_short& brief, ClausePlan::Needs& n
     const auto* difo = static_cast<const dt_difo*>(dt_at(base_, at));
     const auto* text = static_cast<const dt_u32*>(dt_at(base_, difo->text));
     if (difo->n_text > max_insns)
-        return refuse("it is long");
+        return refuse("it has too many instructions");
     if (difo->rtype.kind == DIF_TYPE_STRING || difo->rtype.flags != 0)
         return refuse("its value is not an integer");
     registers_ = 0;
@@ -234,7 +236,7 @@ Result<Ok> Planner::part_of_key(const dt_action& action)
     bool stored = stores_;
     if (auto ok = value(action.difo, action.brief, plan_.for_steps, part.value); !ok)
         return ok;
-    // Keys are looked for before anything is done.
+    // The keys of all aggregations are computed before the first action runs.
     key_is_stale_ |= stores_ != stored || (stored && reads_self_);
     key_.push_back(part);
     return Ok{};
@@ -243,9 +245,9 @@ Result<Ok> Planner::part_of_key(const dt_action& action)
 Result<Ok> Planner::aggregation(const dt_action& action, Step& step)
 {
     if (action.counters == 0 || (action.key_bytes != 0) != (action.counted_keys != 0))
-        return refuse("it has an aggregation that has no counters");
+        return refuse("it has an aggregation without counters");
     if (key_is_stale_)
-        return refuse("it has a key of what it stores");
+        return refuse("it has a key that depends on a value that it stores");
     step.key = std::move(key_);
     key_.clear();
     return Ok{};
@@ -266,7 +268,7 @@ Result<Ok> Planner::action(const dt_action& action)
     case DTRACEACT_DIFEXPR:
     case DTRACEACT_PRINTF:
         if (action.rec_size != 0 && !is_word(action))
-            return refuse("it records what is not an integer");
+            return refuse("it records a value that is not an integer");
         break;
     default:
         return refuse("it has an action that needs the engine");
@@ -302,7 +304,7 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
     plan.place = place;
     if ((c.flags & DT_CLAUSE_RECORDS) != 0) {
         if (arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_RING)
-            return refuse("its records go to a ring");
+            return refuse("its records go to a ring buffer");
         plan.record_bytes = c.rec_bytes;
         plan.for_steps.time = true;
     }

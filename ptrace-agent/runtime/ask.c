@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way to the agent, who can do what the runtime cannot: see "Asking the
- * agent" in runtime.h.
+ * Upcalls: requests to the agent for operations that the runtime cannot do
+ * itself. See "Asking the agent" in runtime.h.
  */
 #include "ptrace-agent/runtime/host.h"
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
-/* A ring that does not wait is tried again: more often than threads can ring. */
+/*
+ * A write to a bell that did not wait is repeated at most this many times, which
+ * is more than the number of threads that can write to a bell at once.
+ */
 #define DT_RT_RINGS 4096
 
 static int dt_rt_agent_died(void)
@@ -14,7 +17,11 @@ static int dt_rt_agent_died(void)
 	return (dt_once32(&dt_rt_config.alive) & DT_OWNER_DIED) != 0;
 }
 
-/* Without bells a trap that nobody takes would kill the target. */
+/*
+ * Returns whether the runtime may execute an int3 to reach the agent, on a kernel
+ * without bells. If the session's lease has run out, the agent may be dead, and
+ * the trap would kill the target.
+ */
 static int dt_rt_may_trap(const struct dt_rt_run *run)
 {
 	const struct dt_arena *arena = run->host.arena;
@@ -23,11 +30,11 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	const struct dt_shard *shard =
 	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
 
-	/* The shard's last time stands for now: asking may need the agent. */
+	/* Use the shard's last time instead of now, which may need the agent. */
 	return !lease || shard->last_timestamp <= lease;
 }
 
-/* The call of a shard, at the bottom of its stack. */
+/* Returns the upcall of a shard, which is at the lowest address of its stack. */
 static struct dt_rt_upcall *dt_rt_call_of(const struct dt_rt_frame *frame)
 {
 	return (struct dt_rt_upcall *)(dt_rt_config.stacks +

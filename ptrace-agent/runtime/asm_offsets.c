@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the assembly finds what the C headers declare: compiled to text, of
- * which the build keeps the lines between the marks as asm_offsets.h.
+ * Gives enter.S the offsets and constants that C headers declare. The build
+ * compiles this file to assembly text and writes the lines that begin with "@@"
+ * to asm_offsets.h.
  */
 #include "dif/arena.h"
 #include "ptrace-agent/runtime/runtime.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time in a target: the processor's counter on the line that the consumer keeps
- * (struct dt_clock). No such line: the kernel, by a system call if those are
- * allowed, else by the agent.
+ * Time in a target. The runtime converts the processor's time stamp counter to
+ * nanoseconds by the clock line, factors that the consumer renews (struct
+ * dt_clock). If there is no clock line, the time comes from the kernel, by a
+ * system call if those are allowed, otherwise by an upcall.
  *
- * A line is read without waiting for its writer: after a few tries the kernel
- * is asked. When nobody can tell the time it is 0, and the engine uses the
- * shard's last time.
+ * The runtime does not wait while the consumer rewrites the line. It tries a few
+ * times and then takes the time from the kernel. If the time is not available,
+ * the result is 0, and the engine uses the shard's last time.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -29,7 +30,10 @@ static dt_u64 dt_rt_counter(void)
 	return (dt_u64)high << 32 | low;
 }
 
-/* One look: 0; 1: it was being rewritten; -1: there is no line. */
+/*
+ * Reads the clock line once. Returns 0 and sets *ns, 1 if the line was being
+ * rewritten, or -1 if there is no line.
+ */
 DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 {
 	dt_u32 seq = dt_acquire32(&c->seq), shift;
@@ -44,7 +48,7 @@ DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq))
 		return 1;
-	/* Of two CPUs' counters one may be a little behind. */
+	/* The counter of this CPU may be a little lower than that of another. */
 	if (DT_UNLIKELY(passed >> 63))
 		passed = 0;
 	*ns = start + (dt_u64)((unsigned __int128)passed * mult >> shift);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way in and out of the runtime, its traps, and its accesses that may fault.
+ * Entry and exit of the runtime, its int3, and its memory accesses that may fault.
  *
- * On the target's stack, down from where the program's stack pointer is:
+ * The runtime uses these words of the target's stack, at offsets from the program's
+ * stack pointer:
  *
  *   -128  the red zone
  *   -136  %rbx           pushed by the trampoline's head; %ebx is the site's index
@@ -10,17 +11,19 @@
  *   -152  %rax
  *   -160  flags (22 bits) | site << 32 | cpu << 51
  *
- * Flags are left alone up to pushfq, so that an inert site does not pay for them and a
- * conditional jump's condition is asked of the processor itself. `add` and `sahf` put
- * them back; these leave DF, AC and TF as they are here. popfq, several times dearer, is
- * for programs that came with DF or AC set, without which the engine has to run. TF is
- * never changed by the fast way. The slow one clears it: what pushfq saw may have been a
- * debugger's single step, and written back it would be a trap that nobody asked for.
+ * No instruction before pushfq changes the flags. So an inert site does not pay for saving
+ * them, and the processor itself tests the condition of a conditional jump.
  *
- * Behind the gate, when the agent is dead, up to nine words more are used for once.
+ * `add` and `sahf` restore the flags, except DF, AC and TF, which they do not change.
+ * popfq is several times slower. It is used if the program had DF or AC set, which are
+ * cleared while the engine runs. The fast path never changes TF. The slow path clears it:
+ * if a debugger stepped over pushfq, the saved flags contain its TF, and restoring that
+ * would cause a trap that the debugger did not request.
  *
- * No word on the stack is read in another width than it was written in: the processor
- * would wait for the store. Only the search for a shard that is free does it.
+ * If the agent is dead, the exit uses up to nine more words after the gate, once.
+ *
+ * Each word on the stack is read in the width in which it was written, because otherwise
+ * the processor would wait for the store. The search for a free shard is an exception.
  */
 #include "asm_offsets.h"
 
@@ -32,10 +35,10 @@
 #define DF_OR_AC 0x40400
 #define OF_BIT 11
 #define TF 0x100
-#define OWNER_DIED 0x40000000 /* of the highest byte nothing else is set */
+#define OWNER_DIED 0x40000000 /* the only bit that is set in the highest byte */
 #define SYS_rt_sigprocmask 14
 #define SYS_gettid 186
-#define CPU_SEGMENT 0x7b /* Linux' __CPUNODE_SEG: its limit has the CPU's number */
+#define CPU_SEGMENT 0x7b /* __CPUNODE_SEG of Linux, whose limit contains the CPU's number */
 
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
@@ -55,7 +58,7 @@
 	.hidden dt_rt_leave3, dt_rt_leave2, dt_rt_leave1, dt_rt_leave0
 	.hidden dt_rt_aside3, dt_rt_popped, dt_rt_aside_end, dt_rt_skip2, dt_rt_skip_end
 
-	/* runtime.ld lays the header's words behind this label. */
+	/* runtime.ld writes the words of struct dt_rt_header after this label. */
 	.section .header, "a", @progbits
 dt_rt_image:
 	.set	dt_rt_config, dt_rt_image + ASM_DT_RT_CONFIG
@@ -72,7 +75,7 @@ dt_rt_enter:
 	jrcxz	dt_rt_skip
 	jmp	*SITE_CODE(%rax)
 
-	/* Nothing was changed but %rbx, %rcx, %rax; %rax: the site */
+	/* Only %rbx, %rcx and %rax were changed. %rax is the address of the site. */
 dt_rt_skip:
 	mov	SITE_BACK(%rax), %rbx
 	mov	CONFIG(CONFIG_GATHER), %ecx
@@ -110,7 +113,7 @@ dt_rt_generic:
 	jae	.Lsubtract_again
 
 	/*
-	 * %ecx is the shard, whose lock is held. Any target of the session can write
+	 * %ecx is the number of the shard. Its lock is held. Any target of the session can write
 	 * to that lock, and if one clears it, two of our threads could use one stack.
 	 * So the stack has a word of its own, which only this process maps. A forked
 	 * child finds its parent's pid in some of these words; these count as free.
@@ -180,7 +183,7 @@ dt_rt_leave_begin:
 	mov	FRAME_USER_RSP(%rsp), %rsp
 	movl	$0, (%rax)
 	movl	$0, (%rcx)
-	/* %rbx: where to go; on the stack flags, %rax, %rcx */
+	/* %rbx is the address to return to. On the stack are flags, %rax and %rcx. */
 .Lleave:
 	cmpl	$0, CONFIG(CONFIG_GATHER)
 dt_rt_leave3:
@@ -192,7 +195,7 @@ dt_rt_leave3:
 	bt	$OF_BIT, %ecx
 	setc	%al
 	mov	%cl, %ah
-	add	$0x7f, %al			/* 1: overflows */
+	add	$0x7f, %al			/* sets OF if %al is 1 */
 	sahf
 	lea	8(%rsp), %rsp
 dt_rt_leave2:
@@ -203,7 +206,7 @@ dt_rt_leave0:
 	jmp	*%rbx
 dt_rt_leave_end:
 
-	/* The same, what seldom happens: three words on the stack, then two. */
+	/* The rare cases of the exit, with three words on the stack, later with two. */
 dt_rt_aside3:
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
 	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
@@ -228,11 +231,11 @@ dt_rt_aside_end:
 	popfq
 	jmp	dt_rt_leave2
 
-	/* --- what seldom happens --- */
+	/* --- rare cases --- */
 
 	/*
-	 * The agent is dead. If it had blocked this thread's signals, which it does for
-	 * as long as the thread needs to come here, they are as they were before.
+	 * Restores the signal mask of this thread after the agent has died. The agent
+	 * blocks the signals of a thread while that thread is on its way to the gate.
 	 * Changes %rax, %rcx and flags.
 	 */
 .Lunmask:
@@ -253,7 +256,7 @@ dt_rt_aside_end:
 	mov	%rsp, %rdx
 	mov	$8, %r10d
 	mov	$SYS_rt_sigprocmask, %eax
-	syscall					/* which are blocked now? */
+	syscall					/* reads the present mask */
 	pop	%rcx
 	cmp	CONFIG(CONFIG_MASK_NOW), %rcx
 	jne	.Lnot_masked
@@ -293,7 +296,7 @@ dt_rt_aside_end:
 	sub	CONFIG(CONFIG_N_SHARDS), %ecx
 	jmp	.Lmodulo_again
 
-	/* A conditional jump's: the flags are the program's. */
+	/* Fires if the condition of one jcc holds. The flags are those of the program. */
 	.p2align 4
 dt_rt_conditions:
 	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
@@ -302,12 +305,18 @@ dt_rt_conditions:
 	jmp	dt_rt_skip
 	.endr
 
-	/* Another target cleared the lock. It is held again now: try the next shard. */
+	/*
+	 * Another target cleared the lock while a thread of this process held it. The
+	 * lock is held again now. Try the next shard.
+	 */
 .Lstack_in_use:
 	mov	%cl, 3(%rsp)
 	jmp	.Lbusy
 
-	/* The first choice is held: the others, in order, from the byte over the flags. */
+	/*
+	 * The shard of this CPU is held. Try the others in order. The byte above the
+	 * flags on the stack contains the number of the shard that is tried.
+	 */
 .Lsearch:
 	mov	4(%rsp), %eax
 	shr	$CPU_SHIFT, %eax
@@ -331,7 +340,7 @@ dt_rt_conditions:
 	sub	CONFIG(CONFIG_N_SHARDS), %ecx
 	jmp	2b
 3:	cmp	%ecx, %eax
-	je	.Lnone				/* all round */
+	je	.Lnone				/* all shards were tried */
 	mov	%rax, %rbx
 	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
 	add	CONFIG(CONFIG_SHARDS), %rbx
@@ -345,7 +354,7 @@ dt_rt_conditions:
 	movb	$0, 3(%rsp)
 	jmp	.Lheld
 
-	/* A drop for each firing of the site, if D runs at all now. */
+	/* Counts a drop for each firing of the site, if the session is active. */
 .Lnone:
 	movb	$0, 3(%rsp)
 	mov	4(%rsp), %ebx
@@ -362,7 +371,7 @@ dt_rt_conditions:
 4:	mov	SITE_BACK(%rbx), %rbx
 	jmp	.Lleave
 
-	/* --- where there are no bells --- */
+	/* --- upcalls on kernels without bells --- */
 
 	/* void dt_rt_upcall(struct dt_rt_upcall *) */
 	.p2align 4
@@ -373,11 +382,12 @@ dt_rt_upcall_trap:
 
 	/*
 	 * struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 n)
-	 * Nothing may be pushed in here: the fixup returns for it.
+	 * Code up to dt_rt_load_end must not push anything, because after a fault
+	 * dt_rt_load_fixup returns to the caller.
 	 */
 	.p2align 4
 dt_rt_load_begin:
-	/* The word at %rdi into %rax; %rdx: 0, or not when it cannot be had */
+	/* Loads the word at %rdi to %rax. %rdx: 0, or not 0 if the word is not readable */
 dt_rt_peek:
 	mov	(%rdi), %rax
 	xor	%edx, %edx
@@ -385,7 +395,8 @@ dt_rt_peek:
 
 	/*
 	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n, dt_u64 *pcs)
-	 * 0: each word is as noted, and the return addresses are copied to pcs. n > 0
+	 * Returns 0 if each word still is as noted, and copies the return addresses to
+	 * pcs. n > 0
 	 */
 	.p2align 4
 dt_rt_changed:
@@ -430,7 +441,7 @@ dt_rt_copy:
 
 	/*
 	 * struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max)
-	 * Copies up to the NUL, with it, or max bytes. at: length without the NUL.
+	 * Copies the string with its NUL, at most max bytes. at: length without the NUL
 	 */
 	.p2align 4
 dt_rt_copy_string:
@@ -449,7 +460,7 @@ dt_rt_copy_string:
 	ret
 dt_rt_load_end:
 
-	/* %rdx: the address that could not be had */
+	/* %rdx: the address that faulted */
 	.p2align 4
 dt_rt_load_fixup:
 	mov	$1, %eax

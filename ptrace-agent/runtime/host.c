@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime as a host of the engine: its table of operations, and who the
- * thread is.
+ * The runtime as a host of the engine: its table of operations, and the
+ * identity of the thread that fires.
  *
- * The table is made in the shard's notes, since an image that is not relocated
- * cannot hold addresses.
+ * The table is filled in at run time, in the shard's notes. The image is not
+ * relocated, so it cannot contain addresses.
  */
 #include "dif/float.h"
 #include "ptrace-agent/runtime/host.h"
@@ -18,7 +18,9 @@ static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 	*value = 0;
 	if (run->firing->kind == DT_RT_STATIC)
 		return dt_rt_static_arg(run, n, value, bad);
-	/* From arg6 on they stand behind the return address. A return has two.
+	/*
+	 * arg6 and later arguments are on the stack, above the return address. A
+	 * return probe has only two arguments.
 	 */
 	if (run->firing->kind != DT_RT_RETURN &&
 	    run->firing->kind != DT_RT_JUMP_OUT && n >= 6 &&
@@ -65,8 +67,9 @@ int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)
 }
 
 /*
- * The thread that the agent wrote down for this fs_base; null: none. *hint: where
- * the last one was, so that its ids are there before the search is.
+ * Returns the entry for this fs_base in the agent's table of threads, or null if
+ * there is no such entry. *hint is the index of the entry that was found last. It
+ * is tried first.
  */
 static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
 						    dt_u32 *hint)
@@ -107,7 +110,9 @@ void dt_rt_identify(struct dt_host *host)
 	} else if (dt_rt_config.may_call &&
 		   (dt_u32)dt_rt_syscall(DT_SYS_getpid, 0, 0, 0, 0, 0, 0) ==
 		       pid) {
-		/* Not a vfork child, and the agent counts as this process does.
+		/*
+		 * This is not a vfork child, and the agent is in the pid
+		 * namespace of this process.
 		 */
 		tid = (dt_u32)dt_rt_syscall(DT_SYS_gettid, 0, 0, 0, 0, 0, 0);
 	} else if (dt_rt_ask(run, DT_RT_UP_TID, fs_base, 0, 0, &key) == 0) {

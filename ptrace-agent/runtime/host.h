@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the runtime's files: one firing, and what its host operations are
- * made of.
+ * Internal declarations of the runtime: the state of one firing, and the
+ * functions of its host operations.
  */
 #ifndef PTRACE_AGENT_RUNTIME_HOST_H
 #define PTRACE_AGENT_RUNTIME_HOST_H
@@ -10,36 +10,41 @@
 #include "dif/mem.h"
 #include "ptrace-agent/runtime/runtime.h"
 
-/* Hidden: its address is a distance, never a word that a loader would fill in. */
+/*
+ * Hidden, so that code computes its address relative to the pc, and no loader has
+ * to fill it in.
+ */
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));
 
-/* A frame of a stack that was walked: which words led to its caller. */
+/* The words by which a walk of the stack found the caller of one frame. */
 struct dt_rt_noted {
 	dt_u64 pc_at, pc; /* the return address */
-	dt_u64 bp_at, bp; /* %rbp where it was saved, or the same again */
+	/* the saved %rbp; the same as pc_at and pc if %rbp was not saved */
+	dt_u64 bp_at, bp;
 };
 #define DT_RT_NOTED_FRAMES 24
 struct dt_rt_noted_stack {
-	dt_u64 at, sp, bp; /* where it begins; at is 0: nothing noted */
+	/* pc and registers of the first frame; at is 0 if nothing is noted */
+	dt_u64 at, sp, bp;
 	dt_u32 rules_seq, ranges_seq;
-	dt_u32 max; /* frames that were asked for */
-	dt_u32 n;   /* frames but the first */
+	dt_u32 max; /* the maximum number of frames that was requested */
+	dt_u32 n;   /* the number of frames after the first */
 	struct dt_rt_noted frames[DT_RT_NOTED_FRAMES];
 };
 #define DT_RT_NOTED_STACKS 4 /* a power of two */
 
 /*
- * Above the frame on each shard's stack. Whoever holds the shard may write it;
- * the addresses in ops are this image's, written at the shard's first firing
- * here.
+ * Data that is kept from one firing to the next, above the frame on each shard's
+ * stack. The thread that holds the shard may write it. The first firing on the
+ * shard fills in ops with addresses of functions in this image.
  */
 struct dt_rt_notes {
-	dt_u64 ready; /* the image's address */
-	dt_u32 holder; /* enter.S */
+	dt_u64 ready; /* the config's address once this is filled in */
+	dt_u32 holder; /* enter.S: pid of the process that uses the stack, or 0 */
 	dt_u32 pad;
-	dt_u32 range; /* where the last load was found */
-	dt_u32 thread; /* and the last thread */
+	dt_u32 range; /* index of the range of the last load */
+	dt_u32 thread; /* index of the last thread */
 	struct dt_host_ops ops;
 	struct dt_rt_noted_stack stacks[DT_RT_NOTED_STACKS];
 };
@@ -48,14 +53,16 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 			 DT_RT_NOTES_HOLDER,
 		 "enter.S finds it");
 
-/* A site's firings on one thread. host is first: an operation gets to the rest.
+/*
+ * The state while one thread fires the probes of a site. host is the first member,
+ * so that an operation can convert its host argument to this.
  */
 struct dt_rt_run {
 	struct dt_host host;
 	struct dt_rt_frame *frame;
 	const struct dt_rt_site *site;
 	struct dt_rt_notes *notes;
-	const struct dt_rt_firing *firing; /* that is done */
+	const struct dt_rt_firing *firing; /* the present one */
 };
 
 DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
@@ -66,9 +73,12 @@ DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
 /* --- enter.S --- */
 struct dt_rt_copied {
 	dt_u64 failed;
-	dt_u64 at; /* failed: the address; a string: its length */
+	dt_u64 at; /* the address that faulted, or the length of a string */
 };
-/* A word that the stack's rules lead to: 0, or -1. Changes two registers only. */
+/*
+ * Reads a word of the stack. Returns 0, or -1 if it is not readable. This changes
+ * only two registers, so that it is cheap in a loop.
+ */
 DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 {
 	dt_u64 failed;
@@ -86,14 +96,17 @@ void dt_rt_upcall(struct dt_rt_upcall *call);
 
 /* --- host.c --- */
 void dt_rt_notes_fill(struct dt_rt_notes *notes);
-/* Asks the agent: 0, or -1 when it refuses or is gone. */
+/* Makes an upcall. Returns 0, or -1 if the agent refuses it or has exited. */
 int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
 	      dt_u64 *value);
 int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value);
 void dt_rt_identify(struct dt_host *host);
 
 /* --- operands.c --- */
-/* Argument n of the static probe that fires: 0, or -1 and *bad. */
+/*
+ * Reads argument n of the static probe that fires. Returns 0, or -1 and the address
+ * *bad that is not readable.
+ */
 int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset);
 
@@ -103,7 +116,10 @@ dt_u64 dt_rt_walltime(struct dt_host *host);
 dt_u64 dt_rt_vtimestamp(struct dt_host *host);
 
 /* --- memory.c --- */
-/* Readable bytes at addr, as far as the agent's table knows. */
+/*
+ * Returns how many bytes at addr are readable by the agent's table of ranges. 0:
+ * the table has no range with this address, or it is being rewritten.
+ */
 dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr);
 int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,
 	       dt_u64 *bad);
@@ -124,9 +140,9 @@ int dt_rt_stop(struct dt_host *host);
 /* --- ustack.c --- */
 dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 
-/* --- system calls of this thread; only when config.may_call --- */
+/* --- system calls of this thread, only if config.may_call is set --- */
 
-/* Linux' numbers on x86-64. */
+/* System call numbers of Linux on x86-64. */
 enum {
 	DT_SYS_getpid = 39,
 	DT_SYS_arch_prctl = 158,

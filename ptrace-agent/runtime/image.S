@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The linked runtime among the agent's constants. */
+/* Embeds the linked runtime in the constants of libptrace_agent. */
 	.section .rodata
 	.globl dt_runtime_image, dt_runtime_image_end
 	.hidden dt_runtime_image, dt_runtime_image_end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The runtime as it is put into targets: position-independent bytes, see
-// runtime.h.
+// The image of the runtime that is mapped into targets. It is
+// position-independent. runtime.h describes its layout.
 #pragma once
 
 #include "ptrace-agent/runtime/runtime.h"
@@ -11,9 +11,11 @@
 namespace dt
 {
 
-// A multiple of a page. Empty on machines for which there is no runtime.
+// Returns the image, whose size is a multiple of a page. It is empty on
+// machines for which there is no runtime.
 std::span<const std::byte> runtime_image();
-// What the image begins with. Only when the image is not empty.
+// Returns the header at the beginning of the image. The image must not be
+// empty.
 const dt_rt_header &runtime_header();
 
 } // namespace dt

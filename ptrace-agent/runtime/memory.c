@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The target's memory, read and written from inside it.
+ * Reads and writes the memory of the target from inside it.
  *
- * An address in one of the ranges that the agent saw readable is read directly,
- * in dt_rt_copy(): if it has gone meanwhile, the fault is the agent's to turn
- * into a fault of D. Any other address is asked of the kernel by
- * process_vm_readv(), page by page, so that *bad is the first address that
- * could not be had, as it is on the int3 path. Where system calls are not
- * allowed such an address is tried in dt_rt_copy(), too.
+ * Loads. If the agent found the address readable before, dt_rt_copy() reads it
+ * directly. If it was unmapped since then, the load faults, and the agent turns
+ * this into a fault of the D clause. Any other address is read by
+ * process_vm_readv(), page by page. So *bad is the first address that is not
+ * readable, as it is for probes by breakpoints. If system calls are not allowed,
+ * dt_rt_copy() reads such addresses, too.
  *
- * Stores go through the kernel, which honours page protection, and never into
- * our own stacks or the session's arena.
+ * Stores. The kernel writes, if system calls are allowed, and it honours page
+ * protection. The runtime never writes to the shards' stacks or to the session's
+ * arena.
  */
 #include "ptrace-agent/runtime/host.h"
 
 #define DT_PAGE 4096ull
 #define DT_EFAULT 14
-#define DT_LOOK 256 /* most strings are short */
+#define DT_LOOK 256 /* bytes of a string that are read at once: most are short */
 
 struct dt_rt_iovec {
 	dt_u64 at, bytes;
@@ -56,8 +57,8 @@ dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 }
 
 /*
- * The processor tells no address of one that is not canonical: then it is the
- * one that was asked for.
+ * Returns the address that faulted. For an address that is not canonical the
+ * processor reports none, so this returns the requested address.
  */
 static dt_u64 dt_rt_bad(struct dt_rt_copied copied, dt_u64 addr)
 {
@@ -73,7 +74,10 @@ static int dt_rt_direct(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 	return copied.failed ? -1 : 0;
 }
 
-/* Within one page: 0, -1: not there, 1: the kernel does not serve this call. */
+/*
+ * Copies bytes within one page by a system call. Returns 0, or -1 if they are not
+ * accessible, or 1 if the kernel refuses the system call.
+ */
 static int dt_rt_by_kernel(dt_u64 call, dt_u64 addr, const void *local,
 			   dt_u64 bytes)
 {
@@ -101,7 +105,10 @@ static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 	return result;
 }
 
-/* How much of bytes at addr is one step: *known, or to the page's end. */
+/*
+ * Returns how many of the bytes at addr to load in one step. If the range is in the
+ * agent's table, this sets *known. Otherwise the step ends at the end of the page.
+ */
 static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
 			 int *known)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments of static probes, each read when D asks for it: from the registers of
- * the frame, from vector registers, which nothing here has changed, or from memory.
- * The destination of an indirect jump is read in the same way.
+ * Reads the arguments of static probes, each when the D program uses it. An argument
+ * is in a register of the frame, in a vector register, which the runtime never
+ * changes, or in memory. The destination of an indirect jump is read in the same way.
  */
 #include "ptrace-agent/runtime/host.h"
 #include "ptrace-agent/runtime/operands.h"
 
 static dt_u64 dt_rt_general(const struct dt_rt_frame *frame, dt_u32 number)
 {
-	/* rax rcx rdx rbx rsp rbp rsi rdi r8 ...: words of the frame */
+	/* indexes of rax rcx rdx rbx rsp rbp rsi rdi r8 ... in the frame */
 	static const dt_u8 words[16] = {14, 13, 12, 11, 16, 10, 9, 8,
 					7,  6,	5,  4,	3,  2,	1, 0};
 
@@ -61,7 +61,7 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 	*bad = 0;
 	*value = 0;
 	if (n >= list >> 32 || at >= DT_RT_MAX_OPERANDS)
-		return 0; /* as of any probe that has fewer */
+		return 0; /* the probe has fewer arguments: the value is 0 */
 	o = &dt_rt_config.operands[at];
 	switch (o->form) {
 	case DT_OPERAND_CONST:
@@ -90,7 +90,7 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 /*
  * Returns whether the indirect jump that is about to run leads out of all parts of its
  * function. *offset is the distance of the jump from the function's entry. If the
- * destination cannot be read the result is 0: the jump faults.
+ * destination cannot be read, it returns 0, because the jump will fault.
  */
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the bits of a static probe's argument are to D, for the runtime and the agent.
+ * Converts the bits of a static probe's argument to the value that D programs read. The
+ * runtime and the agent use this.
  */
 #ifndef PTRACE_AGENT_RUNTIME_OPERANDS_H
 #define PTRACE_AGENT_RUNTIME_OPERANDS_H
@@ -9,7 +10,10 @@
 #include "dif/ops.h"
 #include "ptrace-agent/runtime/runtime.h"
 
-/* Extended by its sign or with zeros; a double where it is floating. */
+/*
+ * Returns the value of an operand. Integers are extended by their sign or with zeros.
+ * A float becomes a double.
+ */
 static inline dt_u64 dt_rt_operand_value(const struct dt_operand *o,
 					 dt_u64 bits)
 {

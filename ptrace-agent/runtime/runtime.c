@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A site was reached: run each of its firings on the shard that dt_rt_enter
- * holds.
+ * Runs the firings of a site that a thread reached, on the shard that
+ * dt_rt_enter took.
  *
- * Everything here runs on the shard's stack, inside the target, at any
- * instruction of it: no libc, no thread-local storage, no vector register, no
- * wait.
+ * This code runs on the shard's stack inside the target, and interrupts the
+ * target at any instruction. So it uses no libc, no thread-local storage and no
+ * vector register, and it never waits.
  */
 #include "ptrace-agent/runtime/host.h"
 
-/* enter.S calls it, which GCC does not see: the rest of the unit is its own. */
+/*
+ * enter.S calls dt_rt_fire(), and GCC cannot know this. All other functions are
+ * called only inside this translation unit.
+ */
 #ifdef __clang__
 #define DT_RT_OUTSIDE __attribute__((used))
 #else
@@ -17,7 +20,7 @@
 #endif
 DT_RT_OUTSIDE void dt_rt_fire(struct dt_rt_frame *frame);
 
-/* Is jcc with these low four bits of its opcode taken? */
+/* Returns whether a jcc is taken whose opcode has these low four bits. */
 static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 {
 	dt_u64 carry = flags & 1, parity = flags >> 2 & 1;
@@ -29,7 +32,10 @@ static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 	return (int)(holds[condition >> 1 & 7] ^ (condition & 1));
 }
 
-/* System V AMD64 ABI, 3.2.3. A return has the offset and the value. */
+/*
+ * Fires one probe. The arguments of an entry probe are in the registers of the
+ * System V AMD64 ABI, 3.2.3. A return probe has the offset and the return value.
+ */
 static void dt_rt_fire_one(struct dt_rt_run *run,
 			   const struct dt_rt_firing *firing)
 {
@@ -59,7 +65,7 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			     2);
 		return;
 	}
-	if (firing->kind == DT_RT_STATIC) { /* dt_rt_static_arg() has them */
+	if (firing->kind == DT_RT_STATIC) { /* dt_rt_static_arg() reads them */
 		dt_fire_held(&run->host, firing->probe, run->site->from, args,
 			     0);
 		return;
@@ -77,7 +83,7 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
-	/* The agent replaces both numbers while threads stand anywhere. */
+	/* The agent may replace both numbers while this thread is here. */
 	dt_u64 both =
 	    dt_once64((const dt_u64 *)(const void *)&site->first_firing);
 	const struct dt_rt_firing *firing = &config->firings[(dt_u32)both];
@@ -92,7 +98,7 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 	run.host.shard = frame->shard;
 	run.host.owner = config->pid;
 	run.host.has_target = 1;
-	run.host.thread_key = 0; /* dt_rt_identify() knows */
+	run.host.thread_key = 0; /* dt_rt_identify() sets it when it is needed */
 	run.host.self = DT_NULL;
 	run.frame = frame;
 	run.site = site;

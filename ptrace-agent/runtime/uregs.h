@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uregs[] counts as the amd64 register set of illumos' <sys/regset.h> does; R_* of the D
- * library are these numbers. A row: D name, index, and where the value is:
+ * The rows of uregs[]. The indexes are those of the amd64 register set in <sys/regset.h> of
+ * illumos, and R_* of the D library have the same values. A row contains the name in D, the
+ * index and the source of the value:
  *
  *   GPR    a general register, by its name
- *   STATE  what else a host knows of the thread: rip, rflags, fs_base, gs_base
- *   CONST  the same for every user thread
+ *   STATE  other state of the thread that a host knows: rip, rflags, fs_base, gs_base
+ *   CONST  a value that is the same for every user thread
  */
 #ifndef PTRACE_AGENT_RUNTIME_UREGS_H
 #define PTRACE_AGENT_RUNTIME_UREGS_H

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ustack(): a walk by the rules that the agent wrote down (struct dt_rt_rule).
+ * ustack() walks the stack by the rules that the agent wrote (struct dt_rt_rule).
  *
- *   site's pc ─ rule ─▶ CFA ─ the word under it ─▶ caller's pc - 1 ─ rule ─▶
- * ...
+ *   pc of the site ─ rule ─▶ CFA ─ word below it ─▶ pc - 1 of the caller ─ rule ─▶ ...
  *
- * The agent's own walk is what is right, and the rules say what that does. So
- * whatever is not plain - a place without a rule, a stack that does not ascend
- * or leaves the memory it is in, rules that were forgotten meanwhile - is left
- * to it as a whole: it answers, and writes down the rules that were missing.
+ * The result is always that of the agent's own walk, which the rules describe. The
+ * runtime requests the complete stack from the agent in these cases:
  *
- * What was read for a stack is noted per shard: see dt_rt_again().
+ *   - a place of the text has no rule; the agent then adds the missing rules
+ *   - the stack does not ascend, or leaves the memory that it is in
+ *   - the agent removed rules while the stack was walked
  *
- * Every word is read within the range that the stack pointer is in, as it was
- * found readable, by dt_rt_peek(), which may fail. Bounded by max: each step
- * goes up.
+ * The words that were read for a stack are noted for each shard. See dt_rt_again().
+ *
+ * Every word is read by dt_rt_peek(), which may fail, and only in the readable range
+ * of the stack pointer. A walk ends after max frames, and each step goes up.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -36,7 +36,7 @@ static const struct dt_rt_rule *dt_rt_rule_of(dt_u64 at)
 	return DT_NULL;
 }
 
-/* The registers of a frame that rules need; behind end no word can be read. */
+/* The registers of a frame that rules need. Words at `end` or above cannot be read. */
 struct dt_rt_place {
 	dt_u64 sp, bp;
 	dt_u64 end;
@@ -64,7 +64,7 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 	return 0;
 }
 
-/* Text without unwind information. */
+/* Finds the caller in text without unwind information, by the frame pointer. */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
 	if (!p->bp)
@@ -80,7 +80,10 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 	return 0;
 }
 
-/* Up one frame: its words. A pc of 0: the stack ends here. -1: ask. */
+/*
+ * Finds the caller of a frame, and notes the words that it used. A pc of 0 means
+ * that the stack ends here. Returns -1 if the agent has to walk this stack.
+ */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
 {
@@ -108,7 +111,10 @@ DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 	return 0;
 }
 
-/* Frames stored; 0: the agent is to be asked. Notes what it can in `to`. */
+/*
+ * Returns the number of frames stored in pcs, or 0 if the agent has to walk this
+ * stack. Notes the words that it read in `to`, if they fit.
+ */
 static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 						   dt_u64 *pcs, dt_u32 max,
 						   struct dt_rt_noted_stack *to)
@@ -137,7 +143,7 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 		pc = words->pc;
 		at = pc - 1;
 	}
-	/* Of one frame alone the agent knows more: ptrace-agent/unwind.hpp. */
+	/* If only one frame was found, the agent may find more: ptrace-agent/unwind.hpp. */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -155,8 +161,9 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 }
 
 /*
- * A stack like the one before it, which is common: the words that were read
- * then are where they were and the same, so that a walk would go the same way.
+ * Returns the stack of an earlier firing, if it is still the same, which is common.
+ * If all words that the walk read then are unchanged, a new walk would have the same
+ * result. Returns 0 otherwise.
  */
 DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
 			     const struct dt_rt_noted_stack *noted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builtin variables and signals of a target, seen from inside it. What
- * only a look at /proc can tell is asked of the agent.
+ * Builtin variables and signals of a target, from inside it. Values that are
+ * only in /proc are requested from the agent.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -29,7 +29,10 @@ int dt_rt_gs_base(dt_u64 *value)
 #define STATE_fs_base(run, value) dt_rt_fs_base(run, value)
 #define STATE_gs_base(run, value) dt_rt_gs_base(value)
 
-/* -1: no such register, or only the agent can tell. */
+/*
+ * Reads a register. Returns -1 if there is no such register, or if only the agent
+ * can read it.
+ */
 static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
 {
 	switch (index) {
@@ -53,7 +56,7 @@ static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
 	}
 }
 
-/* errno of the program: where libc keeps it, as the agent found out. */
+/* Reads the program's errno at the offset from fs_base that the agent found. */
 static int dt_rt_errno(struct dt_rt_run *run, dt_u64 *value)
 {
 	dt_u64 fs_base, bad;
@@ -143,8 +146,10 @@ int dt_rt_progenyof(struct dt_host *host, dt_u64 pid)
 	       yes;
 }
 
-/* Taken when the thread leaves the system call; the agent holds it back from
- * there. */
+/*
+ * Sends a signal to this thread. The agent intercepts it when the thread leaves
+ * the system call, and delivers it after the thread has left the runtime.
+ */
 static int dt_rt_signal(dt_u64 sig)
 {
 	dt_u64 pid = (dt_u64)dt_rt_syscall(DT_SYS_getpid, 0, 0, 0, 0, 0, 0);

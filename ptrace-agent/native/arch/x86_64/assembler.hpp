@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encoding, by xbyak, of code that will stand at a known distance from the runtime's image.
-// Only files of this folder include this.
+// Encodes code for a known distance from the runtime's image, by xbyak. Only files of this
+// folder include this.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -21,14 +21,15 @@ namespace dt::native::x86 {
 
 class Assembler : public Xbyak::CodeGenerator {
 public:
-    // at: from the image's base.
+    // at: the distance of the code from the image's base.
     Assembler(std::uint64_t image, std::uint64_t at)
         : Xbyak::CodeGenerator(buffer_bytes, buffer()), image_(image), at_(at)
     {
         setDefaultJmpNEAR(true);
     }
 
-    // Of the image and the config, whose distance never changes.
+    // Returns the address of an offset from the image's base, as code here refers to it.
+    // The distance between image, config and code never changes.
     const void* image_at(std::uint64_t offset) const
     {
         return getCode() + static_cast<std::int64_t>(offset - at_);
@@ -37,7 +38,7 @@ public:
     {
         return rip + image_at(DT_RT_CONFIG + member);
     }
-    // A label's address in the target.
+    // Returns the address of a label in the target.
     std::uint64_t address_of(const Xbyak::Label& label) const
     {
         return image_ + at_ + offset_of(label);
@@ -47,7 +48,8 @@ public:
         return static_cast<std::uint64_t>(label.getAddress() - getCode());
     }
 
-    // An eight-byte constant behind the code.
+    // Returns the operand for an eight-byte constant, which place_literals() puts after the
+    // code.
     Xbyak::Address literal(std::uint64_t value)
     {
         for (auto& [known, label] : literals_)
@@ -66,7 +68,7 @@ public:
         }
     }
 
-    // Of the thread's own area, at an offset from fs_base.
+    // Returns the operand at an offset from fs_base, in the thread's own area.
     Xbyak::Address fs(const Xbyak::AddressFrame& frame, std::int64_t offset)
     {
         db(0x64);
@@ -98,7 +100,8 @@ private:
     static constexpr std::size_t buffer_bytes = 16384;
     static void* buffer()
     {
-        // What is aligned here is aligned there: literals are, for programs that set AC.
+        // Alignment here gives the same alignment in the target. Literals need it in
+        // programs that set AC.
         alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }

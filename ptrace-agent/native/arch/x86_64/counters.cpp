@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Adding to counters: on this CPU, if the thread can be sure that it stays, else by a lock.
+// Adds to counters. A thread adds to the set of its CPU without a lock, in a restartable
+// sequence (rseq(2)). If that is not possible, it adds to the shared set by a locked
+// instruction.
 //
-// A restartable sequence (rseq(2)) is the way to be sure. Its one instruction that counts
-// is its last; a thread that loses its CPU before, for whatever reason (preemption, a
-// signal, a debugger's step), goes on at `abort` and adds to the set that all share, by a
-// locked instruction. So nothing is tried twice, and single steps come to an end.
+// The addition is the last instruction of the sequence. If the thread is interrupted before
+// it (by preemption, a signal or a debugger's step), the kernel continues it at `abort`,
+// which adds to the shared set. So no addition is tried twice, and a thread that is stepped
+// does not repeat the sequence forever.
 //
-//        rseq_cs == 0? arm                 (another's sequence is left alone)
-//        start:  which CPU? its set        (not registered: cpu_id is no CPU's number)
-//                add                       committed when it has run
+//        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
+//        start:  find the set of this CPU  (cpu_id is out of range if not registered)
+//                add                       (this is the commit)
 //        end:    disarm
 //
-// It is disarmed each time: the kernel reads what rseq_cs points at whenever it likes, and
-// our code may be unmapped.
+// The sequence is disarmed each time. The kernel reads the descriptor at rseq_cs at any time,
+// and it may be unmapped later.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/actions.h"
@@ -69,8 +71,8 @@ template <class Add> void Routine::add_on_cpu(std::optional<Reg64> key, Add add)
     sections_.push_back(std::move(section));
 }
 
-// Behind the routine: where sequences end that were not left alone, and what the kernel
-// reads of them.
+// Places the abort handlers of sequences after the routine, and the descriptors that the
+// kernel reads.
 void Routine::place_sections()
 {
     for (auto& section : sections_) {
@@ -112,7 +114,7 @@ void Routine::count(const dt_action& action, std::optional<Reg64> key)
 void Routine::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
-        // That there was something: also when it is 0. Set twice it says no more.
+        // Notes that a value was added, even if the sum is 0. Threads may do so twice.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
             a_.lock();
@@ -120,8 +122,9 @@ void Routine::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value
     });
 }
 
-// dif/distribution.h: 63 is zero, 64 + log2 a positive value, 62 - log2 a negative one. With
-// the sign (0 or -1) that is 64 + sign + (log2 of the size ^ sign), log2 of 0 being -1.
+// Computes the bucket of a value (dif/distribution.h). Zero has bucket 63, a positive value
+// 64 + log2(value), a negative one 62 - log2(-value). With sign = 0 or -1 and size = |value|
+// all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
 void Routine::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     Reg64 size = in_pool(value) ? value : temporary({value}); // it is not used again
@@ -133,7 +136,7 @@ void Routine::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 
     a_.xor_(size, sign);
     a_.mov(rcx, size);
     a_.sub(size, sign);
-    a_.cmovo(size, rcx); // INT64_MIN counts as the value above it
+    a_.cmovo(size, rcx); // INT64_MIN has the bucket of INT64_MIN + 1
     a_.mov(rcx, -1);
     a_.bsr(size, size);
     a_.cmovz(size, rcx);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Keys of aggregations: where their counters are, found before anything is done.
+// Finds the counters of an aggregation's keys, before any action runs.
 //
-//   key ──hash──> place in the table ──known, and this key?──> offset of its counters
-//                     │ another's: the next place, a few times; then the engine
-//                     └ empty: claimed for this key, and the engine for this once
+//   key ──hash──> place in the table ── has this key ──> offset of its counters
+//                     ├ has another key: try the next place, a few times; then the engine
+//                     └ is empty: claim it for this key; the engine handles this firing
 //
-// The table is dif/counters.h's. Entries never go, so that what was
-// found stays right without a lock. Who dies after claiming leaves a place that no key has.
+// The table is that of dif/counters.h. Entries are never removed, so the result stays valid
+// without a lock. A thread that dies after claiming a place leaves it unused.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/counters.h"
@@ -18,7 +18,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The low bytes of a value, as they stand in a key; the rest is zero.
+// Moves the low bytes of a value, as a key contains them. The other bytes become zero.
 void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 {
     if (n_bytes == 1)
@@ -29,8 +29,8 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
         a_.mov(to.cvt32(), from.cvt32());
 }
 
-// dif/counters.h: the EPID, if a name is asked for, then each integer. Those of the pool
-// are held.
+// Computes the words of a key (dif/counters.h): the EPID if the key contains a name of the
+// probe, then each integer. Registers of the pool that contain words are held.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
@@ -56,7 +56,8 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
     return words;
 }
 
-// In bytes from the action's counters in any set; the register is held.
+// Returns a register, which is held, with the offset of the key's counters from the
+// action's counters. The offset is in bytes and the same in every set.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;
@@ -82,7 +83,7 @@ Reg64 Routine::find_key(const Step& step)
     auto search = std::make_unique<Search>();
     auto compare = [this, words](Label& empty, Label& other) {
         static_assert(offsetof(dt_counted_key, key) == 8);
-        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // first: then its key does not change
+        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // first, since a known key never changes
         a_.jne(empty);
         for (std::size_t i = 0; i < words.size(); ++i) {
             a_.cmp(ptr[rcx + 8 * (i + 1)], words[i]);
@@ -113,7 +114,7 @@ Reg64 Routine::find_key(const Step& step)
         static_assert(DT_COUNTED_CLAIMED == 1);
         a_.lock();
         a_.bts(qword[rcx], 0);
-        a_.jc(bail_); // it is known by now, or its owner died
+        a_.jc(bail_); // another thread has claimed it
         for (std::size_t i = 0; i < words.size(); ++i)
             a_.mov(ptr[rcx + 8 * (i + 1)], words[i]);
         a_.mov(qword[rcx], DT_COUNTED_KNOWN);
@@ -125,7 +126,7 @@ Reg64 Routine::find_key(const Step& step)
     return at;
 }
 
-// Behind the routine: what is seldom needed.
+// Places the rare cases of key searches after the routine.
 void Routine::place_searches()
 {
     for (auto& search : searches_)

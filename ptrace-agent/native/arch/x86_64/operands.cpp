@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Arguments of a static probe: runtime/operands.c for the operands of one probe.
+// Reads the arguments of a static probe. The runtime does the same in runtime/operands.c.
+// There are three kinds:
 //
-//   direct   all of a register that no routine changes: used where it is
-//   moved    another register, a part of one, a constant: read whenever it is wanted
-//   ahead    memory, and what takes arithmetic: read once, before anything is done, to
-//            a slot on the stack; so a clause can still be left to the engine
+//   direct   a complete register that no routine changes: used where it is
+//   moved    another register, a part of one, or a constant: read whenever it is used
+//   ahead    memory, and values that need arithmetic: read once to a slot on the stack,
+//            before any action runs, so that the clause can still be left to the engine
 //
-// Memory is read where it is sure to be there: near the stack pointer, at an address that
-// the program's file has, in the thread's own area, or in a range that the agent saw. Any
-// other address is the engine's, which asks the kernel. What has gone since faults, and
-// the agent leads the thread to the engine (`Fixup`), whose fault it is then.
+// Memory is read only where it is expected to be readable: near the stack pointer, at an
+// address that the program's file contains, in the thread's own area, or in a range that
+// the agent found readable. The engine reads any other address, by a system call. If the
+// memory was unmapped since then, the load faults. The agent then continues the thread in
+// the engine (`Fixup`), which reports the fault.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
@@ -21,7 +23,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// Above the stack pointer this is taken to be the stack.
+// This many bytes above the stack pointer are assumed to be the stack.
 constexpr std::uint32_t near_bytes = 0x4000;
 constexpr unsigned red_zone_bytes = 128;
 
@@ -49,7 +51,7 @@ bool Routine::is_direct(std::uint32_t n) const
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // these four are taken out of the pool
+    case Xbyak::Operand::RSI: // this one and the next three are not in the pool then
     case Xbyak::Operand::RDI:
     case Xbyak::Operand::R8:
     case Xbyak::Operand::R9:
@@ -69,7 +71,7 @@ Xbyak::Address Routine::slot(std::uint32_t n) const
     return qword[rsp + 8 * n_below];
 }
 
-// As the program has it.
+// Loads the program's value of a register.
 void Routine::load_program(Reg64 to, unsigned number)
 {
     switch (number) {
@@ -93,7 +95,7 @@ void Routine::load_program(Reg64 to, unsigned number)
 void Routine::load_operand(Reg64 to, std::uint32_t n)
 {
     if (n >= plan_.operands.size())
-        return a_.mov(to.cvt32(), 0); // as of any probe that has fewer
+        return a_.mov(to.cvt32(), 0); // the probe has fewer arguments: the value is 0
     const dt_operand& operand = plan_.operands[n];
     if ((ahead_ & 1u << n) != 0)
         return a_.mov(to, slot(n));
@@ -105,7 +107,7 @@ void Routine::load_operand(Reg64 to, std::uint32_t n)
     widen(to, operand);
 }
 
-// Its bits, and above them anything.
+// Reads the bits of an operand. The bits above it are undefined.
 void Routine::read_operand(Reg64 to, const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_GENERAL)
@@ -136,7 +138,7 @@ void Routine::read_operand(Reg64 to, const dt_operand& operand)
     accesses_.push_back(std::move(access));
 }
 
-// May use rcx and the flags.
+// Computes the address of an operand, without its segment's base. Changes rcx and the flags.
 void Routine::address_of(Reg64 to, const dt_operand& operand)
 {
     auto displacement = static_cast<std::uint64_t>(operand.value);
@@ -154,8 +156,9 @@ void Routine::address_of(Reg64 to, const dt_operand& operand)
     }
 }
 
-// The agent's ranges are searched as dt_rt_known() does it. An odd ranges_seq, or one that
-// becomes odd meanwhile: the agent is there, to whom a fault goes.
+// Continues only if the address is expected to be readable. The agent's ranges are searched
+// as in dt_rt_known(). ranges_seq is tested once, before the search. If the agent rewrites
+// the ranges after that, the agent is alive and handles a fault.
 void Routine::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
@@ -178,8 +181,9 @@ void Routine::ensure_known(Reg64 address, const dt_operand& operand)
         a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, ranges))]);
         a_.cmp(left.cvt32(), DT_RT_MAX_RANGES);
         a_.ja(bail_);
-        a_.L(
-            next); // the last that begins at the address or before, of `left` from rcx on
+        // Find the last range that begins at or before the address, among the `left`
+        // ranges at rcx.
+        a_.L(next);
         a_.cmp(left.cvt32(), 1);
         a_.jb(bail_);
         a_.je(found);
@@ -206,14 +210,15 @@ void Routine::ensure_known(Reg64 address, const dt_operand& operand)
     lookups_.push_back(std::move(lookup));
 }
 
-// Behind the routine: what is seldom needed.
+// Places the rare cases of address checks after the routine.
 void Routine::place_lookups()
 {
     for (auto& lookup : lookups_)
         lookup->rest();
 }
 
-// dt_rt_operand_value(), but for floats of four bytes. Leaves the flags alone.
+// Does the same as dt_rt_operand_value(), except for floats of four bytes. Does not change
+// the flags.
 void Routine::widen(Reg64 value, const dt_operand& operand)
 {
     switch (operand.bytes) {
@@ -231,8 +236,8 @@ void Routine::widen(Reg64 value, const dt_operand& operand)
     }
 }
 
-// A float becomes a double: the exponent's bias and the places change. Zero stays one;
-// what is denormal, infinite or no number is the engine's.
+// Converts a float to a double by shifting its parts and changing the bias of the exponent.
+// Zero stays zero. Denormal and infinite values and NaN are left to the engine.
 void Routine::widen_float(Reg64 value)
 {
     constexpr std::uint32_t exponent = 0x7f800000, least = 0x00800000;
@@ -255,7 +260,7 @@ void Routine::widen_float(Reg64 value)
     a_.L(zero);
 }
 
-// To their slots. What is in the pool is free now.
+// Reads arguments of the kind `ahead` to their slots. All registers of the pool are free now.
 void Routine::load_ahead(std::uint32_t arguments)
 {
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {

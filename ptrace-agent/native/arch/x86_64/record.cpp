@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Records: dif/fire.c and dif/buffer.c for a clause whose values are integers.
+// Writes records of clauses whose values are integers. The engine does the same in
+// dif/fire.c and dif/buffer.c.
 //
-// The CPU's shard is taken as dt_rt_enter takes it, by the process' id, so that whoever
-// finds it held by the dead does the same as ever. A shard that is busy and a buffer that
-// is full are the engine's. What is built is behind `used`, and published by moving that.
+// The routine takes the CPU's shard as dt_rt_enter does, by writing the pid to its lock. So
+// the recovery of shards whose process has died is the same. If the shard is busy or its
+// buffer is full, the engine runs the clause. The record is built after the `used` bytes of
+// the buffer, and published by increasing `used`.
 //
-//   %rax  the record, from take_shard() on; before that the CPU's number
+//   %rax  the CPU's number in take_shard(), the record after it
 //
-// Another register is held for the shard.
+// Another register of the pool is held for the shard.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include <cstddef>
@@ -19,14 +21,14 @@ using namespace Xbyak::util;
 constexpr std::uint32_t cpu_mask = 0xfff; // enter.S, CPU_MASK
 constexpr std::uint32_t cpu_segment = 0x7b;
 
-// ecx: 0 or 1.
+// Loads the index of the active buffer to ecx, 0 or 1.
 void Routine::active_buffer()
 {
     a_.mov(ecx, ptr[shard_ + offsetof(dt_shard, active)]);
     a_.and_(ecx, 1);
 }
 
-// ecx: the same.
+// Returns the operand of the buffer's `used`. ecx is the index of the buffer, and changes.
 Xbyak::Address Routine::used_bytes()
 {
     static_assert(sizeof(dt_buffer) == 32);
@@ -35,7 +37,8 @@ Xbyak::Address Routine::used_bytes()
                  offsetof(dt_buffer, used)];
 }
 
-// r11: the time, which becomes the shard's. %rax is held already.
+// Takes the shard and writes the header of the record. r11 is the time, which becomes the
+// shard's last time. %rax is held already.
 void Routine::take_shard()
 {
     const dt_shard_plan& plan = arena().plan;
@@ -71,11 +74,11 @@ void Routine::take_shard()
     a_.cmp(used, a_.literal(plan.principal_bytes - plan_.record_bytes));
     a_.ja(full_);
     a_.test(used.cvt8(), 7);
-    a_.jnz(full_); // scribbled over
+    a_.jnz(full_); // another process has overwritten it
     a_.add(rax, used);
     a_.add(rax, shard_);
     a_.add(rax, a_.literal(plan.principal[0]));
-    // As dt_now() has it.
+    // The time never decreases in a shard, as in dt_now().
     Xbyak::Address last = qword[shard_ + offsetof(dt_shard, last_timestamp)];
     a_.cmp(r11, last);
     a_.cmovb(r11, last);
@@ -109,7 +112,7 @@ void Routine::publish()
     a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
 }
 
-// Behind the routine: more CPUs than shards, and no room.
+// Places two rare cases after the routine: more CPUs than shards, and a full buffer.
 void Routine::place_shard_ends()
 {
     if (plan_.record_bytes == 0)

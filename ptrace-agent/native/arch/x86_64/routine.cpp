@@ -28,7 +28,7 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
                              [](const Step& step) { return !step.key.empty(); });
     bool thread = plan.for_predicate.thread || plan.for_steps.thread;
     has_variables_ = !ids.empty();
-    asks_who_ = thread;
+    uses_thread_ids_ = thread;
     flags_ = time || keyed || thread || !ids.empty() || plan.n_registers > 2
                  ? Flags::on_stack
                  : Flags::in_ax;
@@ -45,7 +45,7 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
             pool_.push_back(reg);
 }
 
-// One that the clause reads, and finds there.
+// Returns whether the register contains an argument that the clause reads there.
 bool Routine::is_argument(Reg64 reg) const
 {
     for (std::uint32_t n = 0; n < max_operands; ++n)
@@ -130,7 +130,7 @@ void Routine::enter()
     if (ahead_ != 0)
         a_.lea(rsp, ptr[rsp - 8 * n_slots()]);
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
-    a_.jnz(leave_); // the engine would do nothing, too
+    a_.jnz(leave_); // the engine would do nothing either
     // Another clause may have been added to the probe since.
     const std::uint32_t n = plan_.place.n_clauses;
     a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
@@ -139,7 +139,7 @@ void Routine::enter()
     a_.jne(bail_);
 }
 
-// All but the flags, which are in %ax then, and what dt_rt_enter pushed.
+// Restores all registers except those that dt_rt_enter pushed. The flags are in %ax then.
 void Routine::restore()
 {
     if (ahead_ != 0)
@@ -154,7 +154,7 @@ void Routine::leave()
 {
     a_.L(leave_);
     restore();
-    a_.add(al, 0x7f); // 1: overflows
+    a_.add(al, 0x7f); // sets OF if al is 1
     a_.sahf();
     if (plan_.place.is_last) {
         a_.mov(rax, rbx);
@@ -166,8 +166,8 @@ void Routine::leave()
     a_.jmp(ptr[rax + offsetof(dt_rt_site, code)]);
 }
 
-// %ebx: its index. As dt_rt_enter comes to a site's code: %rax is the site, and the flags
-// are left alone.
+// Computes the address of the site with the index %ebx in %rax, which is how dt_rt_enter
+// jumps to the code of a site. Does not change the flags.
 void Routine::to_site()
 {
     static_assert(sizeof(dt_rt_site) == 64);
@@ -176,7 +176,7 @@ void Routine::to_site()
     a_.lea(rax, ptr[rcx + rax * 8]);
 }
 
-// The generic way, with %rax, %rbx and the flags as they were at first.
+// Jumps to the generic path, with %rax, %rbx and the flags as they were at the beginning.
 void Routine::bail()
 {
     a_.L(bail_);
@@ -255,7 +255,7 @@ Result<Compiled> Routine::emit()
         return Error{Code::unsupported, failed_};
     if (Xbyak::GetError() != Xbyak::ERR_NONE) {
         Xbyak::ClearError();
-        return Error{Code::unsupported, "it is long"};
+        return Error{Code::unsupported, "its code is too long"};
     }
     auto bytes = a_.bytes();
     Compiled compiled{{bytes.begin(), bytes.end()}, {}};
@@ -279,8 +279,10 @@ Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint
     bool asks =
         !before.self.empty() || !after.self.empty() || before.thread || after.thread;
     if (asks && !target.has_rdfsbase)
-        return Error{Code::unsupported, "the thread cannot be told without the engine"};
-    // Once to see which registers have to be saved.
+        return Error{
+            Code::unsupported,
+            "it uses ids or variables of the thread, and there is no rdfsbase"};
+    // Emit the code once to find which registers have to be saved.
     x86::Routine sketch(plan, target, at, {});
     if (auto code = sketch.emit(); !code)
         return code;

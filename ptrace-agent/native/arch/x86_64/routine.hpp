@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: MIT
-// One clause's routine, in the registers that it may use.
+// Emits the routine of one clause, and assigns the registers that it uses.
 //
 //   %rbx  the site, from the first instruction on
-//   %rcx  scratch, never kept
-//   pool  rdx r10 r11, and registers of arguments that the clause does not read: saved
-//         on the target's stack when the routine uses them; and rax, when the flags are
-//         on the stack (`Flags::on_stack`), else they are in %ax
+//   %rcx  scratch, which any step may change
+//   pool  rdx, r10, r11 and the argument registers that the clause does not read. If the
+//         routine uses one, it saves it on the target's stack. rax is in the pool if the
+//         flags are on the stack (`Flags::on_stack`). Otherwise %ax contains the flags.
 //
-// Arguments of a static probe that have to be read before anything is done stand on the
-// stack, below what was saved.
+// Some arguments of a static probe are read before the first action. They are on the stack,
+// below the saved registers.
 //
-// Clauses that ask for the time keep it in r11, those with thread-local variables the
-// thread's slot or hash in r10; where keys' counters are, the shard and the record are in
-// registers that are held, that is, taken from the pool. The rest is for DIF's registers.
+// r11 contains the time, if the clause uses it. r10 contains the hash of the thread's slots
+// or the address of the only slot, if the clause uses thread-local variables. Offsets of
+// keys' counters, the shard and the record are in registers that are held, which means that
+// they are taken from the pool. The remaining registers are used for those of DIF.
 //
-// In order: are the probe's clauses those that were compiled? predicate; is the session active? time and variables;
-// keys; the shard, if it records; then the steps, which cannot fail. Before them anything
-// odd goes to `bail`.
+// A routine has these steps. Up to the last one, any case that it does not handle jumps
+// to `bail`, and the engine runs the clause.
+//
+//   1. Test that the agent lives and that the probe has the same clauses as when it was
+//      compiled.
+//   2. Evaluate the predicate.
+//   3. Test that the session is active.
+//   4. Read the time, find the thread's variables, read arguments to the stack.
+//   5. Find the counters of keys.
+//   6. Take the shard, if the clause records.
+//   7. Run the actions, which cannot fail.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/assembler.hpp"
@@ -35,10 +44,10 @@ using Xbyak::Reg64;
 
 class Routine {
 public:
-    // save: of the pool, what emit() found to be used the first time.
+    // save: the registers of the pool that a first emit() found to be used.
     Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
             std::vector<Reg64> save);
-    static constexpr std::size_t max_words = 8; // that it pushes
+    static constexpr std::size_t max_words = 8; // words that a routine may push
     Result<Compiled> emit();
     const std::vector<Reg64>& used() const { return used_; }
     std::size_t n_slots() const; // words of arguments that are read ahead
@@ -56,7 +65,8 @@ private:
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);
 
-    // value.cpp: where the value is; one of the pool, or an argument's register.
+    // value.cpp. value() and text() return the register that contains the value: one of the
+    // pool, or that of an argument.
     Reg64 value(const Value& value);
     Reg64 text(const Value& value);
     bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);
@@ -64,30 +74,32 @@ private:
     void shift(std::uint32_t insn);
     void load_builtin(Reg64 to, std::uint32_t id);
     void predicate();
-    Reg64 source(std::uint32_t reg); // of DIF; r0 is in rcx
+    Reg64 source(std::uint32_t reg); // reg is DIF's; r0 is loaded to rcx
     Reg64 destination(std::uint32_t reg);
     std::optional<Reg64> argument_register(std::uint32_t n) const;
 
     // operands.cpp: arguments of a static probe.
-    bool is_direct(std::uint32_t n) const; // all of a register that is never changed
-    void load_operand(Reg64 to, std::uint32_t n); // leaves the flags alone
+    bool
+    is_direct(std::uint32_t n) const; // it is a register that routines never change
+    void load_operand(Reg64 to, std::uint32_t n); // does not change the flags
     void load_ahead(std::uint32_t arguments);
     void read_operand(Reg64 to, const dt_operand& operand);
     void address_of(Reg64 to, const dt_operand& operand);
     void ensure_known(Reg64 address, const dt_operand& operand);
     void widen(Reg64 value, const dt_operand& operand);
     void widen_float(Reg64 value);
-    void load_program(Reg64 to, unsigned number); // leaves the flags alone
-    Xbyak::Address slot(std::uint32_t n) const;   // of an argument that is read ahead
+    void load_program(Reg64 to, unsigned number); // does not change the flags
+    Xbyak::Address
+    slot(std::uint32_t n) const; // slot of an argument that is read ahead
     void place_lookups();
 
-    // state.cpp: what is asked of the thread and the clock.
+    // state.cpp: the thread, its variables, and the clock.
     void find_thread();
     void find_variable(std::uint32_t id, Label& absent);
     void need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
               Label& absent);
     void sample_time();
-    Xbyak::Address variable(std::uint32_t id); // may use rcx and the flags
+    Xbyak::Address variable(std::uint32_t id); // may change rcx and the flags
 
     // keys.cpp
     void low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes);
@@ -103,24 +115,26 @@ private:
     void publish();
     void place_shard_ends();
 
-    // counters.cpp; of a key: where from the action's counters
+    // counters.cpp. key: the offset of the key's counters from those of the action.
     void count(const dt_action& action, std::optional<Reg64> key);
     void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
-    // add(is the set shared?), with the set's or the key's address in rcx
+    // Calls add(shared) to emit the addition. rcx contains the address of the set, or of the
+    // key in it. shared: other CPUs use this set, too.
     template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
     void place_sections();
 
-    Reg64 use(Reg64 reg); // it is to be saved
+    Reg64 use(Reg64 reg); // notes that the register has to be saved
     bool is_argument(Reg64 reg) const;
     bool in_pool(Reg64 reg) const;
-    void hold(Reg64 reg);    // of the pool
-    void release(Reg64 reg); // which may never have been held
+    void hold(Reg64 reg);    // takes it from the pool
+    void release(Reg64 reg); // has no effect if the register is not held
     Reg64 temporary(std::initializer_list<Reg64> but);
-    // Words above the routine's own: 0: the program's rax, 1: rcx, 2: rbx, and its stack.
+    // Words above those that the routine pushed: 0 is the program's rax, 1 rcx, 2 rbx, 3 the
+    // program's stack.
     std::size_t above(unsigned word) const;
     Xbyak::Address saved(unsigned word) const;
-    std::optional<Xbyak::Address> saved(Reg64 reg) const; // by the routine
+    std::optional<Xbyak::Address> saved(Reg64 reg) const; // if the routine saved it
     void fail(const char* why)
     {
         if (failed_.empty())
@@ -133,15 +147,17 @@ private:
     Assembler a_;
     Flags flags_;
     std::vector<Reg64> save_, used_, pool_, held_;
-    std::map<std::uint32_t, Reg64> registers_;         // DIF's
-    std::map<std::uint32_t, std::uint64_t> constants_; // of those that are known
+    std::map<std::uint32_t, Reg64> registers_;         // those of DIF
+    std::map<std::uint32_t, std::uint64_t> constants_; // known values of DIF registers
     bool condition_ = false; // the flags are those of DIF's last comparison
-    bool one_variable_ = false, has_variables_ = false, asks_who_ = false;
-    Reg64 thread_; // its struct dt_rt_thread, when the clause asks who it is
+    bool one_variable_ = false, has_variables_ = false, uses_thread_ids_ = false;
+    Reg64 thread_; // address of the struct dt_rt_thread, if the clause uses pid or tid
     bool have_thread_ = false, have_time_ = false;
-    std::uint32_t ahead_ = 0, have_ahead_ = 0; // arguments; those that are read by now
+    // Bits of the arguments that are read ahead, and of those that were read so far.
+    std::uint32_t ahead_ = 0, have_ahead_ = 0;
     Label leave_, bail_;
-    std::vector<std::optional<Reg64>> keys_; // of the steps
+    std::vector<std::optional<Reg64>>
+        keys_; // offset of the key's counters, for each step
     struct Search {
         Label empty, other, found;
         std::function<void()> rest;
@@ -155,13 +171,13 @@ private:
     struct Access {
         Label begin, end;
     };
-    std::vector<std::unique_ptr<Access>> accesses_; // may fault
+    std::vector<std::unique_ptr<Access>> accesses_; // loads that may fault
     Reg64 shard_;
     Label beyond_, within_, full_;
     struct Section {
         Label descriptor, start, end, abort, done;
-        Label foreign;          // armed on a CPU that has no set
-        Label access, accessed; // where the area is first looked at
+        Label foreign;          // the sequence is armed on a CPU that has no set
+        Label access, accessed; // begin and end of the first accesses to struct rseq
         std::function<void()> shared, disarm;
     };
     std::vector<std::unique_ptr<Section>> sections_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The thread's variables and the session's clock, without a lock: dif/slots.c and
-// ptrace-agent/runtime/clock.c, in the case that is nearly always theirs.
+// Finds the thread's variables and reads the session's clock without a lock. This is the
+// common case of dif/slots.c and ptrace-agent/runtime/clock.c.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/slots.h"
@@ -11,10 +11,12 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-constexpr unsigned clock_shift =
-    32; // the consumer's, so far; another goes the generic way
+// The shift that the consumer uses. With another one the engine runs the clause.
+constexpr unsigned clock_shift = 32;
 
-// r10: the hash of the thread's slots, rax: their key; thread_: its entry.
+// Finds the entry of the thread. If the clause has thread-local variables, r10 becomes the
+// hash of the thread's slots, and rax their key. If it uses pid or tid, thread_ becomes the
+// address of the entry.
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
@@ -28,8 +30,8 @@ void Routine::find_thread()
     a_.add(rcx, rax);
     a_.cmp(r10, ptr[rcx + offsetof(dt_rt_thread, fs_base)]);
     a_.jne(bail_);
-    if (asks_who_) {
-        thread_ = temporary({r10, rax, rdx}); // which the clock needs
+    if (uses_thread_ids_) {
+        thread_ = temporary({r10, rax, rdx}); // the clock needs these registers
         hold(thread_);
         a_.mov(thread_, rcx);
     }
@@ -41,8 +43,8 @@ void Routine::find_thread()
     a_.mov(r10, ptr[rcx + offsetof(dt_rt_thread, slot_hash)]);
 }
 
-// Goes on when the thread has a slot for it at the first place. absent: nobody has that
-// place, so the variable was never set.
+// Continues if the thread's slot for the variable is at the first place of its hash. Jumps to
+// absent if that place is empty, because then the variable was never set.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
     const dt_dyn_plan& plan = arena().dyn;
@@ -79,8 +81,8 @@ Xbyak::Address Routine::variable(std::uint32_t id)
     return qword[rcx + offsetof(dt_slot, value)];
 }
 
-// What of these the routine has not got yet. absent: a predicate that is nothing but a
-// variable which was never set is false.
+// Emits code for the needs that the routine does not have yet. absent: if the predicate
+// is only a variable, and the variable was never set, the code jumps there.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {
@@ -91,7 +93,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
         if (std::find(had.self.begin(), had.self.end(), id) == had.self.end())
             ids.push_back(id);
     if (!ids.empty() && have_thread_)
-        return fail("it asks for another thread-local variable later");
+        return fail("its actions use other thread-local variables than its predicate");
     if (!have_thread_ && (needs.thread || !ids.empty())) {
         find_thread();
         have_thread_ = true;
@@ -105,7 +107,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
     load_ahead(needs.ahead);
 }
 
-// r11: ns.
+// Loads the time in nanoseconds to r11.
 void Routine::sample_time()
 {
     auto clock = [](std::size_t member) {
@@ -126,14 +128,14 @@ void Routine::sample_time()
     a_.or_(rax, rdx);
     a_.mov(edx, 0);
     a_.sub(rax, ptr[rcx + clock(offsetof(dt_clock, tsc))]);
-    a_.cmovs(rax, rdx); // of two CPUs' counters one may be a little behind
+    a_.cmovs(rax, rdx); // this CPU's counter may be a little lower than another's
     a_.mul(qword[rcx + clock(offsetof(dt_clock, mult))]);
     a_.shrd(rax, rdx, clock_shift);
     a_.add(rax, ptr[rcx + clock(offsetof(dt_clock, mono_ns))]);
     a_.cmp(r11d, ptr[rcx + clock(offsetof(dt_clock, seq))]);
     a_.jne(bail_);
     a_.mov(rdx, ptr[rcx + offsetof(dt_session, lease_until)]);
-    a_.dec(rdx); // 0 is none
+    a_.dec(rdx); // 0, which means that there is no lease, becomes the maximum
     a_.cmp(rax, rdx);
     a_.ja(bail_);
     a_.mov(r11, rax);

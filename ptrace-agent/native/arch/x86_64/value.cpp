@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Values and predicates: DIF's text, instruction by instruction, in registers.
+// Translates values and predicates from DIF to machine code, one instruction at a time.
 //
-// Branches go forward, so one pass is enough. A comparison's flags are the machine's until
-// something else touches them; a text that branches on them later than that is refused.
-// Registers whose value is known serve as immediates, until paths meet.
+// Branches of DIF only go forward, so one pass is enough. The flags of a comparison stay in
+// the processor's flags until another instruction changes them. A text that branches on
+// them after that is refused. Registers whose value is known become immediates, up to
+// the next branch target.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/ops.h"
@@ -59,7 +60,7 @@ void branch(Assembler& a, std::uint32_t op, const Label& to)
     }
 }
 
-// The branch that is taken when the other is not.
+// Returns the branch that is taken when `op` is not taken.
 std::uint32_t opposite(std::uint32_t op)
 {
     switch (op) {
@@ -106,11 +107,11 @@ Reg64 Routine::source(std::uint32_t reg)
 {
     if (reg != 0)
         return destination(reg);
-    a_.mov(ecx, 0); // no xor: the flags may be wanted
+    a_.mov(ecx, 0); // not xor, which would change the flags
     return rcx;
 }
 
-// Argument n, where the program's register still has it.
+// Returns the register that contains argument n, if the program's register is unchanged.
 std::optional<Reg64> Routine::argument_register(std::uint32_t n) const
 {
     if (plan_.arguments == Arguments::of_return)
@@ -128,7 +129,7 @@ std::optional<Reg64> Routine::argument_register(std::uint32_t n) const
     case 5:
         return r9;
     default:
-        return std::nullopt; // rdx may be taken, rcx is
+        return std::nullopt; // rcx is scratch, and rdx is in the pool
     }
 }
 
@@ -151,7 +152,7 @@ void Routine::load_builtin(Reg64 to, std::uint32_t id)
         else if (n == 1)
             a_.mov(to, saved(0));
         else
-            a_.mov(to.cvt32(), 0); // there is none
+            a_.mov(to.cvt32(), 0); // a return probe has two arguments
         return;
     }
     if (plan_.arguments == Arguments::of_static)
@@ -174,7 +175,7 @@ void Routine::arithmetic(std::uint32_t insn)
     bool constant = known != constants_.end() && fits_32(known->second) && !same;
     Reg64 b = rcx;
     if (same) {
-        a_.mov(rcx, to); // it is written before it is read
+        a_.mov(rcx, to); // `to` is written before r2 is read
     } else if (!constant && r2 != 0) {
         b = source(r2);
     }
@@ -206,12 +207,12 @@ void Routine::arithmetic(std::uint32_t insn)
     }
 }
 
-// By a constant; as the compiler writes casts.
+// Shifts by a constant, which is how the D compiler implements casts.
 void Routine::shift(std::uint32_t insn)
 {
     auto known = constants_.find(DIF_INSTR_R2(insn));
     if (known == constants_.end() || known->second > 63)
-        return fail("it shifts by what is not a constant");
+        return fail("it shifts by a value that is not a constant");
     auto n = static_cast<int>(known->second);
     Reg64 to = destination(DIF_INSTR_RD(insn));
     a_.mov(to, source(DIF_INSTR_R1(insn)));
@@ -225,7 +226,7 @@ void Routine::shift(std::uint32_t insn)
     }
 }
 
-// True: the flags are a comparison's afterwards.
+// Translates one instruction. Returns whether the flags are those of a comparison afterwards.
 bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels)
 {
     const auto* text = static_cast<const dt_u32*>(dt_at(plan_.arena, difo.text));
@@ -233,7 +234,7 @@ bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& la
     std::uint32_t insn = text[pc], op = DIF_INSTR_OP(insn), rd = DIF_INSTR_RD(insn);
     if (is_branch(op)) {
         if (op != DIF_OP_BA && !condition_)
-            fail("it branches on an old comparison");
+            fail("it branches after the flags of its comparison changed");
         branch(a_, op, labels[DIF_INSTR_LABEL(insn)]);
         return condition_;
     }
