@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A thread that is left alone in the middle of an injected system call continues by itself.
+// Tests that a thread continues by itself if its tracer exits in the middle of an injected
+// system call.
 #include "session.hpp"
 
 #include "process/maps.hpp"
@@ -17,7 +18,7 @@
 using namespace dt;
 using namespace dt::test;
 
-// Room for the stub at the end of the victim's own text, which nobody executes.
+// Returns a place for the stub at the end of the victim's own text, where no code is.
 static TargetAddr room_in(pid_t pid)
 {
     for (const Mapping& m : mappings_of(pid)) {
@@ -42,7 +43,7 @@ static bool stop(pid_t pid)
            waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
 }
 
-// The victim's first thread waits in read(2): it has left the stub.
+// Waits until the victim's first thread is in read(2), after it has left the stub.
 static bool is_in_read(pid_t pid)
 {
     for (int i = 0; i < 5000; ++i) {
@@ -53,7 +54,8 @@ static bool is_in_read(pid_t pid)
     return false;
 }
 
-// The tracer goes away as soon as the call is set up, or between its entry and its exit.
+// Sets up a system call of the stub and detaches. n_stops is the number of system call stops
+// before that: 0 detaches before the call, 1 between its entry and its exit, 2 after it.
 static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
 {
     ASSERT_TRUE(stop(pid));
@@ -77,7 +79,7 @@ static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
     ASSERT_EQ(ptrace(PTRACE_DETACH, pid, nullptr, nullptr), 0);
 }
 
-TEST(CallStub, GivesBackTheThreadWhenItsTracerIsGone)
+TEST(CallStub, RestoresTheRegistersOfTheThreadAfterItsTracerHasDetached)
 {
     if (agent::call_stub().empty())
         GTEST_SKIP() << "lacks: a stub for this machine";
@@ -102,7 +104,8 @@ TEST(CallStub, GivesBackTheThreadWhenItsTracerIsGone)
     EXPECT_GE(number_after(victim.rest, "calls"), 0);
 }
 
-// Places of the victim's text with room for a stub that have one, or get one.
+// Finds the places for stubs in the victim's text. If put is true, writes a stub to each and
+// returns those places. Otherwise returns the places that contain a stub.
 static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 {
     std::vector<TargetAddr> places;
@@ -119,7 +122,7 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
             text.begin(), text.end(), [](std::byte b) { return b == std::byte{0}; });
         if (put && has_room && write_to(pid, at, agent::call_stub()))
             places.push_back(at);
-        // Up to the block, which says what the last one who was there had.
+        // Compare only the code. The block after it contains registers of the last thread.
         const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
         if (!put &&
             std::equal(text.begin(), text.begin() + n_code, agent::call_stub().begin()))
@@ -128,8 +131,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// Where there is none, a call stands in the program's own text, and does not come back.
-TEST(CallStub, ThatADeadAgentLeftIsTheNextOnes)
+// Without a stub, the agent would inject the call at an address of the program's own text.
+TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())
         GTEST_SKIP() << "lacks: a stub for this machine";
@@ -143,7 +146,7 @@ TEST(CallStub, ThatADeadAgentLeftIsTheNextOnes)
         session.plant_entry(victim.pid(), "work", 1);
         ASSERT_TRUE(session.agent().detach(victim.pid()));
     }
-    // The memory that it took is released with it.
+    // The agent removes the stub that it used when it detaches.
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }
@@ -157,5 +160,5 @@ TEST(CallStub, ResumesAnInterruptedCallWithoutTheKernel)
     const user_regs_struct after = agent::resumed(before);
     EXPECT_EQ(after.rip, 0x1000u);
     EXPECT_EQ(after.rax, static_cast<unsigned long long>(SYS_read));
-    EXPECT_EQ(after.orig_rax, ~0ull); // or the kernel would restart it once more
+    EXPECT_EQ(after.orig_rax, ~0ull); // so that the kernel does not restart it again
 }

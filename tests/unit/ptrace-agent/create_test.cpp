@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Commands that the agent starts: how far they run, and that probes count exactly.
+// Tests commands that the agent starts: where they are held, and that probes count exactly.
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
@@ -40,7 +40,7 @@ TEST(Create, CountsExactlyWithFiftyThreads)
     EXPECT_EQ(session.hits(2), 10000u);
 }
 
-TEST(Create, LeavesTheOutputAsItIsWithoutProbes)
+TEST(Create, DoesNotChangeTheOutputOfAProbedCommand)
 {
     Session plain, probed;
     pid_t one = plain.create({victim("spin"), "500", "3"});
@@ -96,7 +96,7 @@ static int stage_of(pid_t pid)
     return bytes.empty() ? -1 : static_cast<int>(bytes[0]);
 }
 
-TEST(Create, HoldsTheCommandWhereEvaltimeSays)
+TEST(Create, HoldsTheCommandAtThePointThatEvaltimeSelects)
 {
     Session session;
     pid_t at_exec = session.create({victim("stages")}, EvalTime::exec);
@@ -117,7 +117,7 @@ TEST(Create, HoldsTheCommandWhereEvaltimeSays)
     EXPECT_EQ(session.output().find("main saw stage 0"), std::string::npos);
 }
 
-TEST(Create, NamesACommandThatIsNotThere)
+TEST(Create, NamesTheCommandInTheErrorIfItDoesNotExist)
 {
     Session session;
     auto target = session.agent().create({"no-such-command"}, {}, EvalTime::main);
@@ -126,7 +126,7 @@ TEST(Create, NamesACommandThatIsNotThere)
     EXPECT_NE(target.error().text.find("no-such-command"), std::string::npos);
 }
 
-TEST(Create, NamesAFileThatIsNotExecutable)
+TEST(Create, ReportsAPermissionErrorForAFileThatIsNotExecutable)
 {
     char path[] = "/tmp/not-executable-XXXXXX";
     int fd = mkstemp(path);
@@ -149,7 +149,7 @@ TEST(Create, PassesTheChangedEnvironment)
     EXPECT_EQ(session.output(), "got-1-none\n");
 }
 
-TEST(Create, KillsWhatShallNotRun)
+TEST(Create, CanKillACommandThatIsStillHeld)
 {
     Session session;
     pid_t pid = session.create({victim("spin")});
@@ -160,7 +160,7 @@ TEST(Create, KillsWhatShallNotRun)
     EXPECT_EQ(session.output(), "");
 }
 
-TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
+TEST(Plant, WritesNothingWhereAnotherFileIsMappedThanTheClientFound)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
@@ -186,7 +186,7 @@ TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
         EXPECT_EQ(report->n_planted, 0u);
         EXPECT_EQ(report->gone, all);
     }
-    // As it is, but for the part with outer().
+    // The client found only the part of the text with the second of the two functions.
     TargetAddr middle = std::max(work.at, outer.at);
     SeenText second = same;
     second.begin = middle;
@@ -202,7 +202,7 @@ TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
     EXPECT_EQ(session.hits(1), 10u);
 }
 
-TEST(Plant, RefusesWhatItCannotInstrumentAndPlantsTheRest)
+TEST(Plant, RefusesSitesThatCannotBeInstrumentedAndPlantsTheOthers)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
@@ -227,14 +227,15 @@ TEST(Plant, RefusesWhatItCannotInstrumentAndPlantsTheRest)
     EXPECT_EQ(session.hits(1), 10u);
 }
 
-// Their replies come between others, or while nobody waits for one.
-TEST(Plant, ExpectationsTakeNobodysReply)
+// expect() announces sites, and the client does not wait for the agent's reply. This reply may
+// arrive before the reply to another request, or while the client waits for no reply.
+TEST(Plant, IgnoresTheRepliesToExpectations)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
     Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
-    usleep(200'000); // The reply comes in this time, and no event.
+    usleep(200'000); // The reply arrives in this time. It is not an event.
     auto none = session.agent().next_event();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);
@@ -270,7 +271,7 @@ TEST(Plant, SharesATracepointAndRestoresTheTextWithTheLastProbe)
     EXPECT_EQ(session.hits(2), 10u);
 }
 
-TEST(Plant, PlantsAllOfLibc)
+TEST(Plant, PlantsEntryProbesInAllFunctionsOfLibc)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "50", "2"});

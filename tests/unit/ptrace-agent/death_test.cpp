@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The consumer dies, in whatever way and at whatever moment: targets do not notice.
+// Tests that targets are unharmed when the consumer, the agent or another target dies at any
+// moment.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -38,7 +39,8 @@ static bool is_running(const std::string& program)
     return false;
 }
 
-// Orphans come to us: whom a consumer left behind, its agent, can be waited for.
+// Waits for the processes of consumers that were killed, except `but`. This process is their
+// subreaper, so it becomes the parent of their agents. Returns false if one does not end.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -59,9 +61,9 @@ static bool wait_for_orphans(pid_t but)
     return true;
 }
 
-// A consumer in a process of its own, killed after a while. Its agent may not have come to
-// the target yet when it is killed, so that the target alone does not tell when all is
-// over: true when the agent ended.
+// Traces the target in another process, which is killed after a time. The agent of that
+// process may not have attached to the target by then. So the state of the target alone does
+// not show whether the agent will still change it. Returns true once the agent has exited.
 static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
@@ -86,7 +88,7 @@ static bool trace_and_die(pid_t target, useconds_t after_us)
     return wait_for_orphans(target);
 }
 
-TEST(Death, OfTheConsumerAtAnyMomentLeavesTheTargetUnharmed)
+TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
 {
     FreeVictim target({victim("waiter"), "4"});
     target.read_line();
@@ -103,7 +105,7 @@ TEST(Death, OfTheConsumerAtAnyMomentLeavesTheTargetUnharmed)
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
 
-TEST(Death, OfTheConsumerLetsACommandRunOn)
+TEST(Death, OfTheConsumerLetsItsCommandContinue)
 {
     int output[2];
     ASSERT_EQ(pipe(output), 0);
@@ -133,10 +135,11 @@ TEST(Death, OfTheConsumerLetsACommandRunOn)
 
 static volatile sig_atomic_t hung_up;
 
-TEST(Death, OfACommandOrTheAgentHangsUpNobody)
+TEST(Death, OfACommandOrTheAgentSendsNoSighup)
 {
-    // A session whose leader traces a command while a member of its group is stopped: as
-    // under cron, where no shell holds the group.
+    // The leader of a session traces a command while another process of its group is
+    // stopped. If the group becomes orphaned, the kernel sends SIGHUP to it. This is the
+    // situation under cron, where no shell keeps the group from becoming orphaned.
     pid_t leader = fork();
     if (leader == 0) {
         setsid();
@@ -167,10 +170,10 @@ TEST(Death, OfACommandOrTheAgentHangsUpNobody)
     int status = 0;
     waitpid(leader, &status, 0);
     EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 0) << "SIGHUP came";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "the process received SIGHUP";
 }
 
-TEST(Death, OfTheConsumerKillsACommandThatWasNeverStarted)
+TEST(Death, OfTheConsumerKillsACommandThatIsStillHeld)
 {
     int report[2];
     ASSERT_EQ(pipe(report), 0);
@@ -193,7 +196,7 @@ TEST(Death, OfTheConsumerKillsACommandThatWasNeverStarted)
     close(report[1]);
 }
 
-TEST(Death, OfTheAgentBySigtermLetsGoAndIsReported)
+TEST(Death, OfTheAgentBySigtermDetachesFromTheTargetAndIsReported)
 {
     FreeVictim target({victim("waiter"), "4"});
     target.read_line();
@@ -209,7 +212,7 @@ TEST(Death, OfTheAgentBySigtermLetsGoAndIsReported)
     EXPECT_EQ(target.finish(), 0);
 }
 
-TEST(Death, OfTheTargetAtAnyStepIsAnOrdinaryEvent)
+TEST(Death, OfTheTargetAtAnyStepIsReportedAndDoesNotHarmTheAgent)
 {
     Session session;
     unsigned seed = static_cast<unsigned>(getpid());
@@ -237,7 +240,7 @@ TEST(Death, OfTheTargetAtAnyStepIsAnOrdinaryEvent)
         }
         waitpid(killer, nullptr, 0);
     }
-    // The agent is alive and well.
+    // The agent still works.
     pid_t pid = session.create({victim("spin"), "10", "1"});
     while (session.event(10)) {
     }
@@ -267,7 +270,7 @@ TEST(Death, OfAForkingTargetLeavesNoChildStopped)
         }
     }
     EXPECT_GT(n_children, 0);
-    // Whoever forker left behind must have ended by itself.
+    // The children of the killed forkers must end by themselves.
     for (int i = 0; i < 200 && is_running(forker); ++i)
         usleep(10000);
     EXPECT_FALSE(is_running(forker));

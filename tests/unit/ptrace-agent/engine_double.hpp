@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The engine as these tests have it: dt_fire() writes down what the agent told it.
+// A replacement of the engine for these tests. Its dt_fire() writes the values that it gets
+// from the agent to a notebook.
 //
-// It lives in the data part of the arena, which the agent maps from the memfd that the
-// test made, so that both processes see it. Replacing the engine keeps D programs out of
-// tests that are about stopping, stepping and letting go.
+// The notebook is in the data part of the arena. The agent maps this part from a memfd that
+// the test creates, so both processes see it. By this replacement, tests of attaching,
+// stepping and detaching need no D programs.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace dt::test {
 constexpr unsigned max_probes = 8192;
 constexpr unsigned max_pcs = 16;
 
-// What dt_fire() shall ask the host; a bit each.
+// The values that dt_fire() requests from the host, one bit for each kind.
 enum Ask : std::uint64_t { ask_args = 1, ask_stack = 2, ask_vars = 4, ask_memory = 8 };
 
 struct Seen {
@@ -27,14 +28,14 @@ struct Seen {
     std::uint64_t pcs[max_pcs];
     char execname[32];
     char psargs[128];
-    char text[64]; // of the string at arg0
+    char text[64]; // the string at arg0
     std::int64_t text_length;
-    std::uint64_t bad; // of a load at arg0 that failed
+    std::uint64_t bad; // the address that could not be loaded
 };
 
 struct Notebook {
     std::uint64_t ask;
-    std::uint64_t raise_signal; // raised once
+    std::uint64_t raise_signal; // dt_fire() raises this signal once
     Seen seen[max_probes];
 };
 

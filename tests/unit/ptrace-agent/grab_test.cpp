@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Processes that run already: taken hold of, probed, and let go as they were.
+// Tests attaching to running processes, probing them, and detaching without any trace.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -23,13 +23,13 @@ static void expect_unharmed(FreeVictim& target)
     EXPECT_GE(number_after(target.rest, "calls"), 0);
 }
 
-TEST(Grab, CountsFromManyThreadsAndLeavesTheTextAsItWas)
+TEST(Grab, CountsFromManyThreadsAndRestoresTheText)
 {
     FreeVictim target({victim("waiter"), "50"});
     target.read_line();
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
-    // Both at once: what is called between two stops would have one of them only.
+    // Plant both probes at once. Otherwise a call between the two would fire only one.
     Function work = functions_of(target.pid(), "/waiter")["work"];
     std::vector<Site> sites = return_sites(work, 2);
     Site entry;
@@ -43,14 +43,13 @@ TEST(Grab, CountsFromManyThreadsAndLeavesTheTextAsItWas)
     auto counted = session.hits(1);
     expect_unharmed(target);
     EXPECT_EQ(session.hits(1), counted);
-    // A thread may have been between its entry and its return when they were planted
-    // or removed.
+    // A thread may have been in the function when the probes were planted or removed.
     EXPECT_NEAR(static_cast<double>(session.hits(2)), static_cast<double>(counted), 50);
 }
 
-TEST(Grab, CountsExactlyWhatIsCalledWhileProbed)
+TEST(Grab, CountsCallsExactlyWhileTheProbeIsPlanted)
 {
-    // Planted before the first call, removed after the last.
+    // The probe is planted before the first call and removed after the last one.
     FreeVictim target({victim("blocked"), "5000", "handled"}, "WAIT");
     target.read_line();
     Session session;
@@ -61,7 +60,7 @@ TEST(Grab, CountsExactlyWhatIsCalledWhileProbed)
     EXPECT_EQ(session.hits(1), 5000u);
 }
 
-TEST(Grab, DetachesWhileHitsAreInFlight)
+TEST(Grab, DetachesWhileThreadsAreAtProbes)
 {
     FreeVictim target({victim("waiter"), "20"});
     target.read_line();
@@ -70,7 +69,7 @@ TEST(Grab, DetachesWhileHitsAreInFlight)
         ASSERT_TRUE(session.agent().grab(target.pid()));
         session.plant_return(target.pid(), "work", 2);
         session.plant_entry(target.pid(), "work", 1);
-        // Another moment between two hits each time.
+        // Detach at another moment between two hits each time.
         usleep(static_cast<useconds_t>(1000 + 700 * round));
         ASSERT_TRUE(session.agent().detach(target.pid()));
         ASSERT_EQ(text_difference(target.pid()), "");
@@ -98,7 +97,7 @@ TEST(Grab, ReportsTheEndOfAProcessOnce)
     EXPECT_EQ(planted.error().code, Code::gone);
 }
 
-TEST(Grab, WorksWhenTheLeaderHasEnded)
+TEST(Grab, WorksAfterTheMainThreadHasEnded)
 {
     FreeVictim target({victim("waiter"), "4", "leader-exits"});
     target.read_line();
@@ -107,7 +106,7 @@ TEST(Grab, WorksWhenTheLeaderHasEnded)
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
-    // The files of an ended leader cannot be read: its threads' can.
+    // The files in /proc of the ended main thread cannot be read, those of others can.
     auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);
     Site site;
@@ -146,7 +145,7 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     expect_unharmed(target);
 }
 
-TEST(Grab, RefusesWhatCannotBeGrabbedAndSaysWhy)
+TEST(Grab, RefusesProcessesThatCannotBeTracedWithAReason)
 {
     Session session;
     auto refused = [&session](pid_t pid) {
@@ -168,7 +167,7 @@ TEST(Grab, RefusesWhatCannotBeGrabbedAndSaysWhy)
     waitpid(zombie, nullptr, 0);
 }
 
-TEST(Grab, NamesTheDebuggerThatHoldsTheProcess)
+TEST(Grab, NamesTheDebuggerThatTracesTheProcess)
 {
     FreeVictim target({victim("waiter"), "1"});
     target.read_line();
@@ -182,7 +181,7 @@ TEST(Grab, NamesTheDebuggerThatHoldsTheProcess)
     EXPECT_NE(refused.error().text.find("ptrace-agent"), std::string::npos);
 }
 
-TEST(Grab, RefusesAnotherUsersProcessByName)
+TEST(Grab, RefusesAProcessOfAnotherUserAndNamesTheUser)
 {
     if (geteuid() != 0)
         GTEST_SKIP() << "lacks: root, to become another user";

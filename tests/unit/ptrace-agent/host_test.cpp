@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the agent tells the engine about a thread at a probe.
+// Tests the values that the agent gives to the engine about a thread at a probe.
 #include "session.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST(Host, WalksTheStackThroughCallersWithoutFramePointers)
     }
 }
 
-TEST(Host, KnowsTheProcess)
+TEST(Host, ReportsIdsRegistersNameAndArgumentsOfTheProcess)
 {
     Session session;
     session.notes().ask = ask_vars;

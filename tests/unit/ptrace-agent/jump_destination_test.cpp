@@ -69,14 +69,14 @@ TEST(JumpDestination, IsTheWordThatAJumpThroughMemoryReads)
     EXPECT_EQ(to->segment, 'f');
 }
 
-TEST(JumpDestination, IsUnknownOfOtherInstructionsAndOf32BitSums)
+TEST(JumpDestination, IsUnknownForOtherInstructionsAndFor32BitAddresses)
 {
     EXPECT_FALSE(destination({0xff, 0xd0}));       // call *%rax
     EXPECT_FALSE(destination({0xc3}));             // ret
     EXPECT_FALSE(destination({0x67, 0xff, 0x20})); // jmp *(%eax)
 }
 
-TEST(JumpDestination, IsOutsideWhenNoPartOfTheFunctionHasIt)
+TEST(JumpDestination, IsOutsideIfNoPartOfTheFunctionContainsIt)
 {
     const std::vector<dt_operand> operands{dt_operand{}, bound(0x1000), bound(0x1010),
                                            bound(0x800), bound(0x820)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dlopen() and dlclose() of a running target.
+// Tests dlopen() and dlclose() in a target.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -11,11 +11,11 @@
 using namespace dt;
 using namespace dt::test;
 
-TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
+TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
 {
     Session session;
     pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "3", "100"});
-    // Nothing to plant yet, but the linker is watched from the first plant on.
+    // There is no site to plant yet, but the first plant() begins to watch the linker.
     ASSERT_TRUE(session.agent().plant(pid, {}));
     ASSERT_TRUE(session.agent().resume(pid));
     int n_planted = 0;
@@ -32,21 +32,22 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
             session.plant_entry(pid, "plugin_work", 1, "/plugin.so");
             ++n_planted;
         }
-        // The answer to the change before does not resume a thread that waits for this one's.
+        // A reply to the previous change does not resume a thread that waits for the reply
+        // to this one.
         ASSERT_TRUE(
             session.agent().resume_after_library_change(pid, event->status - 1));
         EXPECT_EQ(thread_state(pid, pid), 't');
         ASSERT_TRUE(session.agent().resume_after_library_change(pid, event->status));
     }
     EXPECT_EQ(n_planted, 3);
-    // The constructor calls it once per load.
+    // The constructor calls the function once for each load, in addition to the 300 calls.
     EXPECT_EQ(session.hits(1), 303u);
     EXPECT_EQ(session.hits(2), 303u);
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The program continues after a while, and then does not wait any more.
-TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
+// The program waits some seconds at the first change, and not at all at later ones.
+TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
 {
     Session session;
     pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "5", "10"});
@@ -68,14 +69,14 @@ TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
             told += event->text;
     }
     EXPECT_NE(told.find("nothing was heard of dtrace"), std::string::npos) << told;
-    EXPECT_EQ(n_changes,
-              1); // that one needs an answer, and is the reason to look at all
+    // Later changes are not reported before the client has handled the first one.
+    EXPECT_EQ(n_changes, 1);
     EXPECT_EQ(session.printed("sum"), 5 * 55);
 }
 
-// The plugin comes and goes, and nobody looks until it is back: the event of dlclose()
-// tells what stands no more, and that is all that does not.
-TEST(Libraries, ThatGoTellWhichProbesWentWithThem)
+// The plugin is loaded and unloaded several times. The event of the first change after its
+// probes were removed lists exactly these probes.
+TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
 {
     for (Mechanism mechanism : {Mechanism::automatic, Mechanism::int3}) {
         Session session;
@@ -100,9 +101,9 @@ TEST(Libraries, ThatGoTellWhichProbesWentWithThem)
             }
             expected.clear();
             auto functions = functions_of(pid, "/plugin.so");
-            // Every second time only.
+            // Plant the probe at every second load.
             if (functions.count("plugin_work") != 0 && ++n_loads % 2 == 1) {
-                const Function& work = functions["plugin_work"]; // branches nowhere
+                const Function& work = functions["plugin_work"]; // it has no branches
                 sites[0].at = sites[0].first = work.at;
                 sites[0].end = work.at + work.bytes;
                 sites[0].probe = 1;
@@ -117,7 +118,7 @@ TEST(Libraries, ThatGoTellWhichProbesWentWithThem)
     }
 }
 
-TEST(Libraries, HoldNobodyLongerThanTheClientLives)
+TEST(Libraries, DoNotStopTheTargetAfterTheClientHasExited)
 {
     FreeVictim target({victim("dlopener"), victim("plugin.so"), "2000", "10"}, "WAIT");
     target.read_line();
@@ -129,7 +130,7 @@ TEST(Libraries, HoldNobodyLongerThanTheClientLives)
         auto event = session.event();
         ASSERT_TRUE(event);
         EXPECT_EQ(event->kind, AgentEvent::libraries_changed);
-        // Not answered: the session ends here.
+        // The session ends here without a reply.
     }
     EXPECT_EQ(target.finish(), 0);
     EXPECT_EQ(number_after(target.rest, "sum"), 2000 * 55);

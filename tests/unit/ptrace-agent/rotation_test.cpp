@@ -10,8 +10,8 @@ using Found = Rotation::Found;
 
 namespace {
 
-// Examines n_looks threads in one tick; thread 1 runs. Adds how often each was
-// examined.
+// Examines n_looks threads in one tick, of which thread 1 is running. Counts in looks how
+// often each thread was examined.
 void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
 {
     rotation.begin();
@@ -24,7 +24,7 @@ void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
     }
 }
 
-TEST(Rotation, LooksAtARunningThreadInEachTickAndAtSleepingOnesInTurn)
+TEST(Rotation, ExaminesARunningThreadInEachTickAndSleepingOnesInTurn)
 {
     Rotation rotation;
     for (pid_t tid = 1; tid <= 2000; ++tid)
@@ -38,7 +38,7 @@ TEST(Rotation, LooksAtARunningThreadInEachTickAndAtSleepingOnesInTurn)
         EXPECT_LE(n, tid == 1 ? 1000 : 5) << tid;
 }
 
-TEST(Rotation, FindsAThreadThatBeginsToRunWhileAnotherTakesAllTime)
+TEST(Rotation, ExaminesSleepingThreadsEvenIfARunningOneUsesTheWholeBudget)
 {
     Rotation rotation;
     for (pid_t tid = 1; tid <= 10; ++tid)
@@ -57,12 +57,13 @@ TEST(Rotation, ForgetsThreadsThatHaveExited)
     Rotation rotation;
     rotation.add(7);
     rotation.begin();
-    EXPECT_EQ(rotation.next(), 7); // and seen() is not called
+    EXPECT_EQ(rotation.next(),
+              7); // seen() is not called, because the thread has exited
     rotation.begin();
     EXPECT_EQ(rotation.next(), std::nullopt);
 }
 
-TEST(Rotation, LooksLessAtAThreadThatHasStoppedRunning)
+TEST(Rotation, NoLongerPrefersAThreadThatHasFallenAsleep)
 {
     Rotation rotation;
     rotation.add(1);

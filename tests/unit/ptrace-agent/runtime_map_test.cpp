@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sites of clauses that come after another: made once, and gone with the first one's.
+// Tests the agent's side of the runtime's config: sites, firings, and the additional sites of
+// probes with several compiled clauses.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@ RuntimeMap::Compiled clause(std::uint64_t code, std::uint32_t epid)
     return {TargetAddr{code}, TargetAddr{0x1000}, 0, epid};
 }
 
-// From the site on, as threads go.
+// Returns the first n sites of a probe, in the order in which threads run them.
 std::vector<dt_rt_site> chain(const RuntimeMap& map, std::uint32_t site, std::size_t n)
 {
     std::vector<dt_rt_site> all;
@@ -48,8 +49,9 @@ protected:
     std::uint32_t site = 0;
 };
 
-// Root may open any inode; then the seal refuses what the permissions did not prevent.
-TEST_F(RuntimeMapTest, TheConfigThatATargetMapsCannotBeWrittenThroughItsDescriptor)
+// Root can open the inode for writing in spite of its permissions. Then the seal prevents
+// writes.
+TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMaps)
 {
     struct stat info {};
     ASSERT_EQ(fstat(map.read_only_fd(), &info), 0);
@@ -67,9 +69,10 @@ TEST_F(RuntimeMapTest, TheConfigThatATargetMapsCannotBeWrittenThroughItsDescript
               MAP_FAILED);
 }
 
-TEST_F(RuntimeMapTest, EachClauseHasASiteThatSaysWhereItsProbeGoesOn)
+TEST_F(RuntimeMapTest, EachCompiledClauseHasASiteWithTheEpidAtWhichTheProbeContinues)
 {
-    fire_by({clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the last: the engine's
+    fire_by(
+        {clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the engine runs the last
     map.set_back(site, TargetAddr{0x600000});
     auto sites = chain(map, site, 3);
     EXPECT_EQ(sites[0].code, 0x10u);
@@ -87,7 +90,7 @@ TEST_F(RuntimeMapTest, EachClauseHasASiteThatSaysWhereItsProbeGoesOn)
     }
 }
 
-TEST_F(RuntimeMapTest, AProbeThatComesAndGoesKeepsItsSites)
+TEST_F(RuntimeMapTest, AProbeThatIsEnabledRepeatedlyReusesItsSites)
 {
     std::set<std::uint32_t> seen;
     for (int i = 0; i < 1000; i++) {
@@ -100,10 +103,10 @@ TEST_F(RuntimeMapTest, AProbeThatComesAndGoesKeepsItsSites)
     EXPECT_LE(next, site + 3);
 }
 
-TEST_F(RuntimeMapTest, ALibraryThatIsLoadedAgainAndAgainFindsRoomForItsFirings)
+TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings)
 {
     const std::vector<dt_rt_firing> two{{7, DT_RT_ENTRY, 0}, {8, DT_RT_OFFSET, 0}};
-    ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1))); // it stays
+    ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1))); // these are never freed
     for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
         auto other = map.add_site(TargetAddr{0x400100});
         ASSERT_TRUE(other);
@@ -117,7 +120,7 @@ TEST_F(RuntimeMapTest, ALibraryThatIsLoadedAgainAndAgainFindsRoomForItsFirings)
     EXPECT_EQ(map.config().firings[stays.first_firing].probe, 7u);
 }
 
-TEST_F(RuntimeMapTest, SitesBehindAreFreeWhenTheFirstIs)
+TEST_F(RuntimeMapTest, FreeingASiteAlsoFreesTheSitesOfItsOtherClauses)
 {
     fire_by({clause(0x10, 3), clause(0x20, 5), clause(0x30, 9)});
     auto sites = chain(map, site, 3);
@@ -128,8 +131,8 @@ TEST_F(RuntimeMapTest, SitesBehindAreFreeWhenTheFirstIs)
     EXPECT_EQ(again, (std::set<std::uint32_t>{site, sites[0].next, sites[1].next}));
 }
 
-// They are for probes first.
-TEST_F(RuntimeMapTest, WhereSitesAreFewAProbesClausesAreTheEngines)
+// Otherwise the sites of additional clauses would leave too few for other probes.
+TEST_F(RuntimeMapTest, TheEngineRunsProbesOfSeveralClausesIfHalfOfTheSitesAreInUse)
 {
     for (std::uint32_t i = 1; i < DT_RT_MAX_SITES / 2; i++)
         ASSERT_TRUE(map.add_site(TargetAddr{0x400000}));

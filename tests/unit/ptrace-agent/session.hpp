@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One agent, one notebook for an arena, and the victims that it holds.
+// The fixture of these tests: an agent, a notebook in its arena, and the victims that it
+// traces.
 #pragma once
 
 #include "engine_double.hpp"
@@ -13,10 +14,10 @@
 
 namespace dt::test {
 
-std::string victim(const std::string& name); // its path
+std::string victim(const std::string& name); // returns the path of a test program
 
-// Where a function of the target's program, or of `object`, begins. Fails the test when it
-// has none of this name.
+// Returns an entry site of a function of the target's program, or of `object`. Fails the test
+// if there is no function of this name.
 Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
                 const std::string& object = "");
 
@@ -33,7 +34,7 @@ template <class Condition> bool wait_until(Condition holds)
 
 class Session {
 public:
-    Session(); // starts the agent; the output of what it creates goes to a file
+    Session(); // starts the agent, and redirects the output of its commands to a file
     ~Session();
 
     AgentClient& agent() { return *agent_; }
@@ -45,24 +46,24 @@ public:
         return wait_until([&] { return hits(probe) > n; });
     }
 
-    // A victim held at main(), or at another point.
+    // Starts a victim and holds it at main(), or at another point.
     pid_t create(const std::vector<std::string>& argv,
                  EvalTime evaltime = EvalTime::postinit,
                  const std::vector<EnvChange>& env = {});
-    // Entry and return probes of a function of the program (or another object).
+    // Plant an entry or return probe of a function of the program (or another object).
     void plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
                      const std::string& object = "");
     void plant_return(pid_t pid, const std::string& function, std::uint32_t probe);
-    void plant(pid_t pid, const std::vector<Site>& sites); // none may be refused
+    void plant(pid_t pid, const std::vector<Site>& sites); // fails if any is refused
 
-    // Serves events until the process ends: its wait status, -1 after 30 s.
+    // Handles events until the process ends. Returns its wait status, or -1 after 30 s.
     int run_to_end(pid_t pid);
-    // The next event within the time.
+    // Returns the next event, if there is one within the time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
-    std::vector<AgentEvent> others; // events that run_to_end() met
+    std::vector<AgentEvent> others; // all other events that run_to_end() received
 
-    std::string output(); // of everything created so far
-    // The number behind a word of the output: "calls 12" is 12.
+    std::string output(); // the output of all commands so far
+    // Returns the number after a word of the output. For "calls 12" this is 12.
     long printed(const std::string& word);
     AgentClient release_agent() { return std::move(*agent_); }
 
@@ -74,7 +75,8 @@ private:
     std::optional<AgentClient> agent_;
 };
 
-// A victim that runs on its own: started by the test, stdin and stdout are ours.
+// A victim that the test itself starts, without an agent. The test holds the other ends of its
+// stdin and stdout.
 class FreeVictim {
 public:
     explicit FreeVictim(const std::vector<std::string>& argv,
@@ -83,7 +85,8 @@ public:
     pid_t pid() const { return pid_; }
     std::string read_line();
     void say(const char* text);
-    int finish(); // closes its stdin, reads the rest, waits: its status
+    int
+    finish(); // closes its stdin, reads its output to `rest`, returns its wait status
     std::string rest;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signals of the program pass through, and its SIGTRAP stays its own.
+// Tests that a traced program receives its own signals, including SIGTRAP.
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
@@ -12,7 +12,7 @@
 using namespace dt;
 using namespace dt::test;
 
-TEST(Signals, PassThroughAtOneKilohertzWhileProbed)
+TEST(Signals, ReachAProbedProgramAtOneKilohertz)
 {
     Session session;
     pid_t pid = session.create({victim("alarms"), "20000"});
@@ -27,7 +27,7 @@ TEST(Signals, PassThroughAtOneKilohertzWhileProbed)
     EXPECT_GE(session.printed("handled"), 50);
 }
 
-TEST(Signals, LeaveTheCountExactWhereEveryInstructionIsProbed)
+TEST(Signals, DoNotChangeTheCountIfEveryInstructionIsProbed)
 {
     Session session;
     pid_t pid = session.create({victim("alarms"), "3000"});
@@ -49,7 +49,7 @@ TEST(Signals, LeaveTheCountExactWhereEveryInstructionIsProbed)
         EXPECT_EQ(session.hits(site.probe), 3000u) << site.probe - 100;
 }
 
-TEST(Signals, GiveTheProgramItsOwnTraps)
+TEST(Signals, OfTheProgramsOwnTrapsReachTheProgram)
 {
     Session session;
     pid_t pid = session.create({victim("sigtrap"), "200"});
@@ -58,7 +58,7 @@ TEST(Signals, GiveTheProgramItsOwnTraps)
     EXPECT_EQ(session.hits(1), 800u);
 }
 
-TEST(Signals, LeaveABlockedSigtrapBlocked)
+TEST(Signals, KeepSigtrapBlockedIfTheProgramBlocksIt)
 {
     Session session;
     pid_t pid = session.create({victim("blocked"), "500", "blocked"});
@@ -69,7 +69,7 @@ TEST(Signals, LeaveABlockedSigtrapBlocked)
     EXPECT_EQ(session.hits(2), 500u);
 }
 
-TEST(Signals, LeaveAnIgnoredSigtrapIgnored)
+TEST(Signals, KeepSigtrapIgnoredIfTheProgramIgnoresIt)
 {
     FreeVictim target({victim("blocked"), "300", "ignored"}, "WAIT");
     target.read_line();
@@ -81,7 +81,7 @@ TEST(Signals, LeaveAnIgnoredSigtrapIgnored)
     EXPECT_EQ(session.hits(1), 300u);
 }
 
-TEST(Signals, LeaveTheHandlerOfABlockedSigtrapInstalled)
+TEST(Signals, KeepTheHandlerOfABlockedSigtrap)
 {
     FreeVictim target({victim("blocked"), "300", "handled"}, "WAIT");
     target.read_line();
@@ -107,8 +107,9 @@ TEST(Signals, KillTheProcessThatTheyKillWithoutProbes)
     EXPECT_TRUE(WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGUSR1);
 }
 
-// The signal of such a call is in the queue when one of our interrupts is reported.
-TEST(Signals, OfDispatchedSystemCallsComeOnceHoweverOftenAThreadIsStopped)
+// The SIGSYS of such a call (PR_SET_SYSCALL_USER_DISPATCH) may be pending when the agent
+// stops the thread.
+TEST(Signals, OfDispatchedSystemCallsAreDeliveredOnceEvenIfTheThreadIsStoppedOften)
 {
     FreeVictim target({victim("taken"), "dispatched", "300000"});
     EXPECT_EQ(target.read_line(), "ready");

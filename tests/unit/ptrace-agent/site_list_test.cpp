@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sites on their way from client to agent.
+// Tests how a client sends a list of sites to the agent.
 #include "ptrace-agent/wire/site_list.hpp"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void expect_numbered(const Result<SiteList>& list, std::size_t n)
         ASSERT_EQ(list->all()[i].at, TargetAddr{i});
 }
 
-TEST(SiteList, FewComeInTheBodyAndManyInAMemfd)
+TEST(SiteList, IsInTheBodyOfTheMessageIfItIsShortAndInAMemfdOtherwise)
 {
     expect_numbered(take(0, {}), 0);
     expect_numbered(take(few_sites, {}, numbered(few_sites)), few_sites);
@@ -56,7 +56,7 @@ TEST(SiteList, FewComeInTheBodyAndManyInAMemfd)
     }
 }
 
-TEST(SiteList, WhatCouldChangeOrEndTooEarlyIsRefused)
+TEST(SiteList, IsRefusedIfTheClientCouldStillChangeOrShortenIt)
 {
     constexpr int sealed = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     const std::vector<Site> sites = numbered(1000);
@@ -73,11 +73,11 @@ TEST(SiteList, WhatCouldChangeOrEndTooEarlyIsRefused)
     EXPECT_FALSE(take(~0u, fds));
     expect_numbered(take(1000, fds), 1000);
     fds.push_back(memfd_with(sites, sealed));
-    EXPECT_FALSE(take(1000, fds)); // which one?
+    EXPECT_FALSE(take(1000, fds)); // two descriptors are ambiguous
 }
 
-// As the kernel does by itself where vm.memfd_noexec is set.
-TEST(SiteList, MoreSealsThanOursDoNoHarm)
+// The kernel adds a seal by itself if vm.memfd_noexec is set.
+TEST(SiteList, IsAcceptedWithAdditionalSeals)
 {
     std::vector<Fd> fds;
     fds.push_back(memfd_with(numbered(1000), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |

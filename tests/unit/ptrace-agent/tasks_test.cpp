@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// New processes and programs: fork, vfork, clone, exec, exceptions.
+// Tests targets that create processes and programs (fork, vfork, clone, exec), and targets
+// that throw exceptions.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 using namespace dt;
 using namespace dt::test;
 
-TEST(Tasks, ForkedChildrenRunCleanTextAndAreNotTraced)
+TEST(Tasks, ForkedChildrenRunOriginalTextAndAreNotTraced)
 {
     Session session;
     pid_t pid = session.create({victim("forker"), "40"});
@@ -27,7 +28,7 @@ TEST(Tasks, ForkedChildrenRunCleanTextAndAreNotTraced)
     EXPECT_EQ(n_forks, 40u);
 }
 
-TEST(Tasks, ChildrenThatShareTheMemoryFireToo)
+TEST(Tasks, ChildrenThatShareTheMemoryAlsoFire)
 {
     Session session;
     pid_t pid = session.create({victim("vforker"), "30"});
@@ -60,7 +61,7 @@ TEST(Tasks, PlantingWhileAVforkChildRunsDoesNotHang)
     EXPECT_EQ(session.printed("good"), 600);
 }
 
-TEST(Tasks, ExecFromAThreadDropsAllProbesAndTellsSo)
+TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
 {
     Session session;
     pid_t pid = session.create({victim("execer"), "5"});
@@ -75,8 +76,9 @@ TEST(Tasks, ExecFromAThreadDropsAllProbesAndTellsSo)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The memory of the program before outlives it in what is remembered of its children.
-TEST(Tasks, ProbesOfTheProgramAfterAnExecOutliveTheOneBefore)
+// The agent keeps data about the memory of the first program as long as it remembers the
+// children of that program. This must not affect the probes of the second program.
+TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;
     std::filesystem::path begin = std::filesystem::path(testing::TempDir()) /

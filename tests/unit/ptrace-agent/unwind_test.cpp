@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rules of the stack, from the call frame information of real programs, against what
-// libunwind finds at the same instructions.
+// Tests frame rules, which are made from the call frame information of real programs. Stacks
+// that are walked by these rules must equal the stacks that libunwind finds.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint32_t max_frames = 64;
 using Pcs = std::vector<std::uint64_t>;
 
-// A program of our own, held by ptrace, that is looked at here and there.
+// A program that the test traces by ptrace and stops at random moments.
 class Sampled {
 public:
     explicit Sampled(const std::vector<std::string>& argv)
@@ -45,7 +45,7 @@ public:
             execvp(args[0], args.data());
             _exit(127);
         }
-        usleep(300'000); // its libraries are mapped
+        usleep(300'000); // the libraries are mapped in this time
         ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr);
         process_.pid = pid_;
         process_.space = std::make_shared<AddressSpace>(pid_, table_);
@@ -56,7 +56,7 @@ public:
         waitpid(pid_, nullptr, __WALL);
     }
 
-    // Every instruction of n_bursts runs of n_steps, at random moments.
+    // Calls see() for n_steps consecutive instructions, at n_bursts random moments.
     template <class See> void sample(int n_bursts, int n_steps, See see)
     {
         std::mt19937 random(7);
@@ -90,7 +90,7 @@ public:
             unwind_user_stack(process_, regs, pcs.data(), max_frames)));
         return pcs;
     }
-    // Nothing: some place has no rule.
+    // Walks the stack by rules. Returns nothing if a place has no rule.
     std::optional<Pcs> by_rules(const Registers& regs)
     {
         auto read = [this](std::uint64_t at, std::uint64_t& value) {
@@ -146,15 +146,16 @@ TEST_P(RulesOf, LeadToTheFramesThatLibunwindFinds)
     });
     RecordProperty("walked", n_walked);
     RecordProperty("asked", n_asked);
-    EXPECT_GE(n_walked, 1000) << n_asked << " asked";
+    EXPECT_GE(n_walked, 1000) << n_asked << " stacks had a place without a rule";
 }
 
 static std::uint64_t restorer;
 
-TEST(Rules, AreNotMadeOfSignalFrames)
+TEST(Rules, DoNotExistForSignalFrames)
 {
 #ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the handler returns into AddressSanitizer's own, not to a frame";
+    GTEST_SKIP()
+        << "the handler returns to AddressSanitizer's handler, not to a signal frame";
 #endif
     struct sigaction action {};
     action.sa_handler = [](int) {
@@ -168,7 +169,7 @@ TEST(Rules, AreNotMadeOfSignalFrames)
     EXPECT_FALSE(own.rule_at({restorer - 1}));
 }
 
-TEST(Rules, OfTextWithoutAFileAreAGuessByTheFramePointer)
+TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
 {
     void* page =
         mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -181,9 +182,9 @@ TEST(Rules, OfTextWithoutAFileAreAGuessByTheFramePointer)
     munmap(page, 4096);
 }
 
-// The first entry of libc's own PLT: `jmp *slot; push $n; jmp plt0`, six, five and five
-// bytes, whose unwind information is one expression for all of them.
-TEST(Rules, OfAPltCountWhatItPushed)
+// The first entry of libc's own PLT is `jmp *slot; push $n; jmp plt0`, with six, five and five
+// bytes. Its unwind information is one expression for all three instructions.
+TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
 {
     Dl_info libc{};
     ASSERT_NE(dladdr(reinterpret_cast<void*>(&qsort), &libc), 0);

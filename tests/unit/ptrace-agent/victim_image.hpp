@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the functions of a victim are, by its symbol table, and whether a process' text
-// is that of its files.
+// Finds the functions of a victim by its symbol table, and compares the text of a process with
+// its files.
 #pragma once
 
 #include "ptrace-agent/wire/client.hpp"
@@ -12,23 +12,24 @@
 namespace dt::test {
 
 struct Function {
-    TargetAddr at; // in the process
+    TargetAddr at; // its address in the process
     std::uint64_t bytes = 0;
-    std::vector<std::byte> text; // as in the file
+    std::vector<std::byte> text; // its text in the file
 };
 
-// Of the program or library whose path ends in name, as mapped in the process.
+// Returns the functions of the program or library in the process whose path ends in name.
 std::map<std::string, Function> functions_of(pid_t pid, const std::string& name);
 
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
 
-// Every return site of a function, with the probe's id.
+// Returns all return sites of a function, with the probe's id.
 std::vector<Site> return_sites(const Function& function, std::uint32_t probe);
 
-// "" when all file-backed text that cannot be written equals the files; else where not.
+// Compares all read-only text of files in the process with the files. Returns "" if they are
+// equal, otherwise the first difference.
 std::string text_difference(pid_t pid);
 
-// The process has a thread that is stopped or traced.
+// Returns whether a thread of the process is stopped or traced.
 bool is_traced(pid_t pid);
 bool has_private_code(pid_t pid); // executable memory that belongs to no file
 

@@ -47,7 +47,7 @@ TEST(WaitBudget, CountsTheTimeOfNestedWaitsOnce)
     EXPECT_EQ(budget.spent_ns(), spent);
 }
 
-TEST(WaitBudget, IsNotRefilledOnceItIsTheLast)
+TEST(WaitBudget, IsNotRefilledAfterTheLastBudgetIsSet)
 {
     WaitBudget budget;
     budget.set_last(10 * ms);
