@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ciphers.py LIBRARY [MAX_BYTES]: a line for each hash and each cipher of a library, made of
-all that it returns for messages of many lengths. The code is mostly hand-written assembly, which
-keeps tables between its instructions: a tracer that damages one changes a line."""
+"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. A line
+depends on all results for messages of many lengths. These libraries are mostly hand-written
+assembly with tables between the instructions. If a tracer damages a table, a line changes."""
 import ctypes, sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
@@ -13,7 +13,7 @@ def lengths(most):
     return [n for n in LENGTHS if n <= most]
 
 def show(kind, name, parts):
-    # The hash that is printed must not come from the library. A multiplication and an exclusive or
+    # The library itself must not compute the hash that is printed. A multiplication and an exclusive or
     # for each byte suffice.
     total = 0
     for part in parts:
@@ -29,8 +29,8 @@ def gcrypt(library, most):
     library.gcry_check_version.restype = library.gcry_md_algo_name.restype = c_char_p
     library.gcry_cipher_algo_name.restype = c_char_p
     library.gcry_check_version(None)
-    library.gcry_control(37, 0)                                # DISABLE_SECMEM
-    library.gcry_control(38, 0)                                # INITIALIZATION_FINISHED
+    library.gcry_control(37, 0)                                # GCRYCTL_DISABLE_SECMEM
+    library.gcry_control(38, 0)                                # GCRYCTL_INITIALIZATION_FINISHED
     for algorithm in range(1, 330):
         size = library.gcry_md_get_algo_dlen(algorithm)
         if size <= 0:
@@ -64,7 +64,7 @@ def gcrypt(library, most):
                 show("cipher", f"{library.gcry_cipher_algo_name(algorithm).decode()} mode {mode}", results)
 
 def each_name(library, function):
-    """The names that an EVP_..._do_all() reports, in order."""
+    """Returns the names that an EVP_..._do_all() function reports, in order."""
     names = set()
     visitor = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_char_p, c_void_p)
     def visit(method, name, _to, _arg):
@@ -75,7 +75,7 @@ def each_name(library, function):
 
 def crypto(library, most):
     pointers(library, "EVP_MD_CTX_new", "EVP_CIPHER_CTX_new", "EVP_get_digestbyname", "EVP_get_cipherbyname")
-    library.OPENSSL_init_crypto(ctypes.c_uint64(0x0c), None)  # the legacy names
+    library.OPENSSL_init_crypto(ctypes.c_uint64(0x0c), None)  # load the names of legacy algorithms
     for name in each_name(library, "EVP_MD_do_all"):
         method = c_void_p(library.EVP_get_digestbyname(name))
         def digest(n, method=method):

@@ -1,10 +1,10 @@
-"""What the tests of the catalogue of faults share: a victim that works when it is told to,
-traced meanwhile, looked at before and afterwards."""
+"""Functions that tests of the catalogue of faults (docs/faults.md) share. A test starts a victim, traces it, lets it
+call its functions, and examines it while it is traced and afterwards."""
 import os, pathlib, re, signal, subprocess, threading, time
 
 from harness import Holder, equal, is_alive, text_differs, tracer_of, wait_until
 
-# The ways in which a D program looks at its target; the text that work() is given.
+# A D program for the victims: it counts entries and returns of work(), and entries with an unexpected string.
 LOOKS = ("pid$target:a.out:work:entry { @entries = count(); this->s = copyinstr(arg1); } "
          "pid$target:a.out:work:entry /this->s != \"read where it stands\"/ { @odd = count(); } "
          "pid$target:a.out:work:return { @returns = count(); @t[tid] = max(timestamp); } ")
@@ -13,14 +13,14 @@ ENDS = 'END { printa("entries %@d\\n", @entries); printa("returns %@d\\n", @retu
 BOTH = ((), ("-x", "mechanism=int3"))  # jumps, breakpoints
 
 def tests_of(module):
-    """Every function of a test file whose only parameter is the context."""
+    """Returns every function of a test file whose only parameter is the context."""
     return [value for value in list(module.values())
             if getattr(value, "__module__", "") == "__main__" and
             getattr(value, "__code__", None) is not None and
             value.__code__.co_varnames[:value.__code__.co_argcount] == ("t",)]
 
 def rows(text):
-    """The rows 'keys... value' of printed aggregations, keyed by the joined keys."""
+    """Returns the rows 'keys... value' of printed aggregations as a dictionary from the joined keys to the value."""
     table = {}
     for line in text.splitlines():
         words = line.split()
@@ -29,7 +29,7 @@ def rows(text):
     return table
 
 def traced_command(t, program, command, flags=(), complaints=False, timeout=120):
-    """A command under a D program: what it printed, what was recorded. Its status is 0."""
+    """Runs a command under a D program. Returns the command's output and the records. The status must be 0."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", command, timeout=timeout)
     equal(done.returncode, 0, done.stderr)
@@ -40,7 +40,7 @@ def traced_command(t, program, command, flags=(), complaints=False, timeout=120)
     return done.stdout, out.read_text()
 
 class Line:
-    """Reads a process' lines without waiting forever."""
+    """Reads lines of a process with a time limit."""
     def __init__(self, stream):
         self.stream = stream
     def next(self, seconds=30):
@@ -49,11 +49,11 @@ class Line:
         reader.start()
         reader.join(seconds)
         if not found or not found[0]:
-            raise AssertionError("no line came: " + ("its output is closed" if found else "silent"))
+            raise AssertionError("no line was read: " + ("the process closed its output" if found else "timeout"))
         return found[0]
 
 class Tracer(Holder):
-    """dtrace on processes that run; up once its BEGIN has fired."""
+    """A dtrace on running processes. It traces once its BEGIN has fired."""
     def __init__(self, t, program, *pids, flags=(), command=None, wait=True):
         self.out = t.scratch / f"out.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -72,7 +72,7 @@ class Tracer(Holder):
         wait_until(is_up, seconds=60, what="tracing")
 
     def finish(self, signum=signal.SIGINT, want=0):
-        """Its records; nothing may have been lost or complained of."""
+        """Ends dtrace and returns the records. It must not have reported drops or errors."""
         if signum is not None and self.process.poll() is None:
             self.process.send_signal(signum)
         try:
@@ -86,13 +86,13 @@ class Tracer(Holder):
         return self.out.read_text()
 
 def traced_again_and_again(t, program, target, seconds, flags=()):
-    """For so many seconds each time until a process ends: how often it was traced to an end."""
+    """Traces a process again and again, for the given time, until it ends. Returns how often dtrace ended normally."""
     n_rounds = 0
     while target.poll() is None:
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
             try:
                 tracer.wait()
-                time.sleep(seconds)  # The target runs with probes for so long.
+                time.sleep(seconds)  # The target runs with probes for this time.
                 tracer.finish()
                 n_rounds += 1
             except AssertionError:
@@ -101,7 +101,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
     return n_rounds
 
 def found(text, name):
-    """The number that an aggregation was printed with; 0 when it was not."""
+    """Returns the number that an aggregation was printed with, or 0 if it was not printed."""
     match = re.search(rf"^{name} (-?\d+)$", text, re.M)
     return int(match.group(1)) if match else 0
 
@@ -110,7 +110,7 @@ def untouched(pid):
     equal(text_differs(pid), [], "changed text")
 
 class Paced:
-    """The victim `paced` in its own process: ready, calls, ends."""
+    """The victim `paced`, which calls its functions when the test writes a line to it."""
     def __init__(self, t, how, n=1000, threads=0, before=(), path=None, more=()):
         self.process = subprocess.Popen(
             [*before, path or t.victim("paced"), how, str(n), str(threads), *more],
@@ -119,11 +119,11 @@ class Paced:
         self.n = n * max(threads, 1)
         words = self.lines.next().split()
         equal(words[0], b"ready")
-        self.inner_pid = int(words[1])   # as its own pid namespace counts
+        self.inner_pid = int(words[1])   # in its own pid namespace
         self.pid = self.process.pid
 
     def call(self):
-        """All of its calls, right."""
+        """Lets the victim make all of its calls, and checks their number."""
         os.write(self.process.stdin.fileno(), b"x")
         words = self.lines.next(60).split()
         equal(int(words[1]), self.n, "calls that the target made")
@@ -145,7 +145,7 @@ class Paced:
         self.close()
 
 def traced_calls(t, how, n=1000, threads=0, flags=(), user=(), **more):
-    """Attach, calls, detach, end. What dtrace said on stderr."""
+    """Attaches, lets the victim make its calls, detaches and ends it. Returns what dtrace printed on stderr."""
     with Paced(t, how, n, threads, before=user, **more) as target:
         dtrace = [*user, t.dtrace] if user else None
         tracer = Tracer(t, LOOKS + ENDS, target.pid, flags=flags, command=dtrace)

@@ -1,8 +1,8 @@
-"""What the system tests share: running dtrace on real programs, and counting results.
+"""Functions that all system tests share: running dtrace on real programs, comparing, and reporting results.
 
-A test is a function whose name is a sentence; main() runs all of a file's tests in
-order and adds a line for each to --results. A test that lacks a program raises Skip
-with what is missing.
+A test is a function whose name is a sentence. main() runs all tests of a file in order and adds a
+line for each to the file --results. If a test needs a program that is not installed, it raises Skip
+with the name of the program.
 """
 import argparse, contextlib, fcntl, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, termios, time
 import traceback
@@ -13,7 +13,7 @@ class Skip(Exception):
     pass
 
 class Context:
-    """Where things are: the build, a scratch folder, whether this is a long run."""
+    """The parameter of a test: the build folder, a scratch folder, and whether this is a long run."""
     def __init__(self, build, long):
         self.build = build.resolve()
         self.dtrace = str(self.build / "cmd/dtrace/dtrace")
@@ -25,7 +25,7 @@ class Context:
         return str(self.victims / name)
 
     def run(self, *flags, timeout=120, cwd=None, stdin=None, env=None):
-        """dtrace with flags: the finished process, output as text."""
+        """Runs dtrace with flags. Returns the finished process, with output as text."""
         return subprocess.run([self.dtrace, *flags], capture_output=True, timeout=timeout,
                               cwd=cwd or self.scratch, input=stdin, env=env,
                               text=True, errors="backslashreplace")
@@ -41,7 +41,7 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """What root puts before a command that is to run as an ordinary user."""
+    """Returns the words that root puts before a command to run it as an ordinary user."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
@@ -49,23 +49,23 @@ def as_nobody():
     return user
 
 def end_of(process):
-    """Kills a process and reads the rest of its output. A child of it that lives on would keep its output open."""
+    """Kills a process and reads the rest of its output. Fails if a child of the process keeps the output open."""
     process.kill()
     try:
         process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"a child of {process.args} lives on and holds its output") from None
+        raise AssertionError(f"a child of {process.args} still runs and keeps its output open") from None
 
 @contextlib.contextmanager
 def held(process):
-    """A process that does not outlive the block, however that ends."""
+    """Yields a process, and kills it when the block ends."""
     try:
         yield process
     finally:
         end_of(process)
 
 class Holder:
-    """Holds its process so, in a with block."""
+    """Base of classes with a member `process`, which is killed when the with block ends."""
     def __enter__(self):
         return self
     def __exit__(self, *_):
@@ -83,7 +83,7 @@ def wait_until(true, seconds=20, what="condition"):
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:
-            raise AssertionError(f"{what} did not come true in {seconds} s")
+            raise AssertionError(f"timeout after {seconds} s: {what}")
         time.sleep(0.02)
 
 def cpu_ticks(pid):
@@ -100,20 +100,20 @@ def computes(pid, seconds=20):
     wait_until(lambda: before is not None and (cpu_ticks(pid) or 0) > before, seconds, f"CPU time of process {pid}")
 
 def pipe_is_full(reader):
-    """Whether no further page fits into a pipe of 65,536 bytes, so that its writer waits."""
+    """Returns whether no further page fits into a pipe of 65,536 bytes, so that its writer waits."""
     return int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder) > 61_440
 
 def so_far(aggregation="@"):
-    """A clause that prints an aggregation without keys as it grows, for fired()."""
+    """Returns a clause that prints an aggregation without keys every 20 ms, for fired()."""
     return f' tick-20ms {{ printa("so far %@d\\n", {aggregation}); }}'
 
 def fired(read, n=1):
-    """Waits until a program with so_far() has counted n firings; read() returns the next part of its output."""
+    """Waits until a program with so_far() has counted n firings. read() returns its output."""
     wait_until(lambda: any(int(count) >= n for count in re.findall(r"\bso far (\d+)$", read(), re.M)),
                seconds=60, what=f"{n} firings")
 
 def is_alive(pid):
-    """Lives and is no zombie."""
+    """Returns whether a process exists and is not a zombie."""
     try:
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -127,7 +127,7 @@ def tracer_of(pid):
     return 0
 
 def text_differs(pid):
-    """File-backed executable mappings of a process whose bytes are not the file's."""
+    """Returns the executable mappings of files in a process whose bytes differ from the file."""
     differing = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -146,7 +146,7 @@ def text_differs(pid):
     return differing
 
 def tests_in(names, *helpers):
-    """Every function of the calling file whose only parameter is the context t."""
+    """Returns every function of the calling file whose only parameter is the context t."""
     return [value for value in list(names.values())
             if getattr(value, "__module__", "") == "__main__" and value not in helpers and
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]
@@ -158,8 +158,8 @@ def main(tests):
     args.add_argument("--long", action="store_true")
     args.add_argument("names", nargs="*")
     args = args.parse_args()
-    # A shell starts what it puts in the background with SIGINT ignored, and dtrace keeps to
-    # that; the tests of signals want the ordinary start.
+    # A shell starts background commands with SIGINT ignored, and dtrace then ignores it too.
+    # Tests of signals need the default actions.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     context = Context(args.build, args.long)

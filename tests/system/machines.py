@@ -1,15 +1,15 @@
-"""Tests of the kernel module: shell scripts in machines of their own, one for each kernel.
+"""Runs tests of the kernel module: shell scripts in virtual machines, one machine for each kernel.
 
     @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
     def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-Files are those of the build's tests/, or functions of the context and the kernel that make one.
+`files` are files of tests/ in the build folder, or functions of the context and the kernel that make a file.
 
-All scripts of a suite run one after the other in one boot of each kernel, the module loaded, dtrace in
-the PATH; each check is then called once for each kernel. A script that does not end in a minute is
-killed (some have longer), and one that takes the kernel down is told with the kernel's log.
+All scripts of a suite run one after the other in one boot of each kernel. The module is loaded, and dtrace is in
+the PATH. Then each check is called once for each kernel. A script that does not end in a minute is killed (a script
+may set a longer time). If a script crashes the kernel, the failure shows the kernel's log.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -18,20 +18,20 @@ from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
 KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # KERNELS=debug: tests/vm/build-debug-kernel
-LONG = 5 # seconds; what takes longer is told
+LONG = 5 # seconds; scripts that take longer are listed
 
 @dataclasses.dataclass
 class Output:
     kernel: str
     text: str
     status: int
-    log: str # of the kernel, up to the end of all scripts
+    log: str # the kernel's log up to the end of all scripts
 
     def lines(self):
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=60):
-    """What a check is the check of; in a long run another text, if there is one."""
+    """Marks a function as the check of a script. A long run uses the text `long`, if there is one."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check
@@ -51,7 +51,7 @@ rmmod dtrace
 
 @functools.cache
 def module(t, kernel):
-    """dtrace.ko for a kernel, built once."""
+    """Returns dtrace.ko for a kernel, which is built once."""
     need("qemu-system-x86_64", "cpio", "busybox", "make", "pahole")
     fetched(t, kernel)
     folder = t.build.parent / "kmod" / kernel
@@ -62,7 +62,7 @@ def module(t, kernel):
     return folder / "dtrace.ko"
 
 def module_of_the_kernels(t, kernel, name):
-    """drivers/block/brd.ko, say; newer kernels have theirs compressed."""
+    """Returns a module of the kernel, for example drivers/block/brd.ko. Newer kernels have compressed modules."""
     fetched(t, kernel)
     stored = kernels(t) / kernel / "modules/kernel" / name
     if stored.exists():
@@ -73,7 +73,7 @@ def module_of_the_kernels(t, kernel, name):
     return plain
 
 def module_of_ours(name):
-    """The module of tests/kmod/NAME."""
+    """Returns a function that builds the module of tests/kmod/NAME for a kernel."""
     def file(t, kernel):
         folder = t.scratch / f"{name}-{kernel}"
         shutil.copytree(ROOT / "tests/kmod" / name, folder)
@@ -84,7 +84,7 @@ def module_of_ours(name):
     return file
 
 class Boots:
-    """The outputs of all scripts, by kernel; the machines run side by side."""
+    """The outputs of all scripts, by kernel. The machines run at the same time."""
     def __init__(self, checks, files, modules, memory):
         self.checks, self.files, self.modules, self.memory = checks, files, modules, memory
         self.outputs = {}
@@ -116,7 +116,7 @@ class Boots:
         parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
         for number, text in zip(parts[1::2], parts[2::2]):
             text, _, end = text.rpartition("@@@ status ")
-            status, uptime = end.split()[:2] if end else (-1, before) # behind the last one: what rmmod says
+            status, uptime = end.split()[:2] if end else (-1, before) # the last part may be the output of rmmod
             found[int(number)] = Output(kernel, text, int(status), messages)
             if float(uptime) - before > LONG:
                 print(f"{kernel}: {self.checks[int(number)].__name__}: {float(uptime) - before:.0f} s")
@@ -137,7 +137,7 @@ def in_machines(names, files=(), modules=(), memory=1024):
             for kernel in KERNELS:
                 outputs = boots.of(t, kernel)
                 if number not in outputs:
-                    raise AssertionError(f"with {kernel} the machine had stopped before it")
+                    raise AssertionError(f"with {kernel} the machine stopped before this script")
                 try:
                     check(outputs[number])
                 except AssertionError as error:
@@ -147,7 +147,7 @@ def in_machines(names, files=(), modules=(), memory=1024):
     return [test_of(number, check) for number, check in enumerate(checks)]
 
 def kernel_is_clean(log):
-    """No warning, fault or stall in the kernel's messages."""
+    """Fails if the kernel's messages have a warning, a fault or a stall."""
     bad = re.findall(r"^.*(?:WARNING:|BUG:|Oops|general protection|rcu.* stall|soft lockup|Call Trace).*$", log, flags=re.M)
     if bad:
-        raise AssertionError("the kernel complains:\n" + "\n".join(bad) + "\n" + log[-4000:])
+        raise AssertionError("the kernel reports problems:\n" + "\n".join(bad) + "\n" + log[-4000:])

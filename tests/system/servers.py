@@ -1,11 +1,11 @@
-"""Servers in folders of their own, and what they serve: redis, nginx, PostgreSQL."""
+"""Starts servers (redis, nginx, PostgreSQL), each in a new folder, and puts load on them."""
 import glob, hashlib, os, re, shutil, signal, socket, subprocess, tempfile, urllib.request
 
 from harness import *
 from traced import good
 
 def ran(*command, **more):
-    """What a command prints; its status is 0, and it complains of nothing."""
+    """Returns the output of a command. Its status must be 0 and its stderr empty."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, **more)
     equal((done.returncode, done.stderr), (0, ""), " ".join(command))
     return done.stdout
@@ -19,11 +19,11 @@ def free_port():
         return any_port.getsockname()[1]
 
 def as_user():
-    """What goes before a server that refuses to be run by root."""
+    """Returns the words that go before the command of a server that refuses to run as root."""
     return as_nobody() if os.geteuid() == 0 else []
 
 class Server:
-    """A server in a folder of its own. Knows how to be loaded: work() says what came of it."""
+    """A server in a new folder. work() puts load on it and returns results that are always the same."""
     user = ()
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="dtrace-server-")
@@ -33,7 +33,7 @@ class Server:
         self.process = None
 
     def start(self):
-        """Started and ready to serve."""
+        """Starts the server and waits until it serves requests."""
         self.process = subprocess.Popen([*self.user, *self.command()], cwd=self.folder,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         start_new_session=True)
@@ -41,7 +41,7 @@ class Server:
         return self
 
     def start_by(self, t, program, *flags):
-        """Probed from its first instruction on. Its working folder is this one."""
+        """Starts the server as a command of dtrace, in this folder, and waits until it serves requests."""
         self.process = subprocess.Popen(
             [t.dtrace, "-qn", program, "-o", "firings", *flags, "-c", " ".join(self.command())],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -50,7 +50,7 @@ class Server:
         return self
 
     def end(self):
-        """Ends as it is asked to, and says how it went."""
+        """Ends the server by its own command. Its status must be 0, and dtrace must not have reported problems."""
         self.ask_to_end()
         errors = self.process.communicate(timeout=60)[1] or ""
         good(subprocess.CompletedProcess([], self.process.returncode, "", errors))
@@ -72,7 +72,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 class Redis(Server):
-    """Threads of its own, one with every signal blocked; a child that writes a dump."""
+    """redis has several threads, one with all signals blocked, and a child that writes a dump."""
     def prepare(self):
         need("redis-server", "redis-benchmark", "redis-cli")
         with open(f"{self.folder}/conf", "w") as conf:
@@ -104,7 +104,7 @@ class Redis(Server):
         return self.cli("dbsize"), self.cli("debug", "digest")
 
 class Nginx(Server):
-    """A master and two workers."""
+    """nginx has a master and two workers."""
     PROGRAM = shutil.which("nginx") or "/usr/sbin/nginx"
     PAGES = {"small": b"what is served\n", "large": b"".join(b"line %d\n" % n for n in range(20000))}
 
@@ -154,7 +154,7 @@ class Nginx(Server):
         return len(body), hashlib.sha256(body).hexdigest()
 
     def load(self, name, *flags):
-        # It says how far it is on stderr.
+        # The load generator prints its progress on stderr.
         done = subprocess.run(["ab", "-q", "-n", "1000", "-c", "8", *flags, f"http://127.0.0.1:{self.port}/{name}"],
                               capture_output=True, text=True, timeout=150)
         equal((done.returncode, done.stderr), (0, ""))
@@ -166,7 +166,7 @@ class Nginx(Server):
                 self.page("large", **{"Accept-Encoding": "gzip"}))
 
 class Postgres(Server):
-    """A process for each client, and five of its own."""
+    """PostgreSQL has a process for each client, and five others."""
     def prepare(self):
         need("psql", "pgbench", self.bin("postgres"))
         self.run("initdb", "-D", "data", "-A", "trust", "-U", "tester", "--no-sync", "--no-locale", "-E", "UTF8")
@@ -180,7 +180,7 @@ class Postgres(Server):
         return found[-1] if found else name
 
     def run(self, name, *words):
-        # What pgbench is doing is said on stderr.
+        # pgbench prints its progress on stderr.
         done = subprocess.run([*self.user, self.bin(name), *words], cwd=self.folder,
                               capture_output=True, text=True, timeout=150)
         equal(done.returncode, 0, done.stderr)
@@ -206,7 +206,7 @@ class Postgres(Server):
 
     def work(self):
         self.pgbench("-i", "-q", "-s", "1")
-        # A seed makes its random numbers those of every run, if one client draws them.
+        # With a seed and one client the random numbers are the same in every run.
         return (self.pgbench("-S", "-c", "2", "-j", "2", "-t", "500"),
                 self.pgbench("-c", "1", "-t", "200", "--random-seed=7"),
                 self.pgbench("-n", "-S", "-C", "-c", "2", "-t", "2"),

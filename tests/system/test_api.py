@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The C API and the installation, as a program outside finds them: tests/api/mallocstat.c is
-built with pkg-config from an installed prefix, and what it prints is compared."""
+"""Tests of the C API and of the installation: tests/api/mallocstat.c is built with pkg-config from
+an installed prefix, and its output is compared."""
 import os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -10,10 +10,10 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """A new prefix below the scratch folder, or below DESTDIR, with all that is installed."""
+    """Installs everything to a new prefix below the scratch folder, or below DESTDIR. Returns the prefix."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
-        raise Skip("cmake --install writes into the build folder, which is another user's")
+        raise Skip("cmake --install writes to the build folder, which belongs to another user")
     place = t.scratch / name
     if not place.exists():
         subprocess.run(["cmake", "--install", str(t.build), *(flags or ["--prefix", str(place)])],
@@ -39,7 +39,7 @@ def library_folder(prefix):
     return str(next(prefix.rglob("libdtrace.so")).parent)
 
 class Mallocstat:
-    """The program, built once, and the ways to run it."""
+    """Builds the program once, and runs it."""
     def __init__(self, t):
         self.prefix = install(t, "prefix")
         self.program = t.scratch / "mallocstat"
@@ -58,18 +58,18 @@ class Mallocstat:
         return out if status == 0 else err
 
 def lines_of(text):
-    """Columns are as wide as they are; nobody counts the blanks before them."""
+    """Returns the lines of the text without the blanks of columns."""
     return [line.lstrip() for line in text.splitlines()]
 
 def end_of(lines, text):
-    """What is printed from the line on that begins so."""
+    """Returns the lines from the first one on that begins with the text."""
     return lines[next(i for i, line in enumerate(lines) if line.startswith(text)):]
 
 # A consumer
 
 def a_consumer_counts_the_calls_bytes_and_callers_of_a_command(t):
     lines = lines_of(Mallocstat(t).run(t.victim("allocs"), "1000"))
-    # What the victim says of itself, and what must be so.
+    # The counts that the victim itself prints.
     equal([line for line in lines if re.match("small|large", line)],
           ["small 4000 96000", "large 1000 5000000"], "the victim's own count")
     lines = [line for line in lines if not re.match("small|large", line)]
@@ -93,7 +93,7 @@ def a_consumer_counts_the_calls_bytes_and_callers_of_a_command(t):
         "wrong verdict: Illegal return value from callback",
     ])
 
-def a_consumer_is_told_of_faults_drops_options_and_text(t):
+def a_consumer_receives_faults_drops_options_and_text(t):
     out = Mallocstat(t).run("-x", "nspec=1", "-n",
                             'BEGIN { i = 0; printf("begun\\n%d\\n", 42); setopt("quiet"); } '
                             "BEGIN { trace(1 / i); } "
@@ -106,8 +106,8 @@ def a_consumer_is_told_of_faults_drops_options_and_text(t):
         "error in BEGIN: divide-by-zero, of course", "drop of kind SPECUNAVAIL: 1",
         "option quiet: 1, was unset", "| @mean              509"]))
 
-def walks_have_the_orders_that_their_names_say(t):
-    """An aggregation without keys is before those with keys, whatever they hold."""
+def aggregation_walks_have_the_order_of_their_name(t):
+    """Aggregations without keys are before those with keys, whatever their values are."""
     out = Mallocstat(t).run("-n", 'END { @u["b"] = sum(1); @v["a"] = sum(2); @w["b"] = sum(2); }',
                             t.victim("allocs"), "1")
     equal(end_of(lines_of(out), "keysorted")[:9], [
@@ -117,21 +117,21 @@ def walks_have_the_orders_that_their_names_say(t):
         "valvarsorted: u v w mean", "valvarrevsorted: mean w v u",
         "sorted: mean u v w"])
 
-def a_consumer_attaches_is_interrupted_and_lets_go(t):
+def a_consumer_attaches_and_detaches_at_an_interrupt(t):
     work = "-n", "pid$target:a.out:work:entry { @work = count(); }"
     with Target(t) as target:
         process = Mallocstat(t).start(*work, "-p", str(target.pid))
         with held(process):
-            wait_until(lambda: text_differs(target.pid), what="tracing")
+            wait_until(lambda: text_differs(target.pid), what="the start of tracing")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         equal((process.returncode, err), (0, ""), "status")
-        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
         target.is_unharmed()
     contains(out, "interrupted\n")
     contains(out, "       0 in all\n")
 
-def a_consumer_is_told_what_was_wrong(t):
+def errors_of_the_api_have_a_text(t):
     stat = Mallocstat(t)
     for arguments, text in (
             (["-x", "nosuch=1", "true"], "nosuch: Invalid option name"),
@@ -142,7 +142,7 @@ def a_consumer_is_told_what_was_wrong(t):
             (["-n", "BEGIN { stop(); }", t.victim("allocs")], "enable tracing: ")):
         contains(stat.run(*arguments, status=1), "mallocstat: " + text)
 
-# What is installed
+# The installation
 
 def headers_compile_as_c_and_as_cpp(t):
     prefix = install(t, "prefix")
@@ -156,12 +156,12 @@ def headers_compile_as_c_and_as_cpp(t):
                                   capture_output=True)
             equal((done.returncode, done.stderr), (0, ""), f"{header} alone")
 
-def everything_is_installed_and_nothing_else(t):
+def exactly_the_expected_files_are_installed(t):
     prefix = install(t, "prefix")
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*")
-                   if not path.is_dir() and path.relative_to(prefix).parts[0] != "src") # test_kmod_source has that
+                   if not path.is_dir() and path.relative_to(prefix).parts[0] != "src") # test_kmod_source tests these
     library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
-    # The module of Python is there when its headers were there.
+    # The module of Python was built only if its headers were installed.
     python = [f"{path.name}" for path in (t.build / "usdt/python").glob("dtrace_usdt*.so")]
     names = [re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files]
     equal(sorted(re.sub(r"^(lib/)?python[\d.]+/dist-packages/", "", name) for name in names),
@@ -173,13 +173,13 @@ def everything_is_installed_and_nothing_else(t):
                   "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "sbin/lockstat",
                   "share/man/man1/dtrace.1", "share/man/man1/lockstat.1",
                   *python]))
-    # The build folder may be gone: nothing looks there.
+    # No file refers to the build folder, which may be deleted.
     for name in files:
         if str(t.build).encode() in (prefix / name).read_bytes():
             raise AssertionError(f"{name} names {t.build}")
 
-def a_program_makes_probes_with_the_installed_library(t):
-    """Shared and static, found by pkg-config, and Python's module where it was installed."""
+def a_program_creates_probes_with_the_installed_library(t):
+    """The shared and the static library are found by pkg-config. Python's module is tested if it was installed."""
     prefix = install(t, "prefix")
     source = HERE.parent / "victims/usdt/made.c"
     flags = lambda *more: pkg_config(prefix, "--cflags", "--libs", *more, package="libdtrace-usdt")
@@ -200,21 +200,21 @@ def a_program_makes_probes_with_the_installed_library(t):
 def a_package_is_staged_under_destdir(t):
     stage = install(t, "stage", "--prefix", "/usr", DESTDIR=str(t.scratch / "stage"))
     equal((stage / "usr/sbin/dtrace").exists(), True, "usr/sbin/dtrace")
-    # The .pc file finds headers and library from where it is.
+    # The .pc file finds headers and library relative to its own folder.
     build(stage, t.scratch / "staged", "gcc", "-std=c11")
     equal(pkg_config(stage, "--modversion"), [
         re.search(r"^project\(dtrace VERSION ([\d.]+)", (HERE.parent.parent / "CMakeLists.txt")
                   .read_text(), re.M)[1]], "version")
 
-def the_installed_command_needs_nothing_of_the_build(t):
-    """By jumps, which need the runtime; by breakpoints, which need the agent."""
+def the_installed_command_does_not_need_the_build_folder(t):
+    """Tests jumps, which need the runtime, and breakpoints, which need the agent."""
     prefix = install(t, "prefix")
     need("unshare", "mount")
     victim = shutil.copy(t.victim("allocs"), t.scratch / "allocs")
     hide = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c",
             'mount -t tmpfs none "$0" && exec "$@"', str(t.build)]
     if subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
-        raise Skip("cannot hide the build folder here")
+        raise Skip("the build folder cannot be hidden here")
     equal(subprocess.run([*hide, "ls", str(t.build)], capture_output=True, text=True).stdout, "")
     for mechanism in ("jump", "int3"):
         done = subprocess.run([*hide, str(prefix / "sbin/dtrace"), "-x", "mechanism=" + mechanism,
@@ -226,8 +226,8 @@ def the_installed_command_needs_nothing_of_the_build(t):
               [["small", "400", "9600"], ["large", "100", "500000"],
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
-def exceptions_are_thrown_by_libgcc(t):
-    """Not by libunwind, which has the same names and is linked for stacks of targets."""
+def exceptions_of_cxx_use_the_unwinder_of_libgcc(t):
+    """libunwind, which is linked to walk stacks of targets, has functions of the same names."""
     prefix = install(t, "prefix")
     for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
                     [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):
@@ -249,13 +249,13 @@ def the_manual_page_is_found(t):
 
 TESTS = [
     a_consumer_counts_the_calls_bytes_and_callers_of_a_command,
-    a_consumer_is_told_of_faults_drops_options_and_text,
-    walks_have_the_orders_that_their_names_say,
-    a_consumer_attaches_is_interrupted_and_lets_go, a_consumer_is_told_what_was_wrong,
-    headers_compile_as_c_and_as_cpp, everything_is_installed_and_nothing_else,
-    a_program_makes_probes_with_the_installed_library,
-    a_package_is_staged_under_destdir, the_installed_command_needs_nothing_of_the_build,
-    exceptions_are_thrown_by_libgcc, the_manual_page_is_found,
+    a_consumer_receives_faults_drops_options_and_text,
+    aggregation_walks_have_the_order_of_their_name,
+    a_consumer_attaches_and_detaches_at_an_interrupt, errors_of_the_api_have_a_text,
+    headers_compile_as_c_and_as_cpp, exactly_the_expected_files_are_installed,
+    a_program_creates_probes_with_the_installed_library,
+    a_package_is_staged_under_destdir, the_installed_command_does_not_need_the_build_folder,
+    exceptions_of_cxx_use_the_unwinder_of_libgcc, the_manual_page_is_found,
 ]
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Scripts that are huge, deep, or none: dtrace compiles them or says why not, in a time and a
-memory that grow as the script does. The limits only tell what runs away."""
+"""Tests of scripts that are huge, deeply nested, or not D at all. dtrace compiles them or reports
+the reason, in time and memory proportional to the script. The limits only detect larger growth."""
 import resource, subprocess
 
 from harness import *
@@ -13,7 +13,7 @@ def each(n, line):
     return "".join(line(i) for i in range(n))
 
 def compiled(t, script):
-    """What dtrace -e says: status and the first line on stderr."""
+    """Runs dtrace -e. Returns its status and the first line on stderr."""
     path = t.scratch / "bad.d"
     path.write_text(script, encoding="latin-1")
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
@@ -21,7 +21,7 @@ def compiled(t, script):
         done = subprocess.run([t.dtrace, "-e", "-q", "-s", str(path)], capture_output=True,
                               timeout=SECONDS, preexec_fn=limit, cwd=t.scratch)
     except subprocess.TimeoutExpired:
-        raise AssertionError(f"not compiled in {SECONDS} s: {script[:60]!r}...") from None
+        raise AssertionError(f"compiling took more than {SECONDS} s: {script[:60]!r}...") from None
     return done.returncode, done.stderr.decode(errors="backslashreplace")[:4000]
 
 def compiles(t, script):
@@ -59,11 +59,11 @@ def many_clauses_and_declarations_compile(t):
              f"struct in{i} {{ int b; }};\n"
              f"translator struct out < struct in{i} *p > {{ a = p->b; }};\n"))
 
-def more_than_there_are_numbers_for_is_refused(t):
+def more_variables_than_identifiers_are_refused(t):
     is_refused(t, each(70_000, lambda i: f"BEGIN {{ v{i} = {i}; }}\n"),
                "no identifiers are left for the variable")
 
-def depth_is_refused(t):
+def deep_nesting_is_refused(t):
     for begin, middle, end in (("(", "1", ")"), ("!", "1", ""), ("(int)", "1", ""),
                                ("1 ? ", "1", ": 2"), ("x ? 1 : ", "1", ""), ("x = ", "1", ""),
                                ("1 + ", "1", ""), ("sizeof (", "1", ")"),
@@ -80,12 +80,12 @@ def depth_is_refused(t):
     is_refused(t, "BEGIN { " + each(20_000, lambda i: f"if (arg0 == {i}) {{ }} else ") +
                "{ } }", "nested")
 
-def inlines_that_double_are_refused(t):
+def inlines_that_double_repeatedly_are_refused(t):
     is_refused(t, "int x; inline int n0 = x;" +
                each(60, lambda i: f"inline int n{i + 1} = n{i} + n{i};\n") +
                "BEGIN { trace(n60); }", "expand to more than")
 
-def what_is_no_program_is_refused(t):
+def text_that_is_no_program_is_refused(t):
     is_refused(t, "/*" * MEGA, "comment")
     is_refused(t, 'BEGIN { trace("' + "a" * 5 * MEGA, "end-of-file")
     is_refused(t, "{" * MEGA, "syntax error")

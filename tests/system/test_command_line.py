@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Scripts, flags, options and arguments."""
+"""Tests of scripts, flags, options and arguments on the command line."""
 import os, re, subprocess
 
 from harness import *
@@ -12,7 +12,7 @@ def a_missing_script_is_named(t):
     equal(done.stderr, "dtrace: failed to open /no/such/script.d: No such file or directory\n",
           "message")
 
-def wrong_options_are_named(t):
+def unknown_options_are_named(t):
     fails_with(t.run("-x", "nosuchoption", "-n", "BEGIN"), "failed to set -x nosuchoption: ")
     for setting in ("bufsize=lots", "evaltime=soon", "strsize=-1", "quiet=maybe"):
         fails_with(t.run("-x", setting, "-n", "BEGIN { exit(0); }"),
@@ -20,13 +20,13 @@ def wrong_options_are_named(t):
     done = fails_with(t.run("-b", "much", "-n", "BEGIN { exit(0); }"))
     contains(done.stderr, "bufsize")
 
-def wrong_flags_are_usage_errors(t):
+def unknown_flags_are_usage_errors(t):
     for flags in (["-y"], ["-n"], ["-l", "-V"], [], ["-q"]):
         done = t.run(*flags)
         equal(done.returncode, 2, f"status of {flags}: {done.stderr}")
         contains(done.stderr, "Usage: dtrace ")
 
-def help_and_version_are_answers(t):
+def help_and_version_are_printed_with_status_0(t):
     done = t.run("--help")
     equal((done.returncode, done.stderr), (0, ""))
     contains(done.stdout, "Usage: dtrace ")
@@ -71,7 +71,7 @@ def missing_and_extraneous_arguments_are_errors(t):
     done = t.run("-xdefaultargs", "-qn", 'BEGIN { printf("[%d%s]", $1, $$2); exit(0); }')
     contains(done.stdout, "[0]")
 
-def options_come_from_the_environment_too(t):
+def options_are_also_read_from_the_environment(t):
     done = t.run("-n", 'BEGIN { printf("here"); exit(0); }',
                  env=dict(os.environ, DTRACE_OPT_QUIET="1"))
     equal(done.stdout, "here\n", "quiet output")
@@ -85,7 +85,7 @@ def output_is_appended(t):
     equal([line for line in path.read_text().splitlines() if line],
           ["before", "first", "second"], "the file")
 
-def the_pieces_of_a_description_may_be_flags(t):
+def the_parts_of_a_description_may_be_flags(t):
     for flags in (["-P", "dtrace"], ["-P", "dtrace { }"], ["-i", "1"], ["-n", "BEGIN"],
                   ["-n", "dtrace:::BEGIN /1/ { }"]):
         done = t.run(*flags, "-n", "tick-10ms { exit(0); }")
@@ -107,7 +107,7 @@ def several_programs_are_enabled_in_order(t):
                  "-n", 'BEGIN { printf("three"); exit(0); }')
     equal((done.returncode, done.stdout), (0, "one two three\n"), done.stderr)
 
-def a_command_is_split_as_a_shell_splits_it(t):
+def a_command_is_split_by_the_rules_of_the_shell(t):
     printer = "/usr/bin/printf '[%s]' "
     for text, words in (("one two", ["one", "two"]),
                         (r"""'a b' "c d" e\ f""", ["a b", "c d", "e f"]),
@@ -126,7 +126,7 @@ def a_command_with_an_open_quote_is_refused(t):
                       ("  ", "-c needs a command")):
         fails_with(t.run("-qn", "BEGIN { }", "-c", text), "failed to create process: ", why)
 
-def lists_refuse_too_many_fields(t):
+def a_description_with_too_many_fields_is_refused(t):
     done = t.run("-l", "-m", ":genunix::")
     equal((done.returncode, done.stdout), (1, ""), done.stderr)
     contains(done.stderr, 'invalid probe description ":genunix::": Overspecified probe description')
@@ -134,14 +134,14 @@ def lists_refuse_too_many_fields(t):
     equal(done.returncode, 0, done.stderr)
     contains(done.stderr, "failed to match ::main:: No probe matches description")
 
-def a_probe_id_is_taken_where_a_name_is_alone(t):
+def a_probe_id_is_accepted_instead_of_a_complete_description(t):
     equal(t.run("-n", "1 { exit(0); }").returncode, 0, "-n 1")
     for flag, what in (("-P", "providers"), ("-m", "modules"), ("-f", "functions")):
         done = t.run("-xerrtags", flag, "1")
         equal(done.returncode, 1, flag)
         contains(done.stderr, f"[D_PDESC_INVAL] probe identifier 1 not permitted when specifying {what}")
 
-def compiling_nothing_is_no_error(t):
+def compiling_without_a_program_is_not_an_error(t):
     done = t.run("-e")
     equal((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
@@ -150,11 +150,11 @@ def programs_of_32_bits_are_refused_in_one_line(t):
     equal((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
     contains(done.stderr, "32-bit programs cannot be traced")
 
-def the_report_of_v_names_the_program_without_quotes(t):
+def the_stability_report_names_the_program_without_quotes(t):
     done = t.run("-ev", "-n", "BEGIN { exit(0); }")
     contains(done.stderr, "Stability attributes for description BEGIN { exit(0); }:\n")
 
-def stdc_is_as_the_dialect_says(t):
+def the_value_of_stdc_depends_on_the_dialect(t):
     path = t.scratch / "stdc.d"
     path.write_text("#ifdef __STDC__\nBEGIN { trace(__STDC__); exit(0); }\n"
                     "#else\nBEGIN { trace(\"none\"); exit(0); }\n#endif\n")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts of whole programs, compared with what the victim `stepper` counts, which runs the
-same command by single steps and knows nothing of probes or symbols. Which function begins
-where is asked of readelf."""
+"""Compares the counts of all functions of a program with the counts of the victim `stepper`. It
+runs the same command by single steps, without probes or symbols. readelf reports the address of
+each function."""
 import collections, os, re, subprocess
 
 from harness import *
@@ -22,7 +22,7 @@ def debug_file_of(path):
     return debug if debug and os.path.exists(debug) else None
 
 class Module:
-    """One file in a process: where it is, and where its functions begin."""
+    """One file that is mapped in a process: its address, and the addresses of its functions."""
     def __init__(self, path, at):
         is_fixed = re.search(r"Type: +EXEC ", readelf("-h", path))
         self.path, self.base = path, 0 if is_fixed else at
@@ -35,20 +35,20 @@ class Module:
                 words = line.split()
                 if len(words) == 8 and words[3] in ("FUNC", "IFUNC") and words[6].isdigit() and words[2] != "0":
                     self.names[int(words[1], 16)].add(words[7].split("@")[0])
-        # The entries of the unwind tables tell of the functions that have no name. There
-        # is one for each part of a function too, so only a program without names asks them.
+        # The unwind tables have entries for functions without names. They also have an entry for
+        # each part of a split function, so they are used only for programs without names.
         self.is_stripped = " .symtab " not in readelf("-S", path) and not debug
         if self.is_stripped:
             for begin in re.findall(r"FDE .*pc=(\w+)\.\.", readelf("--debug-dump=frames", path)):
                 self.names[int(begin, 16)].add(f"fde.{int(begin, 16):x}")
 
     def functions(self):
-        """Where a function begins that is not the linker's."""
+        """Returns the addresses and names of all functions that are not in a PLT."""
         return {at + self.base: names for at, names in self.names.items()
                 if not any(begin <= at < end for begin, end in self.plt)}
 
 def stepped(t, command, start):
-    """How often each address was come to, and the modules, by path."""
+    """Runs a command by single steps. Returns its output, its count for each address, and its modules by path."""
     out = t.scratch / "stepped"
     done = subprocess.run([t.victim("stepper"), str(out), start, *command], capture_output=True,
                           cwd=t.scratch, timeout=100)
@@ -64,7 +64,7 @@ def stepped(t, command, start):
     return done.stdout, counts, modules
 
 def traced(t, program, command, flags):
-    """What it printed, and the rows (module, function, address, count)."""
+    """Traces a command. Returns its output, and the rows (module, function, address, count)."""
     out = t.scratch / "traced"
     out.unlink(missing_ok=True)
     done = subprocess.run(["setarch", "-R", t.dtrace, *flags, "-qn", program, "-o", str(out), "-c",
@@ -77,7 +77,7 @@ def traced(t, program, command, flags):
     return done.stdout, [(module, function, int(at, 16), int(n)) for module, function, at, n in found]
 
 def is_refused(t, module, names, command, flags):
-    """Does a listing say that there can be no probe by these names?"""
+    """Returns whether a listing says that functions of these names cannot have a probe."""
     return any("+0x0: none: " in t.run(*flags, "-lvn", f"pid$target:{module}:{name}:entry", "-c",
                                        " ".join(command)).stdout for name in names)
 
@@ -103,7 +103,7 @@ def counts_are_those_of_single_steps(t, command, evaltime, n_functions):
         for at in counts.keys() & functions.keys():
             module, names = functions[at]
             if at in fired:
-                # Aliases have one probe, by one of their names.
+                # Several names of one function share a probe, which has one of the names.
                 equal(fired[at] in {f"{module}:{name}" for name in names}, True,
                       f"{fired[at]} at {at:#x}, which is {names}")
             else:
@@ -123,7 +123,7 @@ def counts_of_true_are_those_of_single_steps(t):
     counts_are_those_of_single_steps(t, ["/bin/true"], "main", 15)
 
 def counts_of_busybox_are_those_of_single_steps(t):
-    """Static, from its first instruction on: the resolvers of ifuncs too."""
+    """busybox is static. It is traced from its first instruction on, so the resolvers of ifuncs are counted, too."""
     counts_are_those_of_single_steps(t, ["busybox", "echo", "counted"], "exec", 100)
 
 def counts_of_a_cxx_program_are_those_of_single_steps(t):

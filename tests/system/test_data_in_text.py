@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Text that holds data between its instructions: no probe changes a byte of it."""
+"""Tests of text that contains data between its instructions. No probe changes a byte of the data."""
 import ctypes, os, re, shutil, subprocess, sys
 
 from faults import *
@@ -8,8 +8,8 @@ from harness import *
 
 ALL = "pid$target:{0}::entry,pid$target:{0}::return "
 
-def tables_between_instructions_are_not_written_to(t):
-    """A table after a ret looks like code or like padding, and a function reads it"""
+def tables_between_instructions_are_never_changed(t):
+    """A table after a ret looks like code or like padding, and a function reads it."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     command = t.victim("tables") + " 1000"
@@ -22,13 +22,13 @@ def tables_between_instructions_are_not_written_to(t):
                 counts = rows(out)
                 for name in ("padded", "bare", "biased", "outside", "loaded", "prologue", "shared"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
-                    # The table of sum_bare follows directly: jumps alone may leave that return out for want of room.
+                    # The table of sum_bare follows its return directly, so a jump may not fit there.
                     if name == "bare" and flags == () and "sum_bare return" not in counts:
                         continue
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
 
 def counts_in_runs(t, probes, want, flags=(), n_runs=1):
-    """The counts by function and name are the same in each run; what was said in the last one."""
+    """Checks that the counts by function and name are the same in each run. Returns the messages of the last run."""
     out = t.scratch / "recorded"
     for _ in range(n_runs):
         out.unlink(missing_ok=True) # -o appends
@@ -37,8 +37,8 @@ def counts_in_runs(t, probes, want, flags=(), n_runs=1):
         equal((done.returncode, rows(out.read_text())), (0, want), f"{probes}{flags}: {done.stderr}")
     return done.stderr
 
-def what_is_probed_by_name_does_not_depend_on_where_things_are_mapped(t):
-    """A function of one byte, without padding: room for its jump depends on the addresses of the run"""
+def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
+    """The function has one byte and no padding. Whether a jump fits depends on the addresses of the run."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
@@ -46,8 +46,8 @@ def what_is_probed_by_name_does_not_depend_on_where_things_are_mapped(t):
     counts_in_runs(t, "pid$target:a.out:empty_hook:,pid$target:a.out:count_down:entry ",
                    {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
 
-def a_place_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
-    """Wildcards leave it out and say so, -x mechanism=any includes it"""
+def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
+    """Wildcards omit the site and report this. -x mechanism=any includes it."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
@@ -61,7 +61,7 @@ def a_place_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     contains(said, "cannot probe")
 
 def results_of(t, library, most, program=None):
-    """The lines of ciphers.py, which run under a D program or bare."""
+    """Returns the lines of ciphers.py, which runs under a D program or without dtrace."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
     command = [sys.executable, script, library, str(most)]
     if program is None:
@@ -76,7 +76,7 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # A module is called as its file is, which may have another version than the soname.
+    # A module has the name of its file, which may have another version than the soname.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
@@ -89,16 +89,16 @@ def loads(library):
     except OSError:
         return False
 
-def hashes_and_ciphers_of_libgcrypt_are_right_while_traced(t):
+def libgcrypt_computes_the_same_hashes_and_ciphers_while_traced(t):
     """All of its functions' entries and returns are probed"""
     compare(t, "libgcrypt.so.20", 4096 if t.long else 140)
 
-def hashes_and_ciphers_of_libcrypto_are_right_while_traced(t):
+def libcrypto_computes_the_same_hashes_and_ciphers_while_traced(t):
     """All of its functions' entries and returns are probed"""
     compare(t, "libcrypto.so.3", 4096 if t.long else 140)
 
-def hashes_and_ciphers_of_other_libraries_are_right_while_traced(t):
-    """With --long: those that are installed of libsodium, libgnutls, libmbedcrypto"""
+def other_libraries_compute_the_same_hashes_and_ciphers_while_traced(t):
+    """Tests libsodium, libgnutls and libmbedcrypto with --long, if they are installed."""
     if not t.long:
         raise Skip("its packages are installed with --long")
     present = [name for name in ("libsodium.so.23", "libgnutls.so.30", "libmbedcrypto.so.7",
@@ -108,8 +108,8 @@ def hashes_and_ciphers_of_other_libraries_are_right_while_traced(t):
     for name in present:
         compare(t, name, 1024)
 
-def video_is_the_same_while_its_encoder_is_traced(t):
-    """With --long, if ffmpeg is installed: x264 and the decoders, whose assembly is by hand"""
+def ffmpeg_writes_the_same_video_while_traced(t):
+    """Tests x264 and the decoders, which are hand-written assembly, with --long, if ffmpeg is installed."""
     if not t.long:
         raise Skip("its packages are installed with --long")
     ffmpeg = shutil.which("ffmpeg")
@@ -138,8 +138,8 @@ begin = ctypes.cast(options, ctypes.c_void_p).value
 print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">")[0])
 """
 
-def strings_after_a_function_of_libcrypto_are_not_written_to(t):
-    """Three answers of RC4_options and the authors' line follow its last ret, inside its symbol"""
+def strings_after_a_function_of_libcrypto_are_never_changed(t):
+    """Three results of RC4_options and a line of its authors follow the last ret, inside the symbol."""
     if not loads("libcrypto.so.3"):
         raise Skip("libcrypto.so.3 is not installed")
     script = t.scratch / "options.py"
@@ -147,8 +147,8 @@ def strings_after_a_function_of_libcrypto_are_not_written_to(t):
     command = [sys.executable, str(script)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
-        raise Skip("this libcrypto keeps those strings elsewhere")
-    # All reached instructions fire by breakpoints; none is in the strings, which begin at offset 50.
+        raise Skip("this libcrypto has those strings in another place")
+    # All reached instructions fire by breakpoints. No probe is in the strings, which begin at offset 0x50.
     done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
                  'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
     equal(done.returncode, 0, done.stderr)

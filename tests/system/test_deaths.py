@@ -1,12 +1,12 @@
-"""dtrace, its agent or both are killed by SIGKILL at any moment: the target finishes right
-(A1, A2 of the catalogue of faults)."""
+"""Kills dtrace, its agent or both by SIGKILL at any moment. The target must finish with the right
+results (A1, A2 of the catalogue of faults)."""
 import os, pathlib, random, re, signal, subprocess, time
 
 from harness import equal, held, main, need, text_differs, wait_until
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
-# Four threads that allocate; what they compute is known.
+# Four threads allocate memory. Their result is known.
 WORK = """
 import hashlib, threading
 results = []
@@ -21,9 +21,9 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# The same under a thousand signals a second; masks that threads end with are told. What
-# Python has joined may not have ended yet, and be about to get a signal: at its own end
-# Python gives SIGALRM its default action, which kills.
+# The same with a thousand signals a second. The program prints the signal masks with which threads
+# end. A thread that Python has joined may still run for a moment and receive a signal. When Python
+# exits, it restores the default action of SIGALRM, which would kill the program.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -39,12 +39,12 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 print(len(masks), [mask for mask in masks if mask], signal.pthread_sigmask(signal.SIG_BLOCK, []))
 print(n_signals > 5)
 """
-# Each of these asks the agent.
+# Each of these clauses makes an upcall to the agent.
 QUESTIONS = ("pid$target:libc.so.6:malloc:entry { @[ustack(5)] = count(); } "
              "pid$target:libc.so.6:free:entry { @v = sum(vtimestamp > 0); }")
 
 def agent_of(dtrace):
-    """The child of a dtrace that holds its targets; 0: none yet, or no more."""
+    """Returns the pid of the agent of a dtrace, or 0 if there is no agent yet or any more."""
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -65,9 +65,9 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
     for round in range(rounds):
         with held(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as target, \
              held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
-            if flags: # what stays traced by breakpoints is slow
-                wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the agent")
-            # Any moment of the planting and the tracing.
+            if flags: # breakpoints make the target slow
+                wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the start of the agent")
+            # A random moment while dtrace plants or traces.
             time.sleep(0.02 + random.random() * 0.2)
             agent = agent_of(dtrace) if "agent" in victims else 0
             if "dtrace" in victims:
@@ -81,7 +81,7 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
             out, errors = target.communicate(timeout=60)
         equal((target.returncode, out), (0, right), f"round {round}: {errors[-300:]}")
     if "agent" in victims and n_agents < rounds // 3:
-        raise AssertionError(f"only {n_agents} agents were there to be killed")
+        raise AssertionError(f"only {n_agents} agents existed when they were to be killed")
 
 def killing_dtrace_harms_no_target(t):
     kill_at_random_moments(t, ("dtrace",))
@@ -97,17 +97,18 @@ BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:re
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
 
-def killing_the_agent_while_breakpoints_stand_harms_no_target(t):
-    """The target restores its text by itself, and continues in the middle of a hit."""
+def killing_the_agent_while_breakpoints_are_planted_harms_no_target(t):
+    """The target restores its own text, and continues even in the middle of a hit."""
     kill_at_random_moments(t, ("agent",), probes=BREAKPOINTS, flags=("-x", "mechanism=int3"))
 
-def killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program(t):
+def killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps(t):
     kill_at_random_moments(t, ("agent",), STORM, BREAKPOINTS, ("-x", "mechanism=int3"))
 
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
 
-# Has no probes until it loads what D names; a breakpoint of ours would kill it now.
+# The program has no probes until it loads the library that the D program names. The agent is killed
+# before. A breakpoint that it left in the dynamic linker would kill the program.
 LATER = """
 import sys
 print("ready", flush=True)
@@ -117,7 +118,7 @@ signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 print(zlib.crc32(b"x"))
 """
 
-def killing_the_agent_before_a_library_comes_harms_no_target(t):
+def killing_the_agent_before_a_library_is_loaded_harms_no_target(t):
     need("python3")
     with held(subprocess.Popen(["python3", "-c", LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)) as target:
@@ -125,12 +126,12 @@ def killing_the_agent_before_a_library_comes_harms_no_target(t):
         with held(t.start("-Zqn", 'BEGIN { printf("up\\n"); } pid$target:libssl*::entry { @ = count(); }',
                           "-p", str(target.pid))) as dtrace:
             equal(dtrace.stdout.readline(), "up\n", "dtrace")
-            wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
+            wait_until(lambda: text_differs(target.pid), what="a change of its text")
             os.kill(agent_of(dtrace), signal.SIGKILL)
             out, errors = target.communicate("go\n", timeout=20)
     equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])
 
-# Handlers step over a ud2 and over a hlt, as programs do that look for features.
+# Handlers step over a ud2 and over a hlt. Programs do this to test for features of the processor.
 STEPS_OVER = r"""
 #define _GNU_SOURCE
 #include <signal.h>
@@ -163,7 +164,7 @@ int main(void)
 }
 """
 
-def a_program_that_steps_over_its_own_traps_survives_the_agent(t):
+def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
     source, program = t.scratch / "steps_over.c", t.scratch / "steps_over"
     source.write_text(STEPS_OVER)
     subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
@@ -192,12 +193,12 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         # The table has room for 65,536. A return probe has several breakpoints.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
-TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_survives_the_agent,
+TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,
          killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
-         killing_the_agent_before_a_library_comes_harms_no_target,
+         killing_the_agent_before_a_library_is_loaded_harms_no_target,
          killing_the_agent_in_a_storm_of_signals_harms_no_target,
-         killing_the_agent_while_breakpoints_stand_harms_no_target,
-         killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program]
+         killing_the_agent_while_breakpoints_are_planted_harms_no_target,
+         killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps]
 
 if __name__ == "__main__":
     main(TESTS)

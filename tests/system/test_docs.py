@@ -36,25 +36,25 @@ while True:
 """
 
 class Command:
-    """A command of a document; the lines [begin, end) of it are the output that it shows."""
+    """A command of a document. Its lines [begin, end) are the output that the document shows."""
     def __init__(self, prompt, text, begin, end, shown):
         self.prompt, self.text, self.begin, self.end = prompt, text, begin, end
         self.shown = tidied("\n".join(shown))
 
 def tidied(text):
-    """The text without blanks at ends of lines and without more than one empty line in a row."""
+    """Returns the text without blanks at the ends of lines and without consecutive empty lines."""
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 def is_open(text):
-    """Whether a shell would read another line of this command."""
+    """Returns whether a shell would read another line of this command."""
     document = re.search(r"<<'(\w+)'$", text.split("\n")[0])
     if document:
         return text.split("\n")[-1] != document[1]
     return text.count("'") % 2 != 0 or text.endswith("\\")
 
 def commands(path):
-    """The commands of a document, in order."""
+    """Returns the commands of a document, in order."""
     lines = path.read_text().splitlines()
     found = []
     at = 0
@@ -78,18 +78,18 @@ def commands(path):
     return found
 
 class Shell:
-    """A bash that runs one command after the other, and keeps variables and its folder."""
+    """A bash that runs one command after another, and keeps its variables and its folder."""
     def __init__(self, folder):
         self.output = folder / ".output"
         self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, bufsize=1, cwd=folder,
                                         env={**os.environ, "LC_ALL": "C.UTF-8"})
     def run(self, text, timeout=60):
-        """The status of a command, and what it wrote to both outputs."""
+        """Runs a command. Returns its status and its output, including stderr."""
         self.process.stdin.write(f"{{ {text}\n}} >{self.output} 2>&1 </dev/null\necho status $?\n")
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], timeout)[0]:
-            raise AssertionError(f"no end after {timeout} s: {text}")
+            raise AssertionError(f"the command did not end in {timeout} s: {text}")
         status = self.process.stdout.readline().split()
         return int(status[1]), tidied(self.output.read_text(errors="backslashreplace"))
     def __enter__(self):
@@ -101,7 +101,7 @@ class Shell:
 DISTRIBUTION = re.compile(r"^ *(<?>?=? ?-?\d+) \|[@ ]*(\d+)$")
 
 def shape(text):
-    """The text with each run of similar lines as one, without numbers."""
+    """Returns the text without numbers, with each run of similar lines as one line."""
     kinds = []
     for line in text.splitlines():
         if DISTRIBUTION.match(line):
@@ -119,7 +119,7 @@ def shape(text):
     return [kind for kind, _ in itertools.groupby(kinds)]
 
 def medians(text):
-    """The bucket with the median of each distribution."""
+    """Returns the bucket with the median of each distribution."""
     found = []
     for is_one, rows in itertools.groupby(map(DISTRIBUTION.match, text.splitlines()), bool):
         if not is_one:
@@ -137,7 +137,7 @@ def words(text):
     return set(re.findall(r"[A-Za-z_]\w{2,}", text))
 
 def compare(got, shown):
-    """Why an output is not of the shape that the document shows; empty if it is."""
+    """Returns why an output has not the shape that the document shows, or "" if it has."""
     if shape(got) != shape(shown):
         return "its shape differs"
     if len(words(got) & words(shown)) * 2 < len(words(shown)):
@@ -148,7 +148,7 @@ def compare(got, shown):
     return ""
 
 def tree(t, name):
-    """A folder with what the documents use of a source tree that has been built."""
+    """Creates a folder with the parts of a built source tree that the documents use."""
     folder = t.scratch / name
     (folder / "build").mkdir(parents=True)
     (folder / "build/release").symlink_to(t.build)
@@ -156,7 +156,7 @@ def tree(t, name):
     return folder
 
 def runs_as_printed(t, path, at_least, shows_all=False):
-    """Runs every command of a document. shows_all: the document shows the output of each."""
+    """Runs every command of a document. shows_all: the document must show the output of each."""
     document = TREE / path
     found = [command for command in commands(document) if command.prompt == "$"]
     equal(len(found) >= at_least, True, f"{len(found)} commands in {path}")
@@ -186,10 +186,10 @@ def runs_as_printed(t, path, at_least, shows_all=False):
     if failures:
         raise AssertionError("\n".join(failures))
 
-def the_commands_of_the_readme_show_what_it_says(t):
+def the_commands_of_the_readme_print_the_output_that_it_shows(t):
     runs_as_printed(t, "README.md", 6)
 
-def the_commands_of_the_tutorial_show_what_it_says(t):
+def the_commands_of_the_tutorial_print_the_output_that_it_shows(t):
     need("redis-server", "redis-benchmark", "redis-cli", "gcc", "python3", "gdb")
     try:
         runs_as_printed(t, "docs/tutorial.md", 20, shows_all=True)
@@ -207,18 +207,18 @@ def the_commands_for_users_of_other_tools_run(t):
     need("gcc", "python3")
     runs_as_printed(t, "docs/coming-from.md", 15)
 
-def links_between_the_documents_lead_somewhere(t):
+def links_between_the_documents_have_a_target(t):
     for path in (TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))):
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
             equal((path.parent / link).exists(), True, f"{link}, a link of {path.name}")
 
-def a_changed_shape_or_a_changed_size_is_noticed(t):
-    """The comparison itself: what must be equal, and what must not."""
+def the_comparison_finds_a_changed_shape_and_a_changed_size(t):
+    """Tests compare() itself with outputs that are equal in shape and with others."""
     table = "  value  ------------- Distribution ------------- count\n"
     def distribution(*rows):
         return table + "\n".join(f"{bucket:9} |@@@@@{count:>12}" for bucket, count in rows)
     fast, slow = distribution((32, 0), (64, 100), (128, 7)), distribution((2048, 0), (4096, 90))
-    equal(compare(fast, distribution((64, 0), (128, 3))), "", "the same but for noise")
+    equal(compare(fast, distribution((64, 0), (128, 3))), "", "the same except for noise")
     equal(compare(fast, slow), "a distribution has its median in 64, not 4096")
     equal(compare("  malloc   12\n  free    7", "  malloc   3"), "", "rows of a table")
     equal(compare("  malloc   12", "  read   3"), "most of its words differ")
@@ -226,9 +226,9 @@ def a_changed_shape_or_a_changed_size_is_noticed(t):
     equal(compare("", "  malloc 3"), "its shape differs")
 
 TESTS = [
-    the_commands_of_the_readme_show_what_it_says, the_commands_of_the_tutorial_show_what_it_says,
-    the_commands_for_users_of_other_tools_run, links_between_the_documents_lead_somewhere,
-    a_changed_shape_or_a_changed_size_is_noticed,
+    the_commands_of_the_readme_print_the_output_that_it_shows, the_commands_of_the_tutorial_print_the_output_that_it_shows,
+    the_commands_for_users_of_other_tools_run, links_between_the_documents_have_a_target,
+    the_comparison_finds_a_changed_shape_and_a_changed_size,
 ]
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ways in which a run ends: interrupts, being killed, errors on the way."""
+"""Tests of the ways in which a run ends: interrupts, kills, and errors."""
 import os, re, signal, subprocess, time
 
 from harness import *
@@ -18,8 +18,8 @@ def ended_by(t, *signals):
         began = time.monotonic()
         out, errors = dtrace.communicate(timeout=20)
         if time.monotonic() - began > 5:
-            raise AssertionError(f"{signals}: ended after {time.monotonic() - began:.1f} s")
-        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+            raise AssertionError(f"dtrace ended only {time.monotonic() - began:.1f} s after {signals}")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
         target.is_unharmed()
         return dtrace.returncode, out, errors
 
@@ -31,8 +31,8 @@ def one_interrupt_ends_with_END_and_results(t):
         if not re.search(r"^ +\d+$", out, re.M):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
-def two_interrupts_end_at_once(t):
-    """A consumer that is kept busy drops all and goes; the target is let go."""
+def two_interrupts_end_dtrace_immediately(t):
+    """A dtrace that waits for the reader of its output discards the rest and exits. The target is released."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()
         dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
@@ -52,7 +52,7 @@ def two_interrupts_end_at_once(t):
             _, errors = dtrace.communicate()
         contains(errors, "interrupted again: the remaining records")
         equal(dtrace.returncode, 1)
-        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
         target.is_unharmed()
 
 def an_interrupt_waits_for_a_slow_reader(t):
@@ -60,7 +60,7 @@ def an_interrupt_waits_for_a_slow_reader(t):
     dtrace = subprocess.Popen([t.dtrace, "-qn", "tick-1000hz { printf(\"%0200d\\n\", 7); } "
                                'END { printf("END ran\\n"); }'], stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    time.sleep(1)  # 200,000 bytes; the pipe takes 65,536, and less if the writes do not fill its pages
+    time.sleep(1)  # dtrace prints 200,000 bytes in this time, and the pipe takes at most 65,536.
     dtrace.send_signal(signal.SIGINT)
     time.sleep(0.3)  # The reader is slow.
     with open(reader) as lines:
@@ -69,7 +69,7 @@ def an_interrupt_waits_for_a_slow_reader(t):
     contains(out, "END ran")
     equal({len(line) for line in out.splitlines() if line not in ("", "END ran")}, {200})
 
-def an_interrupt_that_comes_twice_at_once_is_one(t):
+def two_interrupts_at_the_same_time_count_as_one(t):
     """timeout(1) signals its child and then its group."""
     for gap in (0, 0, 0, 0.001, 0.01):
         dtrace = t.start("-qn", 'BEGIN { @["counted"] = count(); printf("up\\n"); }')
@@ -88,9 +88,9 @@ def an_interrupt_without_a_target_runs_END(t):
     out, errors = dtrace.communicate(timeout=10)
     equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
-def an_interrupt_from_the_terminal_ends_command_and_trace(t):
-    """The terminal sends it to the whole group: the command dies of it, and its counts
-    are printed."""
+def an_interrupt_from_the_terminal_ends_the_command_and_prints_the_results(t):
+    """The terminal sends the signal to the process group. The command dies of it, and dtrace prints
+    its counts."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)
@@ -109,30 +109,30 @@ def an_ignored_signal_stays_ignored(t):
     dtrace.send_signal(signal.SIGHUP)
     equal(dtrace.wait(timeout=10), 6, "status")
 
-def a_killed_dtrace_lets_its_target_go(t):
+def a_killed_dtrace_releases_its_target(t):
     with Target(t) as target:
         dtrace = t.start("-qn", "pid$target:a.out::entry { @ = count(); }", "-p", str(target.pid))
         tracing(dtrace, target.pid)
         dtrace.kill()
         dtrace.communicate()
-        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
         target.is_unharmed()
 
-def an_error_after_the_grab_leaves_the_target_unharmed(t):
+def an_error_after_the_attach_does_not_harm_the_target(t):
     with Target(t) as target:
         for program in ("pid$target:a.out:work:entry { trace(nothing); }",
                         "pid$target:a.out:none:entry", "syntax ( error",
                         'pid$target:a.out:work:entry { system("true"); }'):
             fails_with(t.run("-n", program, "-p", str(target.pid)))
-            wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+            wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
             target.is_unharmed()
 
-def a_failed_compile_ends_the_command_it_started(t):
+def a_failed_compilation_ends_the_command_that_dtrace_started(t):
     marker = t.scratch / "ran"
     path = script(t, f"#!/bin/sh\ntouch {marker}\n", "toucher")
     os.chmod(path, 0o755)
     fails_with(t.run("-n", "BEGIN { trace(nothing); }", "-c", path))
-    time.sleep(0.2)  # A command that was left alone would run in this time.
+    time.sleep(0.2)  # A command that was not killed would run in this time.
     equal(marker.exists(), False, "the command ran although nothing was traced")
 
 TESTS = tests_in(globals())

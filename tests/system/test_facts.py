@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a probe knows of where it fires: arguments, stacks, symbols, ids, times."""
+"""Tests of the values that a probe can read where it fires: arguments, stacks, symbols, ids, times."""
 import os, pathlib, re, subprocess, time
 
 from harness import *
 from traced import *
 
-# What a probe knows
+# Values at a probe
 
-def ten_arguments_are_right_those_on_the_stack_too(t):
+def ten_arguments_are_right_including_those_on_the_stack(t):
     done = good(t.run("-qn", 'pid$target:a.out:ten:entry { printf("%d %d %d %d %d %d %d %d %d %d\\n",'
                       "arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9); }",
                       "-c", t.victim("spin") + " 1 1"))
@@ -21,12 +21,12 @@ def strings_and_memory_are_copied_in(t):
                       "-c", t.victim("facts")))
     contains(done.stdout, "hello from a string|hello|-3 77|1122334455667788|eighth|-9 -10|here\n")
 
-def return_probes_tell_offset_and_value(t):
+def return_probes_have_offset_and_value(t):
     done = good(t.run("-qn", 'pid$target:a.out:tell:return { printf("value %d offset %x\\n", arg1, arg0); '
                       "} pid$target:a.out:tell: { @[probename] = count(); }",
                       "-c", t.victim("facts")))
     offset = re.search(r"value -12345 offset ([0-9a-f]+)\n", done.stdout).group(1)
-    # The instruction at that offset ran once, and it is one that has a probe.
+    # The offset probe of the same instruction fired, too.
     contains(done.stdout, f"  {offset} ")
 
 def offset_probes_fire_at_their_instruction(t):
@@ -50,8 +50,7 @@ def clauses_of_one_probe_run_in_their_order(t):
         for line in ("77", "a 100", "b work 50", "c 0 1300", "c 1 1225", "c 2 1250", "c 3 1275"):
             contains(done.stdout, line)
 
-def an_offset_inside_an_instruction_is_refused(t):
-    # endbr64 or push, movs: no function's second byte of a four-byte sub starts one.
+def an_offset_outside_the_function_is_refused(t):
     done = t.run("-qn", "pid$target:a.out:main:ffffff { }", "-c", t.victim("spin") + " 1 1")
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "main")
@@ -84,7 +83,7 @@ def stacks_of_cxx_programs_are_demangled(t):
     contains(done.stdout, "              shapes`shapes::Circle::area(int) const\n")
     contains(done.stdout, "              shapes`main+0x")
 
-def the_stack_is_whole_at_entry_and_at_return(t):
+def the_stack_is_complete_at_entry_and_at_return(t):
     for name, first in (("entry", r"innermost"), ("return", r"innermost\+0x[0-9a-f]+")):
         done = good(t.run("-qn", f"pid$target:a.out:innermost:{name} {{ ustack(); }}",
                           "-c", t.victim("facts")))
@@ -93,7 +92,7 @@ def the_stack_is_whole_at_entry_and_at_return(t):
                          r" {14}libc\.so\.6`__libc_start", done.stdout, re.M):
             raise AssertionError(done.stdout)
 
-def a_stack_is_as_deep_as_asked(t):
+def a_stack_has_the_requested_depth(t):
     done = good(t.run("-qn", "pid$target:a.out:innermost:entry { ustack(2); "
                       'printf("depth %d\\n", ustackdepth); }', "-c", t.victim("facts")))
     equal(len(re.findall(r"^ {14}\S+`", done.stdout, re.M)), 2, "frames")
@@ -139,11 +138,11 @@ def ids_and_names_are_the_targets_own(t):
     pid = own.split()[1]
     contains(done.stdout, f"\nfacts pid{pid} facts tell entry\n1 1\n")
 
-def ticks_fire_on_the_cpu_of_the_option_whatever_the_affinity_of_dtrace(t):
+def ticks_fire_on_the_cpu_of_the_option_with_any_affinity_of_dtrace(t):
     need("taskset")
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
-        raise Skip("there is one CPU")
+        raise Skip("there is only one CPU")
     for allowed in usable[:2]:
         for wanted in usable[:2]:
             done = good(subprocess.run(["taskset", "-c", str(allowed), t.dtrace, "-x", f"cpu={wanted}", "-qn",
@@ -151,12 +150,12 @@ def ticks_fire_on_the_cpu_of_the_option_whatever_the_affinity_of_dtrace(t):
                                        capture_output=True, text=True, timeout=60))
             equal((done.stdout.strip(), done.stderr), (str(wanted), ""), f"started on CPU {allowed}")
 
-def errno_is_the_targets(t):
+def errno_is_that_of_the_target(t):
     done = good(t.run("-qn", 'pid$target:a.out:after_failure:entry { printf("errno %d %d\\n", errno, arg0); }',
                       "-c", t.victim("facts")))
     contains(done.stdout, "errno 9 9\n")
 
-def curpsinfo_tells_of_the_process(t):
+def curpsinfo_describes_the_process(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { "
                       'printf("%d %d %d %d %d|%s|%s\\n", curpsinfo->pr_pid == pid, '
                       "curpsinfo->pr_ppid == ppid, curpsinfo->pr_uid == uid, "
@@ -165,7 +164,7 @@ def curpsinfo_tells_of_the_process(t):
                       "-c", t.victim("spin") + " 1 1"))
     contains(done.stdout, f"1 1 1 1 1|spin|{t.victim('spin')} 1 1\n")
 
-def times_go_forward(t):
+def times_never_decrease(t):
     before = time.time_ns()
     lines = recorded(t, "-qn", "pid$target:a.out:work:entry { "
                      'printf("%d %d %d\\n", timestamp, vtimestamp, walltimestamp); }',
@@ -200,7 +199,7 @@ int main(void)
 """
 SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-def time_is_not_asked_from_the_agent_on_a_virtual_machine(t):
+def the_time_needs_no_upcall_on_a_virtual_machine(t):
     need("gcc", "unshare")
     (t.scratch / "waits.c").write_text(WAITS)
     subprocess.run(["gcc", "-O1", "-o", "waits", "waits.c"], cwd=t.scratch, check=True)
@@ -215,12 +214,12 @@ def time_is_not_asked_from_the_agent_on_a_virtual_machine(t):
                                "-x", "debug", "-c", str(t.scratch / "waits")],
                               capture_output=True, text=True, timeout=60)
         if "unshare failed" in done.stderr or "permission denied" in done.stderr:
-            raise Skip("no mount namespace can be made here")
+            raise Skip("no mount namespace can be created here")
         equal(done.returncode, 0, done.stderr)
         # Each upcall to the agent makes the thread wait.
         waited = int(re.search(r"waited (\d+)", done.stdout).group(1))
         if waited > 2000:
-            raise AssertionError(f"{waited} waits for 20,000 times, the clock source is {pretended}")
+            raise AssertionError(f"the thread waited {waited} times at 20,000 firings, the clock source is {pretended}")
         contains(done.stderr, f"the clock source is {pretended.split()[0]}")
 
 TESTS = tests_in(globals())

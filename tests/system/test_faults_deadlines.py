@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Targets that keep the agent waiting: they are given up alone, within seconds."""
+"""Tests of targets that keep the agent waiting. The agent gives up only these targets, within seconds."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -7,15 +7,15 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# A thread that circles is given up after 2 s; one that is merely slow, after 10 s.
+# The agent gives up a thread that runs in a loop after 2 s, and one that is only slow after 10 s.
 CIRCLES_S = 8
-# At the end: 2 s for a wait that began before, 2 s for all targets together, 1 s for signals
-# that were kept, and 2 s for system calls that did not return. The targets themselves keep
-# the machine busy.
+# At the end dtrace may need 2 s for a wait that began before, 2 s for all targets together, 1 s for
+# deferred signals, and 2 s for system calls that did not return. The targets themselves keep the
+# machine busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
-    """The victim `circler`: work() is called all the time."""
+    """The victim `circler`, which calls work() all the time."""
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("circler")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0)
@@ -28,7 +28,7 @@ class Circler(Holder):
         equal(self.lines.next(), says, "the target")
 
 def attacked(t, how, says, end):
-    """Two targets, of which one misbehaves; what dtrace said, and how long it took to end."""
+    """Traces two targets, of which one misbehaves. Returns the messages of dtrace, and how long it took to end."""
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM, hostile.pid, innocent.pid) as tracer:
         hostile.attack(how, says)
@@ -39,7 +39,7 @@ def attacked(t, how, says, end):
         wait_until(lambda: tracer_of(innocent.pid) == 0, TOGETHER_S, "the other target's release")
         equal(text_differs(innocent.pid), [], "changed text of the other target")
         equal(process_state(innocent.pid) in "RS", True, "the other target runs")
-        wait_until(lambda: tracer_of(hostile.pid) == 0, LIMIT_S, "the release of the one that misbehaves")
+        wait_until(lambda: tracer_of(hostile.pid) == 0, LIMIT_S, "the release of the hostile target")
         return errors, took
 
 def process_state(pid):
@@ -49,21 +49,21 @@ def process_state(pid):
 def interrupt(process):
     process.send_signal(signal.SIGINT)
 
-def a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting(t):
+def a_thread_that_loops_in_injected_code_does_not_delay_the_detach(t):
     attacked(t, b"c", b"circles\n", interrupt)
 
-def the_other_target_is_released_when_dtrace_is_killed_meanwhile(t):
+def the_other_target_is_released_when_dtrace_is_killed_during_such_a_wait(t):
     attacked(t, b"c", b"circles\n", lambda process: process.kill())
 
-def a_thread_that_waits_for_its_vfork_child_does_not_keep_detach_waiting(t):
+def a_thread_that_waits_for_its_vfork_child_does_not_delay_the_detach(t):
     attacked(t, b"v", b"vforked\n", interrupt)
 
-def a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on(t):
+def a_target_that_is_given_up_is_named_and_the_other_stays_traced(t):
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM + " tick-10hz { @ticks = count(); }", hostile.pid, innocent.pid) as tracer:
         hostile.attack(b"c", b"circles\n")
-        wait_until(lambda: tracer_of(hostile.pid) == 0, CIRCLES_S, "the release of the one that misbehaves")
-        equal(tracer_of(innocent.pid) != 0, True, "the other one is traced")
+        wait_until(lambda: tracer_of(hostile.pid) == 0, CIRCLES_S, "the release of the hostile target")
+        equal(tracer_of(innocent.pid) != 0, True, "the other target is traced")
         interrupt(tracer.process)
         _, errors = tracer.process.communicate(timeout=LIMIT_S)
         contains(errors, f"process {hostile.pid} kept dtrace waiting: a thread of it does not leave the probes' code")
@@ -72,18 +72,18 @@ def a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on(t):
 def a_second_interrupt_ends_the_wait_for_the_release(t):
     def twice(process):
         interrupt(process)
-        time.sleep(0.3) # two presses of a key are further apart than one interrupt lasts
+        time.sleep(0.3) # longer than dtrace takes two signals as one interrupt
         if process.poll() is None:
             interrupt(process)
     _, took = attacked(t, b"c", b"circles\n", twice)
     equal(took < LIMIT_S, True, "took")
 
-# A frozen control group (docker pause) stops a thread in the middle of a system call that the
-# agent makes in it.
+# A frozen control group (docker pause) can stop a thread in the middle of a system call that the
+# agent injected.
 
 @contextlib.contextmanager
 def control_group(pid, parents):
-    """Moves the process into a control group of its own below the first folder that allows it; yields its folder."""
+    """Moves the process into a new control group, below the first folder that allows it. Yields the group's folder."""
     for parent in parents:
         group = pathlib.Path(parent) / f"dtrace-test-{pid}"
         try:
@@ -92,12 +92,12 @@ def control_group(pid, parents):
         except OSError:
             continue
     else:
-        raise Skip("no control group can be made here")
+        raise Skip("no control group can be created here")
     try:
         (group / "cgroup.procs").write_text(str(pid))
         yield group
     finally:
-        try: # the process moves on, so that the group can be removed
+        try: # move the process to the parent, so that the group can be removed
             (group.parent / "cgroup.procs").write_text(str(pid))
         except OSError:
             pass
@@ -106,7 +106,7 @@ def control_group(pid, parents):
 
 @contextlib.contextmanager
 def freezer(pid):
-    """Moves the process into a control group of its own; yields a function that freezes and thaws it."""
+    """Moves the process into a new control group. Yields a function that freezes and thaws it."""
     mounts = (line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines())
     with control_group(pid, [mount[1] for mount in mounts if mount[2] == "cgroup2"]) as group:
         if not (group / "cgroup.freeze").exists():
@@ -120,7 +120,7 @@ def freezer(pid):
         finally:
             freeze(False)
 
-def a_frozen_target_gets_back_each_byte_of_its_text(t):
+def the_text_of_a_frozen_target_is_restored(t):
     for flags in BOTH:
         for end in (interrupt, lambda process: process.kill()):
             with Circler(t) as target, freezer(target.pid) as freeze, \
@@ -158,7 +158,7 @@ def frozen_targets_are_released_in_the_time_of_one(t):
 
 @contextlib.contextmanager
 def old_freezer(pid):
-    """As freezer(), with control groups of version 1, which stop threads where ptrace does not see them."""
+    """Does the same as freezer() with control groups of version 1, whose stops ptrace does not report."""
     with control_group(pid, ["/sys/fs/cgroup/freezer"]) as group:
         def freeze(on):
             (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
@@ -167,18 +167,18 @@ def old_freezer(pid):
         finally:
             freeze(False)
 
-def a_target_that_is_frozen_while_it_is_probed_outlives_the_agent(t):
-    # Breakpoints need a handler that restores the text, and the handler a system call of the target.
+def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
+    # Breakpoints need a handler that restores the text. Installing it takes a system call of the target.
     for flags in ("-x", "mechanism=int3"), ():
         for after_ms in (25, 45, 65):
             with Circler(t) as target, old_freezer(target.pid) as freeze:
                 tracer = t.start("-qn", "pid$target:libc.so.6::entry, " + PROGRAM, "-p", str(target.pid), *flags)
                 try:
-                    wait_until(lambda: tracer_of(target.pid) != 0, what="the agent")
+                    wait_until(lambda: tracer_of(target.pid) != 0, what="the start of the agent")
                     agent = tracer_of(target.pid)
-                    time.sleep(after_ms / 1000) # another moment of the planting each time
+                    time.sleep(after_ms / 1000) # a different moment of the planting each time
                     freeze(True)
-                    time.sleep(2.3) # the agent has given up the call that it waits for
+                    time.sleep(2.3) # the agent gives up the system call in this time
                     os.kill(agent, signal.SIGKILL)
                     wait_until(lambda: not is_alive(agent), what="the agent's end")
                     freeze(False)
@@ -191,7 +191,7 @@ def a_target_that_is_frozen_while_it_is_probed_outlives_the_agent(t):
 # Targets that are hard to attach to
 
 class Stalled(Holder):
-    """The victim `stalled`: it stays in execve(2)."""
+    """The victim `stalled`, which stays in execve(2)."""
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("stalled")], stdout=subprocess.PIPE, bufsize=0)
         if Line(self.process.stdout).next() != b"ready\n":
@@ -199,7 +199,7 @@ class Stalled(Holder):
         self.pid = self.process.pid
         wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/syscall").read_text().startswith("59 "), what="an execve(2)")
 
-def a_target_that_stays_in_execve_does_not_keep_another_one_waiting(t):
+def a_target_that_stays_in_execve_does_not_delay_another_target(t):
     with Stalled(t) as stalled, Circler(t) as innocent:
         began = time.monotonic()
         done = t.run("-q", "-n", f"pid{innocent.pid}:a.out:work:entry {{ exit(0); }}",
@@ -208,11 +208,11 @@ def a_target_that_stays_in_execve_does_not_keep_another_one_waiting(t):
         if not any(part in done.stderr for part in ("kept dtrace waiting", "it has been starting a program for 2 s")):
             raise AssertionError(done.stderr)
         if took > CIRCLES_S:
-            raise AssertionError(f"dtrace took {took:.1f} s to refuse it")
+            raise AssertionError(f"dtrace took {took:.1f} s to refuse the target")
         equal(tracer_of(innocent.pid), 0, "TracerPid of the other target")
 
 def untraced_threads(pid):
-    """Threads of a traced process that are not traced."""
+    """Returns the threads of a traced process that are not traced."""
     found = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -223,7 +223,7 @@ def untraced_threads(pid):
             found.append(tid)
     return found
 
-def no_thread_escapes_by_creating_its_successor(t):
+def no_thread_stays_untraced_by_creating_its_successor(t):
     for _ in range(100 if t.long else 12):
         process = subprocess.Popen([t.victim("chains"), "64"], stdout=subprocess.PIPE, bufsize=0)
         with held(process):
@@ -235,10 +235,10 @@ def no_thread_escapes_by_creating_its_successor(t):
                 interrupt(tracer.process)
                 tracer.process.communicate(timeout=LIMIT_S)
 
-# Several targets that misbehave at once (the victim says how)
+# Several targets that misbehave at once (tests/victims/attacker.c lists the ways)
 
 class Attacker(Circler):
-    """The victim `attacker`: its threads call work() all the time."""
+    """The victim `attacker`, whose threads call work() all the time."""
     def __init__(self, t, attacks):
         self.process = subprocess.Popen([t.victim("attacker"), attacks], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0)
@@ -247,7 +247,7 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Targets that misbehave, and one before and one after them that do not."""
+    """Traces targets that misbehave, and one target before and one after them that do not."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]
@@ -257,11 +257,11 @@ def attacked_by_all(t, attacks, end, flags=()):
         agent = tracer_of(first.pid)
         for each in hostile:
             each.attack(b"x", b"attacks\n")
-        time.sleep(0.3) # the attacks last
+        time.sleep(0.3) # the attacks happen in this time
         began = time.monotonic()
         end(tracer.process)
         for each in innocent:
-            wait_until(lambda: tracer_of(each.pid) == 0, TOGETHER_S, f"the release of another target than {attacks}")
+            wait_until(lambda: tracer_of(each.pid) == 0, TOGETHER_S, f"the release of the others, {attacks}")
         tracer.process.communicate(timeout=LIMIT_S)
         wait_until(lambda: not is_alive(agent), LIMIT_S, "the end of the agent")
         took = time.monotonic() - began
@@ -276,10 +276,10 @@ def under_all(t, *attacks):
         for end in (interrupt, lambda process: process.kill()):
             attacked_by_all(t, attacks, end)
 
-def targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting(t):
+def targets_that_unmap_injected_memory_do_not_keep_dtrace_waiting(t):
     under_all(t, *"uuu")
 
-def targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time(t):
+def dtrace_waits_for_all_targets_that_loop_in_injected_code_at_the_same_time(t):
     under_all(t, *"cccccc")
 
 def targets_that_attack_in_all_ways_are_given_up_at_the_same_time(t):
@@ -287,18 +287,18 @@ def targets_that_attack_in_all_ways_are_given_up_at_the_same_time(t):
     for _ in range(6 if t.long else 1):
         attacked_by_all(t, ("vtbs", "utfx", "pvtb"), interrupt, ("-x", "mechanism=int3"))
 
-TESTS = [a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting,
-         the_other_target_is_released_when_dtrace_is_killed_meanwhile,
-         a_thread_that_waits_for_its_vfork_child_does_not_keep_detach_waiting,
-         a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on,
+TESTS = [a_thread_that_loops_in_injected_code_does_not_delay_the_detach,
+         the_other_target_is_released_when_dtrace_is_killed_during_such_a_wait,
+         a_thread_that_waits_for_its_vfork_child_does_not_delay_the_detach,
+         a_target_that_is_given_up_is_named_and_the_other_stays_traced,
          a_second_interrupt_ends_the_wait_for_the_release,
-         a_frozen_target_gets_back_each_byte_of_its_text,
+         the_text_of_a_frozen_target_is_restored,
          frozen_targets_are_released_in_the_time_of_one,
-         a_target_that_is_frozen_while_it_is_probed_outlives_the_agent,
-         a_target_that_stays_in_execve_does_not_keep_another_one_waiting,
-         no_thread_escapes_by_creating_its_successor,
-         targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting,
-         targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time,
+         a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent,
+         a_target_that_stays_in_execve_does_not_delay_another_target,
+         no_thread_stays_untraced_by_creating_its_successor,
+         targets_that_unmap_injected_memory_do_not_keep_dtrace_waiting,
+         dtrace_waits_for_all_targets_that_loop_in_injected_code_at_the_same_time,
          targets_that_attack_in_all_ways_are_given_up_at_the_same_time]
 
 if __name__ == "__main__":

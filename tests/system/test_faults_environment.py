@@ -1,5 +1,5 @@
-"""Where a target can be that makes it hard to put something into it (E of the catalogue of
-faults): sandboxes, limits, namespaces, other C libraries, before anything was linked."""
+"""Tests of targets into which it is hard to inject code (E of the catalogue of faults): targets in
+sandboxes, with limits, in namespaces, with other C libraries, and before they are linked."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *
@@ -9,19 +9,19 @@ from harness import *
 NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
 
 def told(errors, note):
-    """Nothing, or only that note."""
+    """Checks that dtrace printed the note, or nothing if the note is empty."""
     if not note:
-        equal(errors, "", "what dtrace said")
+        equal(errors, "", "messages of dtrace")
     contains(errors, note)
 
 def both_ways(t, how, note="", **more):
-    """With jumps and with breakpoints; the note is said when there can be no jumps."""
+    """Traces with jumps and with breakpoints. dtrace prints the note if jumps are not possible."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, "" if flags else note)
 
 class Users:
-    """An ordinary user, and what it needs in a folder that it may enter."""
+    """Runs dtrace as an ordinary user, from a folder that the user may enter."""
     def __init__(self, t):
         self.before = as_nobody() if os.geteuid() == 0 else []
         self.folder = t.scratch / "user"
@@ -42,11 +42,11 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     """E1"""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
-    # Strict mode takes the processor's clock away, which jumps read.
+    # Strict mode disables rdtsc, which probes by jumps use.
     both_ways(t, "strict", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
-    """E2: each call alone, all of them, and all but three."""
+    """E2: the filter forbids each system call alone, all of them, and all but three."""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     for numbers in [*((number,) for number in NUMBERS), NUMBERS]:
@@ -68,7 +68,7 @@ def an_ordinary_user_traces_sandboxed_targets_by_breakpoints(t):
     for how in ("strict", "allow", "deny=9"):
         Users(t).both_ways(how, note)
 
-def a_target_that_gains_no_executable_memory_is_traced(t):
+def a_target_that_may_not_map_executable_memory_is_traced(t):
     """E6"""
     both_ways(t, "mdwe")
     Users(t).both_ways("mdwe")
@@ -87,7 +87,7 @@ def a_target_with_a_thousand_threads_is_traced(t):
     """C2, E18"""
     both_ways(t, "free", n=100, threads=1000)
 
-def a_target_that_locks_its_memory_keeps_its_size(t):
+def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
     """E19"""
     with Paced(t, "mlockall") as target:
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
@@ -99,9 +99,9 @@ def a_target_that_locks_its_memory_keeps_its_size(t):
         untouched(target.pid)
         target.end()
 
-def nothing_is_left_open_in_a_target(t):
-    """E14: no descriptor more, no memory that is writable and executable, nothing writable of
-    what the agent writes."""
+def no_descriptor_is_left_open_in_a_target(t):
+    """E14: there is no new descriptor and no memory that is writable and executable, and the target
+    cannot write to memory that only the agent writes."""
     with Paced(t, "free") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
@@ -125,16 +125,16 @@ def inner_pid_of(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 def a_target_in_other_namespaces_is_traced_from_outside(t):
-    """E8, E9, B18: it is the first process of its pid namespace and has its own mounts."""
+    """E8, E9, B18: the target is the first process of a pid namespace and has its own mounts."""
     need("unshare")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
         unshare.insert(1, "--map-root-user")
     if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
-        raise Skip("no namespaces can be made here")
+        raise Skip("no namespaces can be created here")
     for flags in BOTH:
         with Paced(t, "free", 1000, 5, before=unshare) as target:
-            equal(target.inner_pid, 1, "its pid as it sees it")
+            equal(target.inner_pid, 1, "its pid in its own namespace")
             target.pid = inner_pid_of(target.pid)
             tracer = Tracer(t, LOOKS + ENDS + " pid$target:a.out:work:entry { @p[pid] = count(); }",
                             target.pid, flags=flags)
@@ -146,11 +146,11 @@ def a_target_in_other_namespaces_is_traced_from_outside(t):
             untouched(target.pid)
             target.end()
 
-def files_of_a_sandboxed_target_with_its_own_mounts_are_told(t):
-    """E1, E8: the agent looks at them, the target makes no system call for it."""
+def files_of_a_sandboxed_target_with_its_own_mounts_are_named(t):
+    """E1, E8: the agent opens them, and the target makes no system call for this."""
     need("unshare")
     if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"]).returncode != 0:
-        raise Skip("no mounts can be made here")
+        raise Skip("no mounts are possible here")
     mounted = ["unshare", "--mount", "sh", "-c",
                'mount -t tmpfs none /mnt && exec "$@" 9> "/mnt/a file"', "sh"]
     looks = ("pid$target:a.out:work:entry { @[fds[9].fi_pathname, fds[9].fi_fs, "
@@ -164,14 +164,14 @@ def files_of_a_sandboxed_target_with_its_own_mounts_are_told(t):
                 untouched(target.pid)
                 target.end()
 
-def dtrace_works_in_a_pid_namespace_of_its_own(t):
+def dtrace_works_in_its_own_pid_namespace(t):
     """E9"""
     need("unshare")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
         unshare.insert(1, "--map-root-user")
     if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
-        raise Skip("no namespaces can be made here")
+        raise Skip("no namespaces can be created here")
     done = subprocess.run([*unshare, t.dtrace, "-qn", "pid$target:a.out:work:entry "
                            '{ @[pid == $target] = count(); } END { printa("%d %@d\\n", @); }',
                            "-c", t.victim("spin") + " 100 4"],
@@ -179,7 +179,7 @@ def dtrace_works_in_a_pid_namespace_of_its_own(t):
     equal((done.returncode, done.stderr), (0, ""))
     contains(done.stdout, "1 400\n")
 
-# Programs of other kinds
+# Other kinds of programs
 
 def compiled(t, name, *command):
     need(command[0])
@@ -194,12 +194,12 @@ def programs_linked_in_any_way_are_traced(t):
     for option in ("-static", "-static-pie", "-no-pie"):
         both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
 
-def programs_of_musl_are_traced(t):
+def programs_with_musl_are_traced(t):
     """I10"""
     both_ways(t, "free", threads=4, path=compiled(t, "musl", "musl-gcc"))
     both_ways(t, "free", threads=4, path=compiled(t, "musl-static", "musl-gcc", "-static"))
 
-def probes_are_planted_before_the_dynamic_linker_ran(t):
+def probes_are_planted_before_the_dynamic_linker_runs(t):
     """I9"""
     for name in ("spin", "static_spin"):
         for flags in BOTH:

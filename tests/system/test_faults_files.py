@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A target chooses the files that it maps, what their names lead to later, and what they say.
-Names of FIFOs and devices are not opened, offsets are not believed, other files are opened in
-the debug folders alone."""
+"""Tests of hostile files. A target chooses which files it maps, what is later at their names, and
+their contents. dtrace does not open FIFOs and devices, checks every offset, and opens other files
+only in the debug folders."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *
@@ -33,12 +33,12 @@ def built(t, name, *flags):
     return folder / "target"
 
 def crafted(program):
-    """The program with program headers at an offset far behind its end."""
+    """Returns a copy of the program whose program headers are at an offset far after its end."""
     data = bytearray(program.read_bytes())
     struct.pack_into("<Q", data, 32, 1 << 45)
     return bytes(data)
 
-def stacks_need_no_file_of_the_targets_choice(t):
+def stacks_do_not_need_files_that_the_target_chooses(t):
     original = built(t, "mapped").read_bytes()
     for kind in ("crafted", "fifo", "device"):
         for mechanism in ("int3", "jump"):
@@ -50,7 +50,7 @@ def stacks_need_no_file_of_the_targets_choice(t):
                 target.stdout.readline()
                 bad = crafted(path)
                 path.unlink()
-                # The second is the name that /proc/PID/maps reports now.
+                # /proc/PID/maps now reports the second name.
                 for name in (path, path.with_name(path.name + " (deleted)")):
                     if kind == "crafted":
                         name.write_bytes(bad)
@@ -77,7 +77,7 @@ MEMBERS = "pid$target:a.out:work:entry { @ = sum(args[0]->second); }"
 def members(t, program, *flags):
     return t.run("-qn", MEMBERS, *flags, "-c", str(program), stdin="xxx", timeout=60)
 
-def split_debug_data_is_read_from_debug_folders_alone(t):
+def split_debug_data_is_read_only_from_debug_folders(t):
     program = built(t, "split", "-g", "-gsplit-dwarf")
     pieces = list(program.parent.glob("*.dwo"))
     equal(len(pieces), 1, "files of debug data")
@@ -91,7 +91,7 @@ def split_debug_data_is_read_from_debug_folders_alone(t):
     for flags in ((), ("-x", f"debugdir={program.parent}")):
         equal(members(t, program, *flags).returncode, 1, flags)
 
-def an_alternate_file_is_read_from_debug_folders_alone(t):
+def an_alternate_debug_file_is_read_only_from_debug_folders(t):
     need("objcopy")
     program = built(t, "alternate", "-g")
     fifo, section = program.with_name("fifo"), program.with_name("section")

@@ -1,5 +1,5 @@
-"""Instructions and registers that are hard to leave as they are (F and G of the catalogue of
-faults)."""
+"""Tests that probes do not change the effects of instructions and the values of registers (F and G
+of the catalogue of faults)."""
 import hashlib, os, pathlib, re, signal, subprocess, time
 
 from faults import *
@@ -18,9 +18,9 @@ def victim_of(t, name):
         raise Skip("its machine code is x86-64's")
     return t.victim(name)
 
-def registers_are_the_same_behind_any_probe(t):
-    """G1 to G6, G8, G9, G11: random states of all of them, DF set, any alignment of the
-    stack pointer, fs and gs elsewhere, x87 full, MXCSR of all kinds"""
+def registers_are_the_same_after_any_probe(t):
+    """G1 to G6, G8, G9, G11: random values in all registers, DF set, any alignment of the stack
+    pointer, other bases of fs and gs, a full x87 stack, random values of MXCSR"""
     rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
@@ -28,8 +28,8 @@ def registers_are_the_same_behind_any_probe(t):
                                      flags)
             contains(said, " odd 0\n")
 
-def registers_are_the_same_where_a_probe_faults(t):
-    """G1, J1: addresses that are random numbers"""
+def registers_are_the_same_after_a_clause_that_faults(t):
+    """G1, J1: clauses load from addresses that are random numbers"""
     for flags in BOTH:
         said, _ = traced_command(t, "pid$target:a.out:probed: { trace(copyinstr(arg0)); } ERROR { @ = count(); }",
                                  f"{victim_of(t, 'regs')} 300 5", flags, complaints=True)
@@ -41,9 +41,10 @@ def corpus(t, rounds, name="corpus"):
     contains(done.stdout, " odd 0\n")
     return done.stdout
 
-def every_form_of_instruction_does_what_it_did(t):
-    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls that pop, the stack
-    pointer, string operations, flags, locked, vectors, faults at their own address"""
+def every_form_of_instruction_has_the_same_effect(t):
+    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls that pop their return
+    address, uses of the stack pointer, string operations, flags, locked and vector instructions, and
+    faults, which must report their original address"""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):
@@ -52,8 +53,8 @@ def every_form_of_instruction_does_what_it_did(t):
                                      victim_of(t, "corpus") + f" {rounds}", flags)
             equal(said, want, f"{probes}{flags}")
 
-def short_functions_of_a_low_program_take_a_jump(t):
-    """F4, F5: four bytes before a branch target, where nothing is in reach below"""
+def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
+    """F4, F5: four bytes before a branch target, and there is no free memory at lower addresses"""
     victim = victim_of(t, "corpus_low")
     for function, n in (("jumps_over_four", 10), ("loops_behind_four", 10)):
         probe = f"pid$target:a.out:{function}:entry"
@@ -67,8 +68,8 @@ def short_functions_of_a_low_program_take_a_jump(t):
         said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", victim + " 20")
         equal(said, corpus(t, 20, "corpus_low"), probes)
 
-def a_function_that_is_one_hlt_takes_a_jump_and_faults_at_its_own_address(t):
-    """F14: musl's __stack_chk_fail; the victim's handler of SIGSEGV checks the address"""
+def a_function_that_is_one_hlt_gets_a_jump_and_faults_at_its_own_address(t):
+    """F14: __stack_chk_fail of musl is such a function. The victim's handler of SIGSEGV checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
     contains(t.run("-lvn", probe, "-c", victim + " 1").stdout, "+0x0: a jump")
@@ -78,18 +79,18 @@ def a_function_that_is_one_hlt_takes_a_jump_and_faults_at_its_own_address(t):
         equal(rows(counted)["stops"], 30, flags)
 
 def entries_and_returns_of_every_form_are_counted_alike(t):
-    """F21, F22: a jump fires as often as a breakpoint does"""
+    """F21, F22: a jump fires as often as a breakpoint"""
     got = [rows(traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
                                victim_of(t, "corpus") + " 3", flags)[1]) for flags in BOTH]
-    # A loop that begins its function: a breakpoint fires at each turn, which dtrace reports.
+    # This function begins with a loop. A breakpoint fires at each iteration, and dtrace reports this.
     turns = got[1].pop("loops_to_itself entry")
     equal((got[0].pop("loops_to_itself entry"), turns > 30), (30, True), "loops_to_itself")
     for name, count in got[0].items():
         equal(count, got[1][name], name)
-    # Only what no jump can be planted on may be missing, and it was told.
+    # Only sites where no jump is possible may be missing, and dtrace has reported them.
     equal(len(got[1]) - len(got[0]) <= 6, True, f"{set(got[1]) - set(got[0])}")
 
-# Files, and bytes that are not ours
+# Files, and bytes that other tracers have changed
 
 def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
@@ -110,8 +111,8 @@ def neither_the_file_nor_another_process_is_patched(t):
         other.end()
     equal(digest(path), before, "the file")
 
-def offsets_that_are_no_instructions_are_refused(t):
-    """F3: of every byte of a function the starts of instructions, and no other, have a probe"""
+def offsets_inside_instructions_are_refused(t):
+    """F3: the bytes of a function at which an instruction begins can have a probe, and no other bytes"""
     need("objdump")
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", t.victim("spin")],
                           capture_output=True, text=True).stdout
@@ -128,8 +129,8 @@ def offsets_that_are_no_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: Go's goroutines return behind goexit's first byte; the trap of one may be on its way
-    when the window goes"""
+    """C6, F5: goroutines return to the second byte of goexit. The trap of a thread may not have been
+    handled yet when the window is removed."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")
@@ -139,8 +140,8 @@ def threads_that_jump_into_a_window_outlive_it(t):
         equal(process.communicate("x", timeout=30)[0], "wrong 0\n")
         equal(process.returncode, 0, "the target's status")
 
-def a_uprobe_that_is_there_stays(t):
-    """F32: the kernel's breakpoint is neither moved nor taken away"""
+def an_existing_uprobe_stays(t):
+    """F32: the kernel's breakpoint is neither moved nor removed"""
     events = pathlib.Path("/sys/kernel/tracing/uprobe_events")
     if not os.access(events, os.W_OK):
         raise Skip("no uprobes can be set here")
@@ -148,7 +149,7 @@ def a_uprobe_that_is_there_stays(t):
     symbols = subprocess.run(["nm", t.victim("paced")], capture_output=True, text=True).stdout
     at = int(re.search(r"^([0-9a-f]+) T work$", symbols, re.M).group(1), 16)
     def change(text):
-        fd = os.open(events, os.O_WRONLY | os.O_APPEND)  # truncated, it loses those of others
+        fd = os.open(events, os.O_WRONLY | os.O_APPEND)  # truncating it would remove the uprobes of other tracers
         try:
             os.write(fd, text.encode() + b"\n")
         finally:
@@ -161,7 +162,7 @@ def a_uprobe_that_is_there_stays(t):
             before = text_differs(target.pid)
             done = t.start("-qn", LOOKS + ENDS, "-p", str(target.pid))
             # Without a probe, dtrace ends by itself.
-            wait_until(lambda: tracer_of(target.pid) != 0 or done.poll() is not None, what="the agent")
+            wait_until(lambda: tracer_of(target.pid) != 0 or done.poll() is not None, what="the start of the agent")
             target.call()
             done.send_signal(signal.SIGINT)
             done.communicate(timeout=30)

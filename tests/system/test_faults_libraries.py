@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Libraries that come and go while they are probed (I of the catalogue of faults)."""
+"""Tests of libraries that are loaded and unloaded while they are probed (I of the catalogue of faults)."""
 import json, pathlib, subprocess, time
 
 from faults import *
 from harness import *
 
-# Three threads load a library, use it, and let it go again: so many times, and then on
-# until there is no more input.
+# Three threads load a library, call it and unload it again: the given number of times, and then until
+# their input ends.
 STORM = """
 import ctypes, _ctypes, itertools, sys, threading
 def use(name, function, said):
@@ -50,7 +50,7 @@ class Storm(Holder):
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
     def end(self):
-        """What the libraries said, and how often each was called."""
+        """Ends the program. Returns the results of the libraries, and how often each was called."""
         out, errors = self.process.communicate(timeout=120)
         equal(self.process.returncode, 0, errors[-500:])
         said, calls = out.splitlines()
@@ -63,8 +63,8 @@ class Loaders(Holder):
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         equal(self.process.stdout.readline(), "ready\n", "the target")
 
-def libraries_come_and_go_while_probes_do(t):
-    """I2, I3: every entry and return is planted, by one tracer after the other, meanwhile"""
+def libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed(t):
+    """I2, I3: one tracer after another plants all entries and returns"""
     need("python3")
     n_rounds = 100 if t.long else 20
     with Storm(10) as storm:
@@ -76,15 +76,15 @@ def libraries_come_and_go_while_probes_do(t):
             with Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
                         flags=("-Z",), wait=False) as tracer:
                 tracer.wait()
-                time.sleep(0.2)  # Libraries come and go while probes are in place.
+                time.sleep(0.2)  # Libraries are loaded and unloaded in this time.
                 tracer.finish()
             equal(storm.process.poll(), None, "its end")
         said, calls = storm.end()
     equal(said, right)
     equal(min(calls) >= 200, True, f"calls {calls}")
 
-def libraries_take_each_others_place_while_probes_do(t):
-    """I2, I3: a site is planted where the client saw its library, or not at all"""
+def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
+    """I2, I3: a site is planted only if the library that the client found is still mapped there"""
     everything = "pid$target:::entry,pid$target:::return { @ = count(); }"
     three = ",".join(f"pid$target:lib{name}*::entry" for name in ("bz2", "lzma", "zstd"))
     seconds = 60 if t.long else 4
@@ -102,7 +102,7 @@ def libraries_take_each_others_place_while_probes_do(t):
         contains(out, "wrong 0\n")
 
 def a_library_that_is_loaded_again_is_probed_again(t):
-    """I2: at whatever address it comes to stand; each call is counted once"""
+    """I2: at any address; each call is counted once"""
     need("python3")
     n = 100 if t.long else 20
     for flags in BOTH:
@@ -110,14 +110,14 @@ def a_library_that_is_loaded_again_is_probed_again(t):
              Tracer(t, "pid$target:liblzma.so.5:lzma_crc32:entry { @[probefunc] = count(); } "
                     "pid$target:libbz2.so.1.0:BZ2_bzBuffToBuffCompress:return { @[probefunc] = count(); }",
                     storm.process.pid, flags=("-Z", *flags), wait=False) as tracer:
-            wait_until(lambda: text_differs(storm.process.pid), what="something of ours in its text")
+            wait_until(lambda: text_differs(storm.process.pid), what="a change of its text")
             storm.go()
             _, calls = storm.end()
             counts = rows(tracer.finish(None))
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
-def what_stays_keeps_its_probes_while_a_library_comes_and_goes(t):
-    """I1, I2: each call is counted once, in what goes and in what stays, all modules probed"""
+def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
+    """I1, I2: all modules are probed, and each call is counted once, also in the library"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         done = subprocess.run(
@@ -128,14 +128,14 @@ def what_stays_keeps_its_probes_while_a_library_comes_and_goes(t):
              "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} {n_rounds} {n_calls}"],
             capture_output=True, text=True, timeout=60)
         equal(done.returncode, 0, done.stderr)
-        n_plugin = n_rounds * (n_calls + 1) # the constructor's too
+        n_plugin = n_rounds * (n_calls + 1) # including the calls of the constructor
         contains(done.stdout, f"sum {n_rounds * n_calls * (n_calls + 1) // 2}")
         equal(rows(done.stdout),
               {"plugin_workentry": n_plugin, "plugin_workreturn": n_plugin, "dlsymentry": n_rounds},
               str(flags))
 
-def libraries_in_namespaces_of_their_own_are_probed(t):
-    """I3: dlmopen(); what is loaded twice is counted in both, all modules probed; LD_AUDIT"""
+def libraries_in_their_own_namespaces_are_probed(t):
+    """I3: dlmopen() and LD_AUDIT, all modules probed; a library that is loaded twice is counted in both copies"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
@@ -149,11 +149,11 @@ def libraries_in_namespaces_of_their_own_are_probed(t):
             equal(done.returncode, 0, done.stderr)
             n_loads = n_rounds * (2 if "NAMESPACES" in user else 1)
             contains(done.stdout, f"sum {n_loads * n_calls * (n_calls + 1) // 2}")
-            n = n_loads * (n_calls + 1) # the constructor's too
+            n = n_loads * (n_calls + 1) # including the calls of the constructor
             equal(rows(done.stdout), {"plugin_workentry": n, "plugin_workreturn": n}, f"{flags} {user}")
 
-def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
-    """I2: what was made for it is used again, by dtrace, its agent and the target"""
+def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
+    """I2: dtrace, its agent and the target reuse the memory that they allocated for it"""
     need("python3")
     script = ("import ctypes, _ctypes, sys\n"
               "print('ready', flush=True)\n"
@@ -189,11 +189,11 @@ def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # Loaded again each time, it would be 100 MB.
+    # If nothing were reused, it would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
-# Loads and unloads its libraries in an order of chance, calls all that are there after
-# each step, and tells how often it has called what.
+# Loads and unloads libraries in a random order, calls all loaded libraries after each step, and
+# prints how often it has called each function.
 SHUFFLE = """
 import collections, ctypes, _ctypes, json, random, sys
 chance, calls, there = random.Random(int(sys.argv[1])), collections.Counter(), {}
@@ -213,8 +213,8 @@ for _ in range(int(sys.argv[2])):
 print(json.dumps(calls))
 """
 
-def what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone(t):
-    """I2: libraries of all sizes come and go, and each call of those that are there is counted"""
+def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(t):
+    """I2: libraries of all sizes are loaded and unloaded, and each call of a loaded one is counted"""
     need("python3", "cc")
     paths = []
     for k in range(16):
@@ -232,13 +232,13 @@ def what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone(t):
              "-c", " ".join(["/usr/bin/python3", str(t.scratch / "shuffle.py"), str(seed), "60", *paths])],
             capture_output=True, text=True, timeout=120)
         equal(done.returncode, 0, done.stderr)
-        contains(done.stdout, "{") # else it has not come to its end
+        contains(done.stdout, "{") # otherwise the program did not reach its end
         calls = json.loads(done.stdout.splitlines()[0])
         equal(rows(done.stdout), {f"{name} {probe}": n for name, n in calls.items() for probe in ("entry", "return")},
               f"seed {seed}: {done.stderr}")
 
-def a_dtrace_that_nobody_reads_holds_up_no_program(t):
-    """Its output is a full pipe, and the program loads libraries"""
+def a_dtrace_that_waits_for_its_reader_does_not_stop_the_target(t):
+    """The output of dtrace is a full pipe, and the program loads libraries."""
     need("python3")
     script = """
 import ctypes, _ctypes, sys
@@ -254,19 +254,20 @@ print("done")
         flood = "tick-1ms { printf(\"%4000s\\n\", \"x\"); }"
         with held(t.start("-Zqn", "pid$target:liblzma*::entry { @ = count(); } " + flood,
                           "-p", str(target.pid))) as dtrace:
-            wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
+            wait_until(lambda: text_differs(target.pid), what="a change of its text")
             wait_until(lambda: "pipe" in pathlib.Path(f"/proc/{dtrace.pid}/wchan").read_text(),
-                       what="dtrace waiting for its reader")
+                       what="dtrace waits for its reader")
             out, _ = target.communicate("go\n", timeout=60)
     equal(out, "done\n")
 
-TESTS = [a_dtrace_that_nobody_reads_holds_up_no_program,
-         libraries_come_and_go_while_probes_do, libraries_take_each_others_place_while_probes_do,
+TESTS = [a_dtrace_that_waits_for_its_reader_does_not_stop_the_target,
+         libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed,
+         libraries_replace_each_other_while_probes_are_planted_and_removed,
          a_library_that_is_loaded_again_is_probed_again,
-         what_stays_keeps_its_probes_while_a_library_comes_and_goes,
-         libraries_in_namespaces_of_their_own_are_probed,
-         a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory,
-         what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone]
+         modules_keep_their_probes_while_another_library_is_loaded_and_unloaded,
+         libraries_in_their_own_namespaces_are_probed,
+         a_library_that_is_loaded_a_hundred_times_takes_no_more_memory,
+         libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours]
 
 if __name__ == "__main__":
     main(TESTS)

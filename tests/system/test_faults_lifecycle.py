@@ -1,4 +1,4 @@
-"""The ends and beginnings of dtrace and of its targets (A and B of the catalogue of faults)."""
+"""Tests of starts and ends of dtrace and of its targets (A and B of the catalogue of faults)."""
 import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
@@ -7,7 +7,7 @@ from harness import *
 WORK = "pid$target:a.out:work:entry,pid$target:a.out:work:return { @[probename] = count(); }"
 
 def lives(t, way, flags=(), want=0, complaints=False):
-    """What it printed, and what was counted."""
+    """Traces the victim `lives`. Returns its output, and the numbers of entries and returns."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", WORK, "-c", f"{t.victim('lives')} {way}", timeout=100)
     equal(done.returncode, want, done.stderr)
@@ -22,22 +22,22 @@ def calls(said):
 
 # The target
 
-def a_program_that_runs_itself_again_is_traced_once(t):
-    """B5: each exec ends the probes of the one before, and it ends right"""
+def a_program_that_runs_itself_again_is_traced_once_without_follow(t):
+    """B5: the exec removes the probes of the first program, and the last program ends normally"""
     for flags in BOTH:
         for n in (1000,) if t.long else (100,):
             none = [*flags, "-x", "follow=none"]
             equal(lives(t, f"exec {n}", none), ("the last of them\n", 100, 100))
 
 def a_command_that_runs_itself_again_is_traced_each_time(t):
-    """B5: each exec ends the probes of the one before, and plants them again"""
+    """B5: each exec removes the probes of the previous program, and they are planted again"""
     for flags in BOTH:
         for n in (300,) if t.long else (30,):
-            calls_of_all = 100 * (n + 1) + 1  # a destructor of the last one, too
+            calls_of_all = 100 * (n + 1) + 1  # including a destructor of the last program
             equal(lives(t, f"exec {n}", flags), ("the last of them\n", calls_of_all, calls_of_all))
 
-def who_lives_on_in_the_memory_before_an_exec_is_traced_on(t):
-    """B5, B11: a clone with CLONE_VM; each call is counted, also what asks the agent"""
+def tasks_that_keep_the_memory_from_before_an_exec_stay_traced(t):
+    """B5, B11: a clone with CLONE_VM; each call is counted, also in a clause that makes an upcall"""
     for flags in BOTH:
         out = t.scratch / "outlived"
         done = t.run("-q", *flags, "-o", str(out), "-n",
@@ -47,15 +47,15 @@ def who_lives_on_in_the_memory_before_an_exec_is_traced_on(t):
         equal((done.returncode, done.stdout), (0, "status 3\n"), done.stderr)
         equal(rows(out.read_text()), {"entry": 100, "return": 100}, str(flags))
 
-def an_exec_that_fails_leaves_the_probes(t):
+def an_exec_that_fails_keeps_the_probes(t):
     """B7"""
     for flags in BOTH:
         said, entries, returns = lives(t, "badexec 5", flags)
         contains(said, "failed 10 calls 1000\n")
-        equal((entries, returns), (1001, 1001), "firings")  # a destructor has one more
+        equal((entries, returns), (1001, 1001), "firings")  # a destructor makes one more call
 
-def a_daemon_runs_on_unprobed(t):
-    """B8, B13: double fork and setsid; what it computes is right"""
+def a_daemon_continues_without_probes(t):
+    """B8, B13: double fork and setsid; the daemon's result is right"""
     for flags in BOTH:
         path = t.scratch / "sum"
         path.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def a_daemon_runs_on_unprobed(t):
         equal(path.read_text(), "sum 14850\n")
 
 def a_target_may_close_every_descriptor(t):
-    """B15, B16: tracing continues, nothing of ours is written into what it opens then"""
+    """B15, B16: tracing continues, and dtrace writes nothing to files that the target opens then"""
     for flags in BOTH:
         _, entries, returns = lives(t, f"closes {t.scratch}/own", flags)
         equal((entries, returns), (300, 300), "firings")
@@ -73,28 +73,28 @@ def a_target_may_close_every_descriptor(t):
             equal((t.scratch / f"own.{i}").read_text(), "mine\n", f"its file {i}")
 
 def forks_while_threads_are_in_probes_do_no_harm(t):
-    """B8, B10: the children run the functions that the parent's threads were in"""
+    """B8, B10: the children run the functions in which the parent's threads were"""
     for flags, n in zip(BOTH, (300, 50)):
         said, entries, _ = lives(t, f"forks {n}", flags)
         contains(said, f"good {n} ")
         equal(entries, calls(said) + 1, "entries")
 
-def tasks_made_by_clone_are_traced_where_they_share_memory(t):
-    """B11, B12: with own memory or ours, without thread-locals, while the parent waits"""
+def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
+    """B11, B12: with their own or shared memory, without thread-locals, while the parent waits"""
     for flags in BOTH:
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
 
-def tasks_that_no_tracer_is_told_of_run_through_jumps(t):
-    """B12: CLONE_UNTRACED. With breakpoints they die, which the README says."""
+def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
+    """B12: CLONE_UNTRACED. With breakpoints such a task would die, which is a documented limit."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
-    # Those with memory of their own fire as well: nobody could put their text back.
+    # Tasks with their own memory may fire, too, because the agent could not restore their text.
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
-    """B1, B4: of four threads each may be between its probe and its own count"""
+    """B1, B4: each of the four threads may be between its probe and its own count"""
     for flags in BOTH:
         path = t.scratch / "count"
         path.unlink(missing_ok=True)
@@ -103,18 +103,18 @@ def an_exit_while_threads_are_in_probes_loses_nothing(t):
         equal(0 <= entries - own <= 4 and 0 <= entries - returns <= 4, True,
               f"{entries} entries, {returns} returns, {own} calls")
 
-def exit_handlers_run_under_probes(t):
+def exit_handlers_are_traced(t):
     """B24"""
     for flags in BOTH:
         said, entries, _ = lives(t, "atexit", flags)
         contains(said, "exit handler, calls 200\n")
         equal(entries, 201, "entries")
 
-def the_core_of_a_crash_is_the_programs(t):
-    """B22: its own handler runs first; the core is small, and a debugger finds the place"""
+def a_crash_of_a_traced_program_dumps_its_normal_core(t):
+    """B22: the program's own handler runs first, the core is small, and a debugger finds the place of the crash"""
     need("gdb")
     if pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip() not in ("core", "core.%p"):
-        raise Skip("cores do not go into the current folder here")
+        raise Skip("cores are not written to the current folder here")
     folder = t.scratch / "core"
     folder.mkdir(exist_ok=True)
     for flags in BOTH:
@@ -133,30 +133,30 @@ def the_core_of_a_crash_is_the_programs(t):
         contains(gdb.stdout, "in main (")
         cores[0].unlink()
 
-# Runs in a pid namespace of its own: argv is dtrace and a program.
+# Runs in its own pid namespace. argv[1] is dtrace.
 REUSED = """
 import os, subprocess, sys, time
 first = subprocess.Popen(["sleep", "60"])
 traced = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=ptrace", "-e",
                            "inject=ptrace:delay_enter=2000000:when=1", sys.argv[1], "-qn",
                            "BEGIN { exit(0); }", "-p", str(first.pid)], stderr=subprocess.PIPE, text=True)
-time.sleep(1)  # in the middle of the two seconds that strace holds the attach back
+time.sleep(1)  # strace delays the attach by two seconds
 first.kill()
 first.wait()
 open("/proc/sys/kernel/ns_last_pid", "w").write(str(first.pid - 1))
 second = subprocess.Popen(["sleep", "60"])
 print("same" if second.pid == first.pid else "other", flush=True)
 print(traced.communicate(timeout=30)[1].strip().replace(str(first.pid), "PID"), traced.returncode, flush=True)
-time.sleep(0.1)  # A wrong attach would be seen in this time.
+time.sleep(0.1)  # An attach to the second process would be visible in this time.
 status = open(f"/proc/{second.pid}/status").read()
 print("alive" if second.poll() is None else "dead", "TracerPid:\\t0" in status)
 second.kill()
 second.wait()
 """
 
-def a_target_that_makes_children_all_the_time_gets_jumps(t):
-    """A grab finds it in the middle of fork(2) or vfork(2), where it can make no call for us: a
-    breakpoint, which is the way out for targets that accept no call, would be deadly later"""
+def a_target_that_creates_children_all_the_time_gets_jumps(t):
+    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected.
+    It must wait. Breakpoints, which it uses if no call is possible, would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -165,13 +165,13 @@ def a_target_that_makes_children_all_the_time_gets_jumps(t):
         with held(subprocess.Popen([shell, "-c", script], stdout=subprocess.PIPE, text=True)) as target:
             equal(target.stdout.readline(), "ready\n", "the target")
             for n_traced in range(rounds):
-                # All of libc wants memory at several places, each by a call of its own.
+                # Probing all of libc takes several memory areas, each by an injected system call.
                 probes = ("pid$target:libc.so.6::entry,pid$target:libc.so.6::return" if n_traced % 3 == 2
                           else "pid$target:libc.so.6:malloc:entry")
                 done = t.run("-qn", probes + " { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
                 equal((done.returncode, is_alive(target.pid)), (0, True), f"{shell}, round {n_traced}: {done.stderr}")
-                # Some of its returns have no room: dtrace names ten and counts the others. It also
-                # names the functions whose entry fires at each turn of a loop.
+                # Some returns of libc cannot be probed. dtrace names ten and counts the others. It also
+                # names the functions whose entry probe fires at each iteration of a loop.
                 notes = "cannot probe pid|more places that cannot be probed|entry probes that also fire"
                 lines = done.stderr.splitlines()
                 if len(lines) > 12 or any(not re.search(notes, line) for line in lines):
@@ -180,8 +180,8 @@ def a_target_that_makes_children_all_the_time_gets_jumps(t):
             said = target.communicate(timeout=100)[0]
         equal((target.returncode, int(said) > 0), (0, True), shell)
 
-def a_pid_that_is_anothers_meanwhile_is_not_traced(t):
-    """B17: the process ends after dtrace has looked at it, and another one is given its pid"""
+def a_pid_that_was_reused_is_not_traced(t):
+    """B17: the process ends after dtrace has examined it, and another process gets its pid"""
     need("strace", "unshare", "python3")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
@@ -195,8 +195,8 @@ def a_pid_that_is_anothers_meanwhile_is_not_traced(t):
     equal((lines[0], lines[-1]), ("same", "alive True"), done.stdout)
     contains(done.stdout, "it ended, and another process has its pid now 1\n")
 
-def a_set_uid_program_gets_its_rights_from_roots_tracer(t):
-    """B6, E3: an ordinary user's debugger takes them away, as the kernel has it, and no harm is done"""
+def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
+    """B6, E3: if an ordinary user traces it, the kernel ignores the set-uid bit, and the program still works"""
     user = as_nobody() if os.geteuid() == 0 else None
     if user is None:
         raise Skip("only root may install a set-uid program")
@@ -221,7 +221,7 @@ def a_set_uid_program_gets_its_rights_from_roots_tracer(t):
 
 # The tracer
 
-def a_terminal_that_goes_away_is_a_hangup(t):
+def a_terminal_that_is_closed_ends_dtrace_by_a_hangup(t):
     """A11"""
     with Paced(t, "free") as target:
         master, slave = pty.openpty()
@@ -229,10 +229,10 @@ def a_terminal_that_goes_away_is_a_hangup(t):
         dtrace = subprocess.Popen(
             [t.dtrace, "-qn", LOOKS + ENDS + ' BEGIN { printf("BEGAN\\n"); }', "-o", str(out),
              "-p", str(target.pid)], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))  # its controlling one
+            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))  # make it the controlling terminal
         os.close(slave)
         try:
-            wait_until(lambda: out.exists() and "BEGAN" in out.read_text(), what="tracing")
+            wait_until(lambda: out.exists() and "BEGAN" in out.read_text(), what="the start of tracing")
             target.call()
             os.close(master)
             dtrace.wait(timeout=20)
@@ -243,25 +243,25 @@ def a_terminal_that_goes_away_is_a_hangup(t):
         untouched(target.pid)
         target.end()
 
-def an_interrupt_while_ten_thousand_probes_are_planted_undoes_all(t):
-    """A6: one, and a second at once"""
+def an_interrupt_while_ten_thousand_probes_are_planted_removes_all_of_them(t):
+    """A6: one interrupt, and two immediately after another"""
     with Paced(t, "free", threads=3) as target:
         for again in (False, True):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
                 with held(t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
                                   "-p", str(target.pid))) as dtrace:
-                    time.sleep(delay)  # another moment of the planting each time
+                    time.sleep(delay)  # a different moment of the planting each time
                     dtrace.send_signal(signal.SIGINT)
                     if again:
                         dtrace.send_signal(signal.SIGINT)
                     dtrace.communicate(timeout=20)
-                wait_until(lambda: tracer_of(target.pid) == 0, what="release")
+                wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
                 untouched(target.pid)
         target.call()
         target.end()
 
-def a_tracer_killed_at_any_of_its_calls_leaves_the_target_whole(t):
-    """A2, A3: dtrace and its agent, at the Nth call of a kind that they make"""
+def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
+    """A2, A3: strace kills dtrace or its agent at the Nth system call of a kind"""
     need("strace")
     steps = [(call, n) for call in ("ptrace", "pwrite64", "process_vm_readv,pread64", "mmap", "sendmsg,sendto")
              for n in ((1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233) if t.long else (2, 5, 13, 34, 89))]
@@ -284,8 +284,8 @@ def a_tracer_killed_at_any_of_its_calls_leaves_the_target_whole(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10, A12: the second is told who the first is; after a kill the next one finds a clean
-    target, or cleans it"""
+    """A9, A10, A12: the error message of the second tracer names the first. After a kill, the next tracer
+    finds a clean target or cleans it."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)
@@ -298,7 +298,7 @@ def two_tracers_take_turns(t):
             if victim in ("dtrace", "both"):
                 first.process.kill()
             first.process.communicate(timeout=20)
-            wait_until(lambda: tracer_of(target.pid) == 0, what="release")
+            wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
             third = Tracer(t, LOOKS + ENDS, target.pid)
             target.call()
             out = third.finish()
@@ -307,12 +307,12 @@ def two_tracers_take_turns(t):
             target.end()
 
 def a_command_is_not_left_stopped(t):
-    """A13: dtrace or its agent is killed before or after the command begins"""
+    """A13: dtrace or its agent is killed before or after the command starts"""
     marker = t.scratch / "ran"
     for delay in (0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2):
         for who in ("dtrace", "agent"):
             dtrace = t.start("-qn", WORK, "-c", t.victim("spin") + " 3000000 2")
-            time.sleep(delay)  # another moment of the start each time
+            time.sleep(delay)  # a different moment of the start each time
             children = pathlib.Path(f"/proc/{dtrace.pid}/task/{dtrace.pid}/children").read_text().split()
             commands = [int(pid) for child in children for pid in
                         pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()]
@@ -322,16 +322,16 @@ def a_command_is_not_left_stopped(t):
                 return all(not is_alive(pid) for pid in commands)
             wait_until(ended, what=f"the end of the command, {who} killed after {delay} s")
 
-def a_helper_of_system_does_not_hold_the_output(t):
-    """A14: what system() started lives on when dtrace is killed, and holds no pipe of its"""
+def a_helper_of_system_does_not_keep_the_output_open(t):
+    """A14: a process that system() started still runs when dtrace is killed, and has none of its pipes open"""
     path = t.scratch / "helper"
     dtrace = t.start("-w", "-qn", f'BEGIN {{ system("echo $$ >{path}; exec sleep 30 >/dev/null 2>&1 </dev/null"); }}')
     try:
-        wait_until(lambda: path.exists() and path.read_text().strip(), what="the helper")
+        wait_until(lambda: path.exists() and path.read_text().strip(), what="the start of the helper")
         dtrace.kill()
         began = time.monotonic()
         dtrace.communicate(timeout=20)
-        equal(time.monotonic() - began < 10, True, "its output ends with it")
+        equal(time.monotonic() - began < 10, True, "the output ends when dtrace is killed")
     finally:
         os.kill(int(path.read_text()), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Addresses that D programs give to copyin() and the like (J of the catalogue of faults)."""
+"""Tests of invalid addresses in copyin() and similar subroutines (J of the catalogue of faults)."""
 import os, re, subprocess
 
 from faults import *
@@ -13,8 +13,8 @@ ERROR { @faults[self->what, self->kind, arg4] = count(); }
 END { printa("%s %d %@d\\n", @in); printa("fault %d %d %d %@d\\n", @faults); }
 """
 BADADDR = 1
-CHANGING = (20, 21)  # the page that comes and goes, the file that is cut
-NOT_TO_BE_READ = (18, 19)  # write only, execute only: the processor reads them all the same
+CHANGING = (20, 21)  # a page that is mapped and unmapped, a file that is truncated
+NOT_TO_BE_READ = (18, 19)  # write only, execute only: the processor can read these pages nevertheless
 
 def looked(t, rounds, flags):
     said, out = traced_command(t, LOOK, f"{t.victim('memory')} {rounds}", flags, complaints=True)
@@ -22,9 +22,9 @@ def looked(t, rounds, flags):
     return {tuple(line.split()[:-1]): int(line.split()[-1]) for line in out.splitlines()
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
-def bad_addresses_are_faults_of_d_and_nothing_else(t):
-    """J1, J2, J3, J4, J13: no page, no permission, not canonical, the kernel's, behind a file's end,
-    unmapped or cut just now; the target gets no signal"""
+def bad_addresses_cause_faults_of_d_and_no_signal(t):
+    """J1, J2, J3, J4, J13: no page, no permission, not canonical, an address of the kernel, after the end
+    of a file, or unmapped or truncated at the same time"""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)
@@ -36,10 +36,10 @@ def bad_addresses_are_faults_of_d_and_nothing_else(t):
                 if kind not in (*CHANGING, *NOT_TO_BE_READ):
                     equal(bad, 0 if kind == 0 else rounds, f"faults of {name} of kind {kind}")
         equal(sum(got.get((name, str(kind)), 0) for name in ("in", "string") for kind in CHANGING) > 0,
-              True, "some reads of what changes")
+              True, "some reads of changing memory")
 
 def a_fault_names_its_address(t):
-    """J1: the first byte that could not be had"""
+    """J1: it is the address of the first byte that is not readable"""
     for flags in BOTH:
         done = t.run(*flags, "-qn", "pid$target:a.out:look:entry { self->kind = arg1; trace(copyinstr(arg0)); } "
                      'ERROR { printf("at %d %x\\n", self->kind, arg5); }',
@@ -48,12 +48,12 @@ def a_fault_names_its_address(t):
         address = {int(kind): int(at, 16) for kind, at in re.findall(r"^kind (\d+) address (\w+)$", done.stdout, re.M)}
         faults = {int(kind): int(at, 16) for kind, at in re.findall(r"^at (\d+) (\w+)$", done.stdout, re.M)}
         for kind, at in faults.items():
-            behind = 4 if kind in (5, 7) else 0  # four bytes before a page that is not there
+            behind = 4 if kind in (5, 7) else 0  # the load begins four bytes before an unmapped page
             equal(at, address[kind] + behind, f"the address of kind {kind}")
         equal(len(faults) >= 16, True, f"only {len(faults)} faults")
 
-def stores_reach_the_programs_own_memory_alone(t):
-    """J7, J8: not text, constants, our arena, our stacks; -w or no store at all"""
+def stores_are_possible_only_to_the_programs_own_memory(t):
+    """J7, J8: not to text, constants, the arena or the shards' stacks, and only with -w"""
     source = t.scratch / "stores.c"
     source.write_text(r'''
 #include <stdio.h>
@@ -96,8 +96,8 @@ int main(void)
         if not flags:
             contains(done.stdout, f"refused 7 {BADADDR} 6\n")
 
-def stacks_that_lead_nowhere_are_cut_short(t):
-    """H10: frame pointers that loop, are bad, lead far away"""
+def stacks_with_invalid_frame_pointers_are_truncated(t):
+    """H10: frame pointers that form a loop, are not readable or point far away"""
     if not os.path.exists(t.victim("regs")):
         raise Skip("its machine code is x86-64's")
     for flags in BOTH:

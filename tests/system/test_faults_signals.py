@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Signals that are taken otherwise than by a plain handler, and threads that end in one (C and
-D of the catalogue of faults). The victim `taken` knows what signal(7) promises of each."""
+"""Tests of signals that a program receives in other ways than by a simple handler, and of threads that
+end in a handler (C and D of the catalogue of faults). The victim `taken` checks the guarantees of
+signal(7) in each case."""
 import os, subprocess, time
 
 from faults import *
@@ -12,51 +13,51 @@ ALL = 'pid$target:::entry,pid$target:::return { @ = count(); } END { printa("ent
 FOLLOWED = ("-x", "follow=fork")
 
 def taken(t, how, n, flags=(), program=WORK, children=0):
-    """Each of n times was right, and the calls of the program itself were counted."""
+    """Runs the victim under a D program. All n repetitions must be right, and all calls must be counted."""
     said, out = traced_command(t, program, f"{t.victim('taken')} {how} {n}", flags)
     own = dict(line.split() for line in said.splitlines() if " " in line)
-    equal(own["good"], str(n), f"{how} {flags}: right ones")
+    equal(own["good"], str(n), f"{how} {flags}: right repetitions")
     if program == WORK:
         equal(found(out, "entries"), int(own["calls"]) + children, f"{how} {flags}: entries")
 
 def any_way(t, how, n=100, children=0):
-    """Calls of children that share no memory are counted where they are followed."""
+    """Runs the victim with several flags. Calls of children with their own memory count only if they are followed."""
     for flags in BOTH:
         taken(t, how, n, flags)
         taken(t, how, n // 4, flags, ALL)
     taken(t, how, n, FOLLOWED, children=children * n)
 
-def handlers_that_are_nested_or_go_after_one_signal_work(t):
+def handlers_that_are_nested_or_reset_after_one_signal_work(t):
     """D10: SA_NODEFER, SA_RESETHAND"""
     any_way(t, "nodefer", children=10)
 
 def queued_values_arrive_once_and_in_order(t):
-    """D10: signalfd(), sigwaitinfo(), SA_SIGINFO; from another thread"""
+    """D10: signalfd(), sigwaitinfo(), SA_SIGINFO; another thread sends them"""
     any_way(t, "queued", 400)
 
-def waits_that_let_a_signal_in_end_by_it(t):
+def waits_that_unblock_a_signal_end_when_it_arrives(t):
     """D10: pselect(), ppoll(), epoll_pwait(), sigsuspend()"""
     any_way(t, "atomic")
 
-def a_parent_is_told_of_its_children_and_of_nothing_else(t):
-    """D12: exit, stop, continue, kill; each by one SIGCHLD, and to waitid()"""
+def a_parent_receives_exactly_the_notifications_of_its_children(t):
+    """D12: exit, stop, continue and kill are each reported by one SIGCHLD and by waitid()"""
     any_way(t, "children", children=20)
 
-def children_that_nobody_waits_for_go_away(t):
+def children_that_are_not_waited_for_leave_no_zombie(t):
     """D12: SIGCHLD ignored, SA_NOCLDWAIT"""
     any_way(t, "ignored", children=10)
 
-def a_program_gets_its_own_system_calls_dispatched_and_no_others(t):
-    """D15: no system call is made between two of its own"""
+def only_the_programs_own_system_calls_are_dispatched(t):
+    """D15: no injected system call is dispatched (PR_SET_SYSCALL_USER_DISPATCH)"""
     any_way(t, "dispatched", 1000)
 
-def threads_that_end_in_a_handler_leave_the_others_running(t):
-    """C9: SIGUSR1 finds them in a probe as often as not; the mutex that they hold is robust"""
+def threads_that_end_in_a_handler_do_not_stop_other_threads(t):
+    """C9: SIGUSR1 often arrives while a thread is in a probe. The mutex that it holds is robust."""
     for flags, n in zip(BOTH, (100, 20)):
         taken(t, "robust", n, flags)
 
 class Taken:
-    """The victim in its own process, ready."""
+    """The victim `taken`, started without dtrace."""
     def __init__(self, t, *words):
         self.process = subprocess.Popen([t.victim("taken"), *words], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -71,20 +72,20 @@ class Taken:
         self.process.kill()
         self.process.wait()
 
-def waits_are_not_ended_when_tracers_come_and_go(t):
+def attach_and_detach_do_not_end_waits(t):
     """D10, D16: epoll_wait() and sigtimedwait(), which the kernel does not restart"""
     with Taken(t, "waiting") as target:
         for flags in BOTH:
             for _ in range(20 if t.long else 3):
                 tracer = Tracer(t, "pid$target:a.out:ten:entry,pid$target:libc.so.6::return { @ = count(); }",
                                 target.pid, flags=flags)
-                time.sleep(0.15)  # waits of ten milliseconds end while they are traced
+                time.sleep(0.15)  # several waits of ten milliseconds end in this time
                 tracer.finish()
                 untouched(target.pid)
         target.end("good 0")
 
-def waits_that_let_a_signal_in_end_by_it_when_tracers_come_and_go(t):
-    """D10: it comes while a call is made for us, and its thread's mask is not the wait's"""
+def waits_that_unblock_a_signal_end_by_it_during_attach_and_detach(t):
+    """D10: the signal may arrive during an injected system call, when the mask of the wait is not in force"""
     n = 100000 if t.long else 4000
     for flags in BOTH:
         with held(subprocess.Popen([t.victim("taken"), "alone", str(n)], stdout=subprocess.PIPE,
@@ -93,8 +94,8 @@ def waits_that_let_a_signal_in_end_by_it_when_tracers_come_and_go(t):
             out, errors = target.communicate(timeout=100)
         equal((target.returncode, errors, out.splitlines()[0]), (0, "", f"good {n}"), "its end")
 
-def tracers_come_and_go_while_system_calls_are_dispatched(t):
-    """D15: a call that is made for us would be one of its own; breakpoints are used then"""
+def attach_and_detach_work_while_system_calls_are_dispatched(t):
+    """D15: an injected system call would be dispatched to the program, so breakpoints are used then"""
     n = 400000
     with Taken(t, "dispatched", str(n)) as target:
         for flags in BOTH:

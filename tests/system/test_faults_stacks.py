@@ -1,5 +1,5 @@
-"""Stacks that are left, switched, walked or nearly full while their functions are probed,
-and storms of signals (D and H of the catalogue of faults)."""
+"""Tests of stacks that are unwound, switched, walked or nearly full while their functions are probed,
+and of signal storms (D and H of the catalogue of faults)."""
 import random, re, subprocess, time
 
 from faults import *
@@ -8,19 +8,19 @@ from harness import *
 OWN = "pid$target:a.out::entry,pid$target:a.out::return "
 ALL = "pid$target:::entry,pid$target:::return "
 
-def coroutines_longjmp_and_backtrace_work_again_and_again(t):
+def coroutines_longjmp_and_backtrace_work_repeatedly(t):
     """H3, H4, H7: on stacks of 16 KiB between guard pages"""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
-        # Breakpoints in all of libc and libstdc++ take long.
+        # Breakpoints in all functions of libc and libstdc++ make the program slow.
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
             said, out = traced_command(t, probes + "{ @ = count(); }",
                                        t.victim("coroutines") + f" {n}", flags)
             contains(said, f"switched {8 * n} jumped {n} deep {n} wrong 0 ")
             equal(int(out) > 40 * n, True, f"{out} firings")
 
-def exceptions_and_cancelled_threads_unwind_again_and_again(t):
-    """H1, H2: nested, rethrown, out of a call in a window, forced"""
+def exceptions_and_cancelled_threads_unwind_repeatedly(t):
+    """H1, H2: nested and rethrown exceptions, exceptions from a call in a window, forced unwinding"""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
@@ -30,7 +30,7 @@ def exceptions_and_cancelled_threads_unwind_again_and_again(t):
             equal(int(out) > 10 * n, True, f"{out} firings")
 
 def counts_of_frames_that_exceptions_leave_are_exact(t):
-    """H1, F22: each entry fires, and a return only where there is one"""
+    """H1, F22: each entry fires, and a return probe fires only if the function returns"""
     for flags in BOTH:
         _, out = traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
                                 t.victim("unwinder") + " 1000", flags)
@@ -47,8 +47,9 @@ def room(text):
     equal(values["odd"], 0, text)
     return values["frames"] * values["bytes"]
 
-def a_stack_ends_where_it_ended(t):
-    """H8, H9: within 200 bytes, by the program's own fault; a stack of 2 KiB above a guard page"""
+def a_probe_needs_at_most_200_bytes_of_stack(t):
+    """H8, H9: recursion ends with the program's own fault, at most 200 bytes earlier than without
+    probes; also on a stack of 2 KiB above a guard page"""
     want = room(subprocess.run([t.victim("depth"), "10"], capture_output=True, text=True).stdout)
     for probes in ("pid$target:a.out:deep:entry,pid$target:a.out:work:entry,pid$target:a.out:work:return ",
                    "pid$target:a.out:deep:,pid$target:a.out:work: ", ALL):
@@ -74,7 +75,7 @@ def right_storm(text, n):
     return got
 
 def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
-    """D1, D6, D8: the handler's functions are probed too, at every instruction"""
+    """D1, D6, D8: the functions of the handler are probed, too, at every instruction"""
     for probes, n in (("pid$target:a.out:work:entry,pid$target:a.out:work:return,"
                        "pid$target:a.out:handled:entry,pid$target:a.out:on_signal:return ", 50000),
                       ("pid$target:a.out:work:,pid$target:a.out:handled:,"
@@ -88,13 +89,13 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
                 equal(counts.get(name, 0), called, name)
 
 def storming(t, n, room=None, threads=3):
-    """room: for so many signals in the kernel's queues"""
+    """Starts the victim `storm`. room: the number of signals that the kernel's queues can hold"""
     limit = [] if room is None else ["prlimit", f"--sigpending={room}"]
     return held(subprocess.Popen(limit + [t.victim("storm"), str(n), str(threads)],
                                  stdout=subprocess.PIPE, text=True))
 
-def probes_come_and_go_in_a_signal_storm(t):
-    """C1, C6, D1: planted and removed while signals arrive and threads run through them"""
+def probes_are_planted_and_removed_in_a_signal_storm(t):
+    """C1, C6, D1: signals arrive and threads run through the probes at the same time"""
     n = 1000000 if t.long else 500000
     for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: ", ALL):
         with storming(t, n) as target:
@@ -104,24 +105,24 @@ def probes_come_and_go_in_a_signal_storm(t):
         right_storm(said, n)
         equal(n_rounds >= 2, True, f"only {n_rounds} rounds")
 
-def signals_that_find_no_room_in_the_queue_are_not_lost(t):
-    """D1: the sender fills the queue again at once, also while all threads are let go"""
+def signals_are_not_lost_when_the_queue_is_full(t):
+    """D1: the sender refills the queue immediately, also during the detach"""
     n = 30000
     for probes, threads in ((OWN, 3), ("pid$target:a.out:work:,pid$target:a.out:handled: ", 3), (OWN, 1)):
         for flags in BOTH:
             with storming(t, n, 200, threads) as target:
-                target.stdout.readline() # it is itself
+                target.stdout.readline() # prlimit has executed the victim
                 traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02, flags)
                 said = target.communicate(timeout=60)[0]
             equal(target.returncode, 0, said)
             right_storm(said, n)
 
-def a_storm_meets_a_killed_dtrace(t):
+def a_killed_dtrace_does_no_harm_in_a_signal_storm(t):
     """A1, D1"""
     n = 100000
     for _ in range(100 if t.long else 5):
         with storming(t, n) as target, Tracer(t, OWN + "{ @ = count(); }", target.pid) as tracer:
-            time.sleep(random.random() * 0.05)  # any moment of the storm
+            time.sleep(random.random() * 0.05)  # a random moment of the storm
             tracer.process.kill()
             said = target.communicate(timeout=60)[0]
         equal(target.returncode, 0, said)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Text that has several names, that no function owns, or that changes while it is probed (F
-and I of the catalogue of faults)."""
+"""Tests of text that has several names, that belongs to no function, or that changes while it is probed
+(F and I of the catalogue of faults)."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from faults import *
@@ -14,7 +14,7 @@ ENTRIES = "pid$target:::entry,pid$target:::return "
 # Names and places
 
 def each_name_of_a_function_finds_its_probe(t):
-    """F23: aliases, weak and hidden names share one; the parts of a split function are apart"""
+    """F23: aliases, weak and hidden names share a probe; the parts of a split function have their own"""
     n = 100
     said = subprocess.run([t.victim("names"), str(n)], capture_output=True, text=True).stdout
     for flags in BOTH:
@@ -25,7 +25,7 @@ def each_name_of_a_function_finds_its_probe(t):
             got, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @[probefunc] = count(); }}",
                                       f"{t.victim('names')} {n}", flags)
             equal((got, rows(out)), (said, {function: count}), f"{name} {flags}")
-        # Three descriptions of one probe: one clause fires once, three clauses fire each.
+        # Three descriptions match the same probe. One clause for all runs once, and three clauses run once each.
         names = ("first", "also_first", "maybe_first")
         probes = [f"pid$target:a.out:{name}:entry " for name in names]
         _, out = traced_command(t, ",".join(probes) + "{ @[probefunc] = count(); }",
@@ -36,7 +36,7 @@ def each_name_of_a_function_finds_its_probe(t):
         equal(rows(out), {name: 4 * n for name in names}, "three clauses")
 
 def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
-    """F23, I9: before main(), by the name of either"""
+    """F23, I9: it fires before main(), by either of its names"""
     for flags in BOTH:
         for name in ("choose", "chosen"):
             _, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @ = count(); }} "
@@ -44,8 +44,8 @@ def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
                                     ("-x", "evaltime=exec", *flags))
             equal(found(out, "entries"), 1, f"{name} {flags}")
 
-def restartable_sequences_are_left_alone(t):
-    """F27: a stop in one restarts it, so that with a breakpoint it would never end"""
+def restartable_sequences_are_not_probed_inside(t):
+    """F27: a stop restarts the sequence, so it would never end with a breakpoint inside"""
     if not os.path.exists(t.victim("restarts")):
         raise Skip("its machine code is x86-64's")
     if "no rseq" in subprocess.run([t.victim("restarts"), "1", "1"], capture_output=True, text=True).stdout:
@@ -59,12 +59,12 @@ def restartable_sequences_are_left_alone(t):
             contains(said, f"sum {3 * n}\n")
             counts = rows(out)
             equal((counts["count_here entry"], counts["count_here return"]), (calls, calls), f"{probes}{flags}")
-            # Of the offsets in the sequence none is there: it begins at 0xb and ends before 0x1e.
+            # No offset in the sequence has a probe. It begins at 0xb and ends before 0x1e.
             equal([name for name in counts if name in ("count_here " + hex(at)[2:] for at in range(7, 0x1e))], [])
 
-def code_that_is_no_programs_own_may_be_probed(t):
-    """F28: the vDSO, the dynamic linker's resolver, thread-locals by descriptor; a backtrace through
-    a handler's return stub is whole"""
+def the_vdso_and_the_dynamic_linker_can_be_probed(t):
+    """F28: the vDSO, the dynamic linker's resolver, thread-locals by descriptor; a backtrace through the
+    return stub of a signal handler is complete"""
     command = f"{t.victim('edges')} 100 {t.victim('local.so')}"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
     contains(want, "back 0 odd 0 whole 100 sum ")
@@ -78,8 +78,8 @@ def code_that_is_no_programs_own_may_be_probed(t):
             equal(said, want, f"{probes}{flags}")
             equal(rows(out).get(function, 0) > 0, True, f"{function} fired, {probes}{flags}")
 
-def the_stub_of_a_handlers_return_has_no_probe(t):
-    """F28: unwinders know it by its bytes"""
+def the_return_stub_of_signal_handlers_has_no_probe(t):
+    """F28: unwinders recognize it by its bytes"""
     for name in ("__restore_rt", "__restore_rt_sigreturn"):
         done = t.run("-n", f"pid$target:libc.so.6:{name}:", "-c", "true")
         equal(done.returncode, 1, done.stderr)
@@ -88,7 +88,7 @@ def the_stub_of_a_handlers_return_has_no_probe(t):
 # Text that changes
 
 class Remade(Holder):
-    """The victim that changes its own text, as it is told to."""
+    """The victim `remade`, which changes its own text by the lines that it reads."""
     def __init__(self, t, path=None):
         self.process = subprocess.Popen([path or t.victim("remade")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -107,7 +107,7 @@ class Remade(Holder):
         equal(self.process.returncode, 0, "its status")
 
 def untraced(t, *lines):
-    """What it answers to the last of them."""
+    """Returns the reply of an untraced victim to the last of the lines."""
     with Remade(t) as target:
         target.do(*lines[:-1])
         return target.say(lines[-1])
@@ -116,13 +116,13 @@ def counts_of(tracer):
     out = tracer.finish()
     return found(out, "entry"), found(out, "return")
 
-def a_program_that_checks_its_text_sees_the_patches_and_then_none(t):
-    """F30: --patches tells of each byte that differs"""
+def a_program_that_checks_its_text_finds_no_change_after_the_detach(t):
+    """F30: while the program is traced, --patches lists each byte that differs"""
     for flags in BOTH:
         with Remade(t) as target:
             before = target.say("sum")
             tracer = Tracer(t, WORK + ENDS, target.pid, flags=flags)
-            equal(target.say("sum") != before, True, "the program sees a change")
+            equal(target.say("sum") != before, True, "the program finds a change")
             told = t.run("--patches", "-p", str(target.pid)).stdout
             contains(told, " work ")
             contains(told, " 0 unknown\n")
@@ -133,7 +133,7 @@ def a_program_that_checks_its_text_sees_the_patches_and_then_none(t):
             target.end()
 
 def text_in_anonymous_memory_is_probed(t):
-    """F24: moved there before the attach, or while probes stand in it"""
+    """F24: the program moves its text there before the attach, or while it is probed"""
     right, page = untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         for moves_first in (True, False):
@@ -149,8 +149,8 @@ def text_in_anonymous_memory_is_probed(t):
                 equal(target.say("calls 10"), right, "its sum afterwards")
                 target.end()
 
-def text_that_is_written_over_is_not_restored(t):
-    """I5, I8: a hot patch over probes, the same taken back, data where the text was"""
+def text_that_the_program_overwrites_is_not_restored(t):
+    """I5, I8: a hot patch over probes, the same with its removal, and data in the place of the text"""
     for lines in (("rewrite",), ("rewrite", "back"), ("protect",), ("rewrite", "protect"), ("data",), ("data", "back")):
         page = untraced(t, *lines, "page")
         right = untraced(t, *lines, "calls 10") if lines[-1] != "data" else None
@@ -165,7 +165,7 @@ def text_that_is_written_over_is_not_restored(t):
                 equal(target.say("page"), page, f"text afterwards, {lines} {flags}")
                 equal(tracer_of(target.pid), 0, "TracerPid")
                 if right is not None:
-                    # What it has now is probed as it is.
+                    # The new text can be probed.
                     tracer = Tracer(t, WORK + ENDS, target.pid, flags=flags)
                     equal(target.say("calls 10"), right, f"its sum, traced again, {lines} {flags}")
                     equal(counts_of(tracer)[0], 10, f"entries, traced again, {lines} {flags}")
@@ -173,7 +173,7 @@ def text_that_is_written_over_is_not_restored(t):
                 target.end()
 
 def packed_victim(t):
-    """A copy whose work() is nowhere but in `packed`, until it is unpacked."""
+    """Returns a copy of the victim whose work() exists only in `packed`, in encoded form, until it unpacks itself."""
     need("nm", "readelf")
     path = t.scratch / "packed"
     data = bytearray(pathlib.Path(t.victim("remade")).read_bytes())
@@ -193,7 +193,7 @@ def packed_victim(t):
     return str(path)
 
 def a_program_that_unpacks_itself_is_probed_afterwards(t):
-    """I7: attached to afterwards, its functions fire; before, it is unharmed"""
+    """I7: its functions fire if dtrace attaches after that; if it attached before, the program is unharmed"""
     path, right, page = packed_victim(t), untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         with Remade(t, path) as target:
@@ -220,7 +220,7 @@ for line in sys.stdin:
 """
 
 def a_library_whose_file_was_replaced_is_probed_as_it_is_mapped(t):
-    """I4: another library has its name now, or none has"""
+    """I4: its file name is now that of another library, or of no file"""
     need("python3", "gcc")
     other = t.scratch / "other.c"
     other.write_text("int before[999]; long pad(long n) { return before[n] * n; }\n" * 1 +

@@ -1,4 +1,4 @@
-"""Threads that are anywhere while probes are planted, fire and are removed (C of the
+"""Tests of threads that are at any place while probes are planted, fire and are removed (C of the
 catalogue of faults)."""
 import os, pathlib, signal, subprocess, time
 
@@ -9,8 +9,8 @@ def state_of(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 def traced_from(t, k, program, flags):
-    """A process that stands at its Kth instruction when dtrace comes. What was recorded,
-    and the offset; nothing: there is no Kth instruction."""
+    """Attaches to a process that is stopped at its Kth instruction. Returns the counts and the offset of
+    the instruction, or None if there is no Kth instruction."""
     parent = subprocess.Popen([t.victim("placed"), str(k)], stdout=subprocess.PIPE, text=True)
     words = parent.stdout.readline().split()
     if words[0] == "ended":
@@ -19,9 +19,9 @@ def traced_from(t, k, program, flags):
         return None
     pid = int(words[1])
     try:
-        wait_until(lambda: state_of(pid) == "T", what="stopped")
+        wait_until(lambda: state_of(pid) == "T", what="the stop of the target")
         tracer = Tracer(t, program, pid, flags=flags)
-        equal(state_of(pid) in "Tt", True, "stays stopped while it is traced")
+        equal(state_of(pid) in "Tt", True, "it stays stopped while it is traced")
         os.kill(pid, signal.SIGCONT)
         said, _ = parent.communicate(timeout=60)
         equal(said, "status 42 signal 0\n", f"at instruction {k}, +0x{words[2]}")
@@ -31,8 +31,8 @@ def traced_from(t, k, program, flags):
         if is_alive(pid):
             os.kill(pid, signal.SIGKILL)
 
-def a_thread_may_stand_at_any_instruction_of_a_window(t):
-    """C3, B20: placed there by single steps, before the probes are planted"""
+def a_thread_may_be_at_any_instruction_of_a_window(t):
+    """C3, B20: single steps move the thread there before the probes are planted"""
     entry_and_return = "pid$target:a.out:stepped:entry,pid$target:a.out:stepped:return "
     last = 60
     every_instruction = "pid$target:a.out:stepped: "
@@ -43,13 +43,13 @@ def a_thread_may_stand_at_any_instruction_of_a_window(t):
             if got is None:
                 break
             counts, offset = got
-            # The call that it stands in, and 999 more; two returns each.
+            # The call in which the thread is, and 999 more. Each passes two return sites.
             equal(counts["entry"], 1000 if offset == 0 else 999, f"entries, from +{offset:#x}")
             equal(counts["return"] in (1999, 2000), True, f"returns, from +{offset:#x}")
         equal(k > 15, True, f"only {k} instructions")
 
-def threads_are_made_and_end_while_probes_come_and_go(t):
-    """C1: twenty thousand threads, in a program that prints what they computed"""
+def threads_start_and_end_while_probes_are_planted_and_removed(t):
+    """C1: twenty thousand threads, in a program that prints their results"""
     need("python3")
     script = ("import threading\n"
               "print('ready', flush=True)\n"
@@ -65,7 +65,7 @@ def threads_are_made_and_end_while_probes_come_and_go(t):
             t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return { @ = count(); }", target, 0.05)
         said = target.communicate(timeout=60)[0]
     equal((target.returncode, said), (0, f"20000 {sum(3 * (i + k) for i in range(2000) for k in range(10))}\n"))
-    equal(n_rounds >= 1, True, "not one round")
+    equal(n_rounds >= 1, True, "the target was never traced")
 
 def one_probe_is_toggled_while_threads_run_through_it(t):
     """C7: three hundred times with --long"""
@@ -81,7 +81,7 @@ def one_probe_is_toggled_while_threads_run_through_it(t):
         equal(is_alive(target.pid), True, "alive")
         equal(total > n_toggles, True, f"only {total} firings")
 
-def a_spinning_real_time_thread_is_no_obstacle(t):
+def a_target_with_a_spinning_real_time_thread_is_traced(t):
     """C8"""
     need("chrt")
     if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode != 0:
@@ -96,8 +96,8 @@ def a_spinning_real_time_thread_is_no_obstacle(t):
         tracer.finish()
         untouched(target.pid)
 
-def probes_on_what_the_runtime_might_use_do_not_recurse(t):
-    """C10: memory, time, files and locks of libc, every function of the loader"""
+def probes_on_functions_of_libc_and_the_loader_do_not_recurse(t):
+    """C10: memory, time, files and locks of libc, and every function of the loader"""
     program = ",".join(f"pid$target:libc.so.6:{name}:entry,pid$target:libc.so.6:{name}:return" for name in
                        ("mem*", "str*", "clock_*", "*alloc", "free", "write", "read", "pthread_*"))
     for flags in BOTH:

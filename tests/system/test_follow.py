@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""-x follow: forked children have the probes of their parents, and a command those of the
-programs that its own process executes."""
+"""Tests of -x follow: forked children have the probes of their parents, and a command has the probes
+of all programs that its own process executes."""
 import contextlib, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -58,14 +58,14 @@ def grandchildren_are_followed(t):
         equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 620,
                                     "return 0": 620}, mechanism)
 
-def a_child_that_execs_is_let_go(t):
+def a_child_that_executes_a_program_is_released(t):
     for mechanism in MECHANISMS:
         done = followed(t, mechanism, t.victim("family") + " exec 30")
         equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 300,
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Resident bytes and descriptors of a process and of its children, by name."""
+    """Returns the resident bytes and descriptors of a process and of its children, by name."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):
@@ -76,7 +76,7 @@ def sizes_of(pid):
     return found
 
 def watched(t, n, samples):
-    """A shell that executes true n times, all functions of libc probed; how large dtrace is meanwhile."""
+    """Traces all functions of libc in a shell that executes true n times. Collects the sizes of dtrace meanwhile."""
     shell = f"i=0; while [ $i -lt {n} ]; do {shutil.which('true')}; i=$((i+1)); done"
     errors = open(t.scratch / "errors", "w+")
     with held(subprocess.Popen([t.dtrace, "-qZ", "-x", "follow=exec", "-n",
@@ -96,8 +96,8 @@ def watched(t, n, samples):
     return {name: int(count) for name, count in re.findall(r"^(of \S+|ids to) (\d+)$", out, re.M)}
 
 def a_session_survives_many_execs(t):
-    """Counts stay exact, ids of probes are used again, and neither memory nor descriptors grow. There are three
-    thousand probes in each of two processes a turn, and a session has room for a million."""
+    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each turn has three thousand
+    probes in each of two processes, and a session has space for a million."""
     few = watched(t, 20, [])
     n, samples = 5000 if t.long else 60, []
     many = watched(t, n, samples)
@@ -106,7 +106,7 @@ def a_session_survives_many_execs(t):
     if few["ids to"] < 2000:
         raise Skip("this libc has too few functions")
     if many["ids to"] > 8 * few["ids to"]:
-        raise AssertionError(f"{n} execs took probes to id {many['ids to']}, 20 to {few['ids to']}")
+        raise AssertionError(f"after {n} execs the largest probe id is {many['ids to']}, after 20 it is {few['ids to']}")
     if t.long:
         settled, last = samples[len(samples) // 3: len(samples) // 2], samples[-len(samples) // 6:]
         for name in ("dtrace", "ptrace-agent"):
@@ -115,7 +115,7 @@ def a_session_survives_many_execs(t):
                 if after > before + room:
                     raise AssertionError(f"{name} grew from {before} to {after} {('bytes', 'descriptors')[part]}")
 
-def records_have_the_childs_ids_and_its_names(t):
+def records_have_the_ids_and_the_name_of_the_child(t):
     for mechanism in MECHANISMS:
         done = followed(t, mechanism, t.victim("forker") + " 1",
                         "pid$target:a.out:work:entry /pid != $target/ "
@@ -127,19 +127,19 @@ def records_have_the_childs_ids_and_its_names(t):
         contains(done.stdout, "forker`work+0x")
         contains(done.stdout, "forker`main+0x")
 
-def the_exit_of_a_followed_child_is_told(t):
+def the_exit_of_a_followed_child_is_reported(t):
     done = good(t.run("-n", "pid$target:a.out:work:entry /pid != $target/ { ok = 1; }",
                       "-x", "follow=fork", "-c", t.victim("forker") + " 3"))
     equal(len(re.findall(r"pid \d+ exited with status 42", done.stderr)), 3, done.stderr)
 
-def a_daemon_is_followed_when_its_parents_have_ended(t):
+def a_daemon_is_followed_after_its_parents_have_ended(t):
     for mechanism in MECHANISMS:
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-x", "follow=fork",
                          "-x", f"mechanism={mechanism}", "-c", t.victim("family") + " daemon",
                          stdin=subprocess.PIPE)
         daemon = int(dtrace.stdout.readline().split()[1])
         time.sleep(0.3)  # dtrace would notice the end of its target in this time.
-        equal(dtrace.poll(), None, "dtrace goes on")
+        equal(dtrace.poll(), None, "dtrace still runs")
         out, errors = dtrace.communicate(timeout=60)
         equal(dtrace.returncode, 0, errors)
         equal(out.split(), ["40"], mechanism)
@@ -154,17 +154,17 @@ def a_followed_child_outlives_dtrace_unharmed(t):
             daemon = int(dtrace.stdout.readline().split()[1])
             wait_until(lambda: text_differs(daemon) != [], what="probes in the child")
             dtrace.send_signal(end)
-            wait_until(lambda: tracer_of(daemon) == 0, what="letting go")
+            wait_until(lambda: tracer_of(daemon) == 0, what="the release of the target")
             equal(text_differs(daemon), [], "changed text")
             equal(is_alive(daemon), True, "the daemon")
             dtrace.stdin.close()
-            wait_until(lambda: not is_alive(daemon), what="its end")
+            wait_until(lambda: not is_alive(daemon), what="the end of the process")
             dtrace.wait(timeout=20)
 
 SPIN_CALLS = "pid$target:spin:work:entry { @ = count(); }"
 
 def wrapper_of(t, command, body="exec {}"):
-    """A shell script that ends in an exec, as pyenv's and nvm's wrappers do."""
+    """Writes a shell script that ends with an exec, like the wrappers of pyenv and nvm. Returns its path."""
     path = t.scratch / "wrapper"
     path.write_text("#!/bin/sh\n" + body.format(command) + "\n")
     path.chmod(0o755)
@@ -184,21 +184,21 @@ def with_follow_none_a_command_is_not_traced_through_its_wrapper(t):
     done = good(t.run("-Zqn", SPIN_CALLS, "-x", "follow=none", "-c", wrapper_of(t, t.victim("spin") + " 30 2")))
     equal((done.stdout, done.stderr), ("calls 60 sum 6195\n\n", ""))
 
-def a_program_where_no_probe_matches_is_named(t):
+def an_executed_program_where_no_probe_matches_is_named(t):
     program = "pid$target:spin:work:entry { @ = count(); }"
     done = good(t.run("-Zqn", program, "-c", wrapper_of(t, "/bin/echo out")))
     contains(done.stdout, "out\n")
     if not re.fullmatch(r"dtrace: process \d+ executed \S*/echo, where no probe matches\n", done.stderr):
         raise AssertionError(done.stderr)
 
-def a_program_that_runs_on_is_named_when_its_libraries_are_loaded(t):
+def a_running_program_where_no_probe_matches_is_named(t):
     dtrace = t.start("-Zqn", SPIN_CALLS, "-c", wrapper_of(t, "/bin/cat"), stdin=subprocess.PIPE)
     told = dtrace.stderr.readline()
     contains(told, "/cat, where no probe matches\n")
     dtrace.stdin.close()
     equal(dtrace.wait(timeout=60), 0, dtrace.stderr.read())
 
-def a_grabbed_process_that_executes_another_program_is_reported(t):
+def an_attached_process_that_executes_another_program_is_reported(t):
     target = subprocess.Popen(["/bin/sh", "-c", "echo up; read line; exec /bin/cat"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE)
     # The shell has loaded its libraries once it has written a line.
@@ -218,18 +218,18 @@ def a_grabbed_process_that_executes_another_program_is_reported(t):
 main([
     a_command_is_traced_through_its_wrapper,
     with_follow_none_a_command_is_not_traced_through_its_wrapper,
-    a_program_where_no_probe_matches_is_named,
-    a_program_that_runs_on_is_named_when_its_libraries_are_loaded,
-    a_grabbed_process_that_executes_another_program_is_reported,
+    an_executed_program_where_no_probe_matches_is_named,
+    a_running_program_where_no_probe_matches_is_named,
+    an_attached_process_that_executes_another_program_is_reported,
     calls_of_children_are_counted_exactly,
     without_the_option_children_are_not_traced,
     a_thousand_forks_are_followed,
     forks_of_many_threads_are_followed,
     grandchildren_are_followed,
-    a_child_that_execs_is_let_go,
+    a_child_that_executes_a_program_is_released,
     a_session_survives_many_execs,
-    records_have_the_childs_ids_and_its_names,
-    the_exit_of_a_followed_child_is_told,
-    a_daemon_is_followed_when_its_parents_have_ended,
+    records_have_the_ids_and_the_name_of_the_child,
+    the_exit_of_a_followed_child_is_reported,
+    a_daemon_is_followed_after_its_parents_have_ended,
     a_followed_child_outlives_dtrace_unharmed,
 ])

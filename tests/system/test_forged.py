@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Targets that write over the memory that they share with dtrace.
+"""Tests of targets that overwrite the memory that they share with dtrace.
 
-The target runs as another user where the test runs as root. What it may spoil is its own
-trace; it may not act through dtrace, harm another target, or use up dtrace's memory.
+If the test runs as root, the target runs as another user. A target can spoil its own trace. It must
+not be able to act through dtrace, harm another target, or exhaust dtrace's memory.
 """
 import subprocess
 
@@ -10,7 +10,7 @@ from harness import *
 from traced import Traced, numbers, ready
 
 def installed(t):
-    """The forger where any user can run it, and what to put before it."""
+    """Installs the victim `forger` where any user can run it. Returns the words of its command."""
     place = t.scratch / "anybody"
     place.mkdir(exist_ok=True)
     t.scratch.chmod(0o755)
@@ -20,22 +20,22 @@ def installed(t):
 
 @contextlib.contextmanager
 def forger(t, mode):
-    """A forger of this mode that is ready."""
+    """Yields a ready forger that runs in this mode."""
     with held(subprocess.Popen([*installed(t), mode], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)) as process:
         ready(process)
         yield process
 
 def ended(process):
-    """Ends it; the last that it said."""
+    """Ends the forger and returns its last output."""
     said, _ = process.communicate("\n", timeout=60)
     equal(process.returncode, 0, "the target's exit status")
     return said.strip()
 
-# Ends by itself after a number of ticks, which a target must not be able to prevent.
+# dtrace ends by itself after a number of ticks. A target must not be able to prevent this.
 CLOCK = " tick-10ms { n++; } tick-10ms /n == 100/ { exit(0); } END { printf(\"ticks %d\\n\", n); }"
 
-def a_target_forges_no_record_of_a_clause_that_fires_in_dtrace(t):
+def a_target_cannot_forge_records_of_clauses_that_run_in_dtrace(t):
     marker = t.scratch / "executed"
     diverted = t.scratch / "forged"
     with forger(t, "records") as target:
@@ -78,7 +78,7 @@ def a_target_that_fills_all_buffers_uses_up_neither_time_nor_memory(t):
             equal(ended(target), "wrote", "what the target did")
             contains(errors, "overwritten its trace")
 
-def no_key_of_100000_is_dropped_at_a_million_updates_a_second(t):
+def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     with forger(t, "innocent") as target:
         out = t.scratch / "counted"
         done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0 % 100000] = count(); @n = sum(1); } "
@@ -90,11 +90,11 @@ def no_key_of_100000_is_dropped_at_a_million_updates_a_second(t):
     total = next(row[0] for row in rows if len(row) == 1)
     # A thread may be between the two aggregations of one firing.
     if abs(sum(row[1] for row in keys) - total) > 16:
-        raise AssertionError(f"{total} updates, {sum(row[1] for row in keys)} in {len(keys)} keys")
+        raise AssertionError(f"{total} updates, but {sum(row[1] for row in keys)} in {len(keys)} keys")
 
-def without_targets_processes_of_one_other_user_are_traced(t):
+def without_p_and_c_processes_of_only_one_other_user_are_traced(t):
     if os.geteuid() != 0:
-        raise Skip("an ordinary user traces no other users' processes")
+        raise Skip("an ordinary user cannot trace processes of other users")
     need("gcc", "setpriv")
     binary = t.scratch / "anybody" / "probed"
     installed(t)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Programs whose stacks grow: Go, and C with -fsplit-stack. A function is entered once for each call,
-also when it grows its stack, and nothing is written below a stack that may be used up."""
+"""Tests of programs whose stacks grow: Go, and C with -fsplit-stack. The entry probe of a function fires
+once for each call, also when the function grows its stack. Nothing is written below a stack that
+may have no space left."""
 import os, pathlib, re, shutil, subprocess
 
 from harness import *
@@ -27,7 +28,7 @@ def said(text):
     return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", text, re.M)}
 
 def counted(t, program, names, calls, *flags):
-    """What the program says of its calls, and what its probes do, by name."""
+    """Returns the calls that the program prints, the firings by function, and the messages of dtrace."""
     done = good(t.run("-q", *flags, "-n", " ".join(
         f'pid$target:a.out:{name}:entry {{ @e["{name}"] = count(); }} pid$target:a.out:{name}:return {{ @r["{name}"] = count(); }}'
         for name in names) + ' END { printa("%s: %@d entries, %@d returns\\n", @e, @r); }', "-c", f"{program} {calls}"))
@@ -37,12 +38,12 @@ def counted(t, program, names, calls, *flags):
 
 GO = ("main.leaf.abi0", "main.deep", "main.large", "main.small")
 
-def a_function_of_go_that_grows_its_stack_is_entered_once(t):
+def a_go_function_that_grows_its_stack_is_entered_once(t):
     program = built(t)
     says, rows, error = counted(t, program, GO, 200)
     equal(rows, {name: (says[name.split(".")[1]],) * 2 for name in GO}, error)
 
-def nothing_is_written_below_the_stack_of_a_function_of_go_that_has_no_more(t):
+def nothing_is_written_below_the_stack_of_a_go_function_that_does_not_check_it(t):
     program = built(t)
     for flags in ((), ("-x", "mechanism=int3")):
         says, rows, error = counted(t, program, GO[:1], 100, *flags)
@@ -50,19 +51,19 @@ def nothing_is_written_below_the_stack_of_a_function_of_go_that_has_no_more(t):
     done = good(t.run("-qn", "pid$target:a.out:main.leaf*: { @ = count(); }", "-c", f"{program} 20"))
     equal(said(done.stdout)["written"], 0, done.stderr)
 
-def a_wildcard_leaves_out_functions_of_go_without_a_check_and_says_so(t):
-    """They are the busiest of Go's runtime, and a breakpoint costs 20 us."""
+def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
+    """Go's runtime calls these functions most often, and a breakpoint costs 20 us."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
     contains(done.stderr, "it may have no stack left (Go); -x mechanism=any sets a breakpoint")
     equal(said(done.stdout)["written"], 0)
     contains(done.stdout, "main.deep")
 
-def a_listing_says_that_such_a_function_has_a_breakpoint(t):
+def a_listing_gives_the_reason_for_a_breakpoint_in_a_go_function(t):
     done = good(t.run("-lvn", "pid$target:a.out:main.leaf.abi0:entry", "-c", f"{built(t)} 1"))
     contains(done.stdout, "it may have no stack left (Go)")
 
-def a_function_of_c_that_grows_its_stack_is_entered_and_left_once(t):
+def a_c_function_that_grows_its_stack_is_entered_and_left_once(t):
     need("gcc")
     for level in ("-O0", "-O2"):
         program = str(t.scratch / f"split{level}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Headers of C behind -C: those of libc and Linux compile, quickly, and what they declare has the
-sizes, offsets and values that the C compiler gives it. --long takes every header that is
-installed and that C compiles by itself."""
+"""Tests of C headers with -C: headers of libc and Linux compile quickly, and their declarations have
+the sizes, offsets and values that the C compiler computes. --long tests every installed header
+that C compiles by itself."""
 import concurrent.futures, pathlib, subprocess, time
 
 from harness import *
@@ -71,7 +71,7 @@ def c_says(t, text):
                           text=True).stdout
 
 def refused(t, names):
-    """What dtrace says of those that it does not compile."""
+    """Returns the messages of dtrace for headers that it does not compile."""
     def one(name):
         status, said = d_says(t, includes([name]) + "BEGIN { exit(0); }\n")
         return f"{name}: {said}" if status != 0 else None
@@ -104,7 +104,7 @@ def every_header_compiles(t):
     if len(bad) * 100 > len(names):
         raise AssertionError(f"{len(bad)} of {len(names)} are refused:\n" + "".join(bad))
 
-def what_headers_declare_is_laid_out_as_c_does(t):
+def declarations_of_headers_have_the_layout_of_c(t):
     need("cc", "cpp")
     for headers, types in LAYOUTS.items():
         asked = [f"sizeof({name})" for name in types]
@@ -125,10 +125,10 @@ def many_headers_compile_quickly(t):
     quickest = 60
     for _ in range(5):
         begin = time.monotonic()
-        equal(d_says(t, text + "BEGIN { exit(0); }\n"), (0, "\n"), "said")
+        equal(d_says(t, text + "BEGIN { exit(0); }\n"), (0, "\n"), "status and output")
         quickest = min(quickest, time.monotonic() - begin)
-    if quickest > 1: # 0.1 s alone
-        raise AssertionError(f"{quickest:.2f} s")
+    if quickest > 1: # it takes 0.1 s on an idle machine
+        raise AssertionError(f"compiling took {quickest:.2f} s")
 
 TESTS = tests_in(globals(), "includes", "d_says", "c_says", "refused")
 

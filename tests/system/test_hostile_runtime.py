@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs of another user that turn against what dtrace puts into a target."""
+"""Tests of programs of another user that attack the memory which dtrace maps into a target."""
 import contextlib, os, shutil, signal, subprocess
 
 from harness import *
@@ -8,19 +8,19 @@ from traced import *
 COUNTED = "{ @ = count(); }"
 
 def nobodys(t, name, *args, **more):
-    """A victim that runs as another, unprivileged user."""
+    """Starts a victim as another, unprivileged user."""
     if os.geteuid() != 0:
-        raise Skip("only root can trace another user's process")
+        raise Skip("only root can trace a process of another user")
     user = as_nobody()
     t.scratch.chmod(0o755)
-    program = t.scratch / name # the build's folder may be closed to that user
+    program = t.scratch / name # that user may have no access to the build folder
     if not program.exists():
         subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
     return subprocess.Popen([*user, str(program), *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):
-    """How many descriptors of ours a process of the targets' user saw, and opened."""
+    """Returns how many descriptors of dtrace's memory a process of the targets' user found, and how many it opened."""
     with contextlib.ExitStack() as ends:
         targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
         for target in targets:
@@ -43,14 +43,14 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
     for _ in range(10 if t.long else 1):
         now = attach_while_a_neighbour_reopens(t, 10)
         seen, opened = seen + now[0], opened + now[1]
-    equal(opened, 0, f"descriptors opened for writing, of {seen} seen")
+    equal(opened, 0, f"descriptors opened for writing, of {seen} found")
 
 def descriptors(pid):
-    """What a process has open."""
+    """Returns the open descriptors of a process."""
     folder = f"/proc/{pid}/fd"
     return {number: os.readlink(f"{folder}/{number}") for number in os.listdir(folder)}
 
-def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_closed(t):
+def a_process_that_rewrites_descriptor_numbers_in_a_target_closes_no_other_descriptor(t):
     with held(nobodys(t, "waiter", "1")) as target:
         ready(target)
         before = descriptors(target.pid)
@@ -64,9 +64,9 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
-# Programs that gain rights do not get the memory of their user's other programs
+# Programs that gain rights do not have the arena, which other programs of their user can write
 
-def a_set_uid_program_that_a_followed_target_executes_has_none_of_the_arena(t):
+def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
     if os.geteuid() != 0:
         raise Skip("only root may install a set-uid program")
     need("gcc")
@@ -101,9 +101,9 @@ def a_set_uid_program_that_a_followed_target_executes_has_none_of_the_arena(t):
         equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
         equal("gained rights" in done.stderr, seen == 100, done.stderr)
 
-# Reads of what the target made must not block
+# Reads of objects that the target created must not block
 
-def a_target_that_makes_reads_of_its_descriptors_block_holds_up_no_other_target(t):
+def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     found = 0
     for _ in range(20):
         with held(nobodys(t, "unblocker")) as hostile, held(nobodys(t, "waiter", "1")) as innocent:
@@ -119,7 +119,7 @@ def a_target_that_makes_reads_of_its_descriptors_block_holds_up_no_other_target(
                 released(target.pid)
             innocent.communicate(timeout=20)
             equal(innocent.returncode, 0, "the innocent target's exit status")
-            # The hostile target is given up when a read would block.
+            # dtrace gives up the hostile target if a read would block.
             if done.returncode != 0:
                 contains(done.stderr, f"process {hostile.pid} kept dtrace waiting")
             found += numbers(hostile.communicate("\n", timeout=20)[0])[-1]
@@ -128,7 +128,7 @@ def a_target_that_makes_reads_of_its_descriptors_block_holds_up_no_other_target(
     if found == 0:
         raise Skip("the hostile process found no userfaultfd in 20 runs")
 
-# A set-uid dtrace takes little from its user
+# A set-uid dtrace trusts little input of its user
 
 EVIL = """#!/usr/bin/env python3
 import os, sys
@@ -136,7 +136,7 @@ print(os.geteuid(), file=open(%r, "w"))
 sys.stdout.write(sys.stdin.read())
 """
 
-def a_set_uid_dtrace_ignores_the_options_of_its_users_environment(t):
+def a_set_uid_dtrace_ignores_options_in_the_environment(t):
     if os.geteuid() != 0:
         raise Skip("only root may install a set-uid program")
     user = as_nobody()
@@ -165,18 +165,18 @@ def a_set_uid_dtrace_ignores_the_options_of_its_users_environment(t):
     secret.write_text("#error secret\n")
     secret.chmod(0o600)
     done = run("-C", "-x", f"cppargs=-include {secret}")
-    equal(("#error secret" in done.stderr, done.returncode), (False, 1), "root's file is read")
+    equal(("#error secret" in done.stderr, done.returncode), (False, 1), "a file of root was read")
 
 # Children of a target that are not followed
 
-def children_that_are_not_followed_have_none_of_the_arena(t):
+def children_that_are_not_followed_do_not_map_the_arena(t):
     for mechanism in ("jump", "int3"):
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                          'END { printa("work %@d\\n", @); }', "-x", f"mechanism={mechanism}",
                          "-c", t.victim("dropper"), stdin=subprocess.PIPE)
         out, errors = dtrace.communicate("go\n", timeout=60)
         equal(dtrace.returncode, 0, errors)
-        # At a breakpoint a child that no tracer sees restores its own text (rescue.hpp).
+        # At a breakpoint, a child without a tracer restores its own text (rescue.hpp).
         for line in ("forked mapped 0 sum 499500 status 0", "grandchild mapped 0 sum 499500 status 0",
                      "untraced mapped 0 sum 499500 status 0", "work 2000"):
             contains(out, line + "\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernel module: its providers, counted and compared on each of Debian's kernels."""
+"""Tests of the kernel module: its providers, on each of Debian's kernels."""
 import re
 
 from machines import *
@@ -13,7 +13,7 @@ def probes_of_the_kernel_are_listed_by_their_four_names(output):
                            "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
 
 def examples():
-    """The commands of README.md's section about the kernel, of the manual page's, and those of docs/ for root."""
+    """Returns the commands for root in README.md, the manual page and docs/."""
     section = (ROOT / "README.md").read_text().partition("## The kernel, too\n")[2].partition("\n## ")[0]
     page = (ROOT / "cmd/dtrace/dtrace.1").read_text().partition(".SH KERNEL PROVIDERS\n")[2].partition("\n.SH ")[0]
     lines = [line.strip().removeprefix("# ") for line in (section + page.replace("\\-", "-")).splitlines()]
@@ -34,7 +34,7 @@ echo $(wc -l </sys/kernel/tracing/available_filter_functions) functions
 echo $(grep -vc ^syscalls: /sys/kernel/tracing/available_events) events
 dtrace -l | awk '{ print $2 }' | sort | uniq -c
 """)
-def a_list_of_all_has_every_providers(output):
+def a_listing_of_all_probes_has_every_provider(output):
     n = {name: int(count) for count, name in (line.split() for line in output.lines())}
     equal((n["functions"] > 10000, n["events"] > 300), (True, True))
     for provider, least in {"fbt": n["functions"] * 3 // 2, "sdt": n["events"] * 9 // 10, "syscall": 600, "proc": 10, "sched": 8, "io": 4}.items():
@@ -49,7 +49,7 @@ EOF
 dtrace -qn 'fbt::version_proc_show:entry, fbt::version_proc_show:return { @[probename] = count(); }
     syscall::open*:entry /copyinstr(arg1) == "/proc/version"/ { @["opened"] = count(); }' -c 'sh w.sh'
 """)
-def what_is_called_so_often_is_counted_so_often(output):
+def every_call_of_a_kernel_function_is_counted(output):
     equal(sorted(line.split() for line in output.lines()), [["entry", "50"], ["opened", "50"], ["return", "50"]])
 
 @script("""
@@ -57,13 +57,13 @@ dtrace -qn 'fbt::vfs_write:entry /execname == "dd" && arg2 == 3000/ { self->n = 
     fbt::vfs_write:return /self->n/ { @[self->n, arg1, arg0] = count(); self->n = 0; }' \
     -c 'dd if=/dev/zero of=/tmp/f bs=3000 count=20'
 """)
-def arguments_come_at_entry_and_the_value_at_return(output):
+def entry_probes_have_arguments_and_return_probes_the_value(output):
     contains(" ".join(output.text.split()), "3000 3000 0 20")
 
 @script("""
 dtrace -qn 'syscall::read:return /execname == "dd"/ { @ = quantize(arg0); }' -c 'dd if=/dev/zero of=/dev/null bs=512 count=1000'
 """)
-def what_dd_reads_is_a_distribution(output):
+def sizes_of_reads_are_aggregated_to_a_distribution(output):
     contains(output.text, "             512 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1000     \n")
 
 @script("""
@@ -90,7 +90,7 @@ dtrace -qn 'proc:::create { @["create"] = count(); } proc:::start { @["start"] =
     proc:::signal-send /arg2 == 9/ { printf("signal by %s\\n", execname); }
     proc:::exit { printf("exit %d\\n", arg0); }' -c 'sh w.sh'
 """)
-def the_life_of_processes_is_told(output):
+def starts_and_ends_of_processes_fire_probes(output):
     for line in ["failure 2", "signal by sh", "exit 2", "exit 1"]:
         if line not in output.lines():
             raise AssertionError(line)
@@ -103,7 +103,7 @@ EOF
 dtrace -qn 'sched:::on-cpu { @[probename] = count(); } sched:::off-cpu { @[probename] = count(); }
     sched:::wakeup, sched:::sleep, sched:::tick, sched:::enqueue, sched:::dequeue { @[probename] = count(); }' -c 'sh w.sh' 2>/dev/null
 """)
-def whoever_gets_a_cpu_gives_it_back(output):
+def on_cpu_and_off_cpu_fire_equally_often(output):
     n = {name: int(count) for name, count in (line.split() for line in output.lines())}
     if not all(n.get(name, 0) > 5 for name in ("on-cpu", "off-cpu", "wakeup", "sleep", "tick", "enqueue", "dequeue")):
         raise AssertionError(str(n))
@@ -124,7 +124,7 @@ dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
 dtrace -n 'profile-997 { @[stack()] = count(); } tick-2s { exit(0); }'
 kill $load
 """)
-def where_the_kernel_spends_its_time_is_sampled(output):
+def stacks_of_the_kernel_are_sampled(output):
     stacks = re.findall(r"((?:^ +\S+`\S+\n)+) +(\d+)$", output.text, flags=re.M)
     reads = sum(int(count) for stack, count in stacks if "`vfs_read+" in stack and "`entry_SYSCALL_64" in stack)
     if reads < 20 or sum(int(count) for _, count in stacks) > 20000:
@@ -135,16 +135,16 @@ dd if=/dev/zero of=/dev/null bs=64k count=100000000 & load=$!
 dtrace -qn 'profile-197 /arg0 && execname == "dd"/ { printf("\\n%a is", arg0); stack(1); } tick-2s { exit(0); }'
 kill $load
 """)
-def the_stack_of_a_sample_begins_where_it_was_taken(output):
+def the_stack_of_a_sample_begins_at_the_interrupted_function(output):
     pairs = re.findall(r"^(vmlinux`\S+) is\s+(\S+)", output.text, re.M)
     equal((len(pairs) > 20, [pair for pair in pairs if pair[0] != pair[1]]), (True, []))
 
-# What is written to a parameter is copied into memory of its length and one byte.
+# The kernel copies text that is written to a parameter to memory of its length plus one byte.
 @script("""
 echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
 dtrace -n 'fbt::__kmalloc:entry /execname == "sh"/ { trace(arg0); }' -c 'sh w.sh'
 """)
-def memory_is_asked_for_in_the_size_that_it_has(output):
+def allocations_in_the_kernel_have_the_right_size(output):
     names = [line.split()[2] for line in output.lines() if line.split()[-1] == "103"]
     equal((len(names), names[0].replace("_noprof", "")), (1, "__kmalloc:entry"))
 
@@ -153,7 +153,7 @@ dtrace -qn 'fbt::vfs_read:entry /execname == "dd"/ { self->from = caller; printf
     fbt::vfs_read:return /self->from/ { printf("%d %d\\n", caller == self->from, stackdepth > 2); exit(0); }' \
     -c 'dd if=/etc/passwd of=/dev/null'
 """)
-def entry_and_return_have_one_caller(output):
+def entry_and_return_have_the_same_caller(output):
     lines = [line for line in output.lines() if "records" not in line]
     contains(lines[0], "vmlinux`ksys_read+")
     equal(lines[1], "1 1")
@@ -163,7 +163,7 @@ dtrace -qn 'BEGIN { printf("%s %d\\n", stringof(curthread->comm), curthread->tgi
     printf("%s\\n", stringof(`linux_banner)); print(`init_task.pid); printf("\\n%d\\n", sizeof(struct task_struct) > 1000); exit(0); }'
 cat /proc/version
 """)
-def the_kernels_variables_and_types_are_known_to_programs(output):
+def programs_can_use_variables_and_types_of_the_kernel(output):
     lines = output.lines()
     equal(lines[0], "dtrace 1")
     equal(lines[1], lines[-1])
@@ -174,7 +174,7 @@ def the_kernels_variables_and_types_are_known_to_programs(output):
 dtrace -qn 'BEGIN { s = `linux_banner; printf("%s", `linux_banner); printf("%s%d\\n%s", (string)`linux_banner, sizeof (`linux_banner) <= 256, s); exit(0); }'
 cat /proc/version
 """)
-def an_array_of_characters_of_the_kernel_is_text(output):
+def an_array_of_characters_in_the_kernel_is_a_string(output):
     lines = output.lines()
     equal((lines[0], lines[1], lines[2], lines[3]), (lines[-1], lines[-1], "1", lines[-1]))
 
@@ -184,7 +184,7 @@ dtrace -qn 'vfs:vop:vop_open:entry /execname == "dd" && stringof(args[1]->d_name
         printf("kernel %d %d\\n", getmajor(args[0]->i_rdev), getminor(args[0]->i_rdev)); }
     BEGIN { printf("process %d %d\\n", getmajor(0x11112c70), getminor(0x11112c70)); }' -c 'dd if=/tmp/device'
 """)
-def device_numbers_are_split_as_their_owner_encodes_them(output):
+def device_numbers_are_decoded_for_kernel_and_user_encoding(output):
     contains(output.text, "kernel 300 70000\n")
     contains(output.text, "process 300 70000\n")
 
@@ -194,7 +194,7 @@ dtrace -qn 'fbt::vfs_read:entry /execname == "dd"/ { printf("%s %d\\n", stringof
 dtrace -lvn fbt::vfs_read:entry | grep 'args\\['
 dtrace -lvn sdt:sched::sched_switch | grep 'args\\['
 """)
-def arguments_have_the_kernels_types(output):
+def arguments_have_the_types_of_the_kernel(output):
     for line in ["passwd 77", "\t\targs[0]: struct file *file", "\t\targs[2]: size_t count",
                  "\t\targs[2]: struct task_struct *next"]:
         if line not in output.lines():
@@ -226,7 +226,7 @@ dtrace -eqn 'syscall::read:entry { trace(args[0]); }'
 umount /sys/kernel/debug
 umount /sys/kernel/tracing
 """)
-def arguments_of_system_calls_are_those_of_the_kernels_source(output):
+def arguments_of_system_calls_have_the_types_of_the_kernels_source(output):
     equal(output.text.splitlines()[:12],
           ["\t\targs[0]: unsigned long fd", "\t\targs[1]: userland const struct iovec *vec", "\t\targs[2]: unsigned long vlen",
            "\t\targs[0]: long", "\t\targs[1]: long",
@@ -244,7 +244,7 @@ def arguments_of_system_calls_are_those_of_the_kernels_source(output):
 dtrace -qn 'BEGIN { trace(*(int *)0xfffffffffffff000); } BEGIN { trace(*(int *)8); } ERROR { printf("%d %x\\n", arg4, arg5); }
     BEGIN { printf("%s\\n", stringof((char *)`linux_banner + 0x7fffffff0000)); } fbt::vfs_read:entry { } BEGIN { exit(0); }'
 """)
-def memory_that_is_not_there_is_a_fault(output):
+def a_load_of_unmapped_memory_is_a_fault(output):
     equal([line for line in output.lines() if re.match("[0-9] ", line)][:2], ["1 fffffffffffff000", "1 8"])
 
 @script("""
@@ -257,7 +257,7 @@ dtrace -Zqn 'fbt::mutex_unlock:entry { @["unlock", mutex_owned((struct mutex *)a
 grep -E '^(un)?lock |^write |^read ' locks
 dtrace -qn 'BEGIN { trace(mutex_owned((void *)8)); } ERROR { printf("fault %d %x\\n", arg4, arg5); } BEGIN { exit(0); }'
 """)
-def locks_tell_who_has_them(output):
+def subroutines_report_holders_of_locks(output):
     kinds = {}
     for line in output.lines():
         *fields, count = line.split() or [""]
@@ -273,7 +273,7 @@ def locks_tell_who_has_them(output):
 dtrace -qn 'syscall::read:entry /execname == "dd"/ { printf("%s %d\\n",
     stringof(((struct file *)getf(arg0))->f_path.dentry->d_name.name), getf(99) == NULL); }' -c 'dd if=/etc/passwd of=/dev/null count=1'
 """)
-def an_open_file_is_the_kernels_own(output):
+def getf_returns_the_file_of_the_kernel(output):
     contains(output.text, "passwd 1")
 
 @script("""
@@ -303,7 +303,7 @@ wait $tracer
 cat counts
 dtrace -qn 'profile-100 { @[cpu] = count(); } tick-500ms { exit(0); }'
 """)
-def a_cpu_may_go_and_come_while_it_is_profiled(output):
+def a_cpu_may_go_offline_while_it_is_profiled(output):
     counts = [[int(word) for word in line.split()] for line in output.lines() if re.fullmatch(r"\s*\d+\s+\d+", line)]
     equal(len(counts), 4)
     first = dict(counts[:2])
@@ -313,14 +313,14 @@ def a_cpu_may_go_and_come_while_it_is_profiled(output):
 
 @script("""
 ./frames_no_fp & runs=$!
-# Its files' tables are made when ustack() has met it.
+# The tables of its files are created after the first ustack() in the process.
 dtrace -qn 'tick-1s { seconds++; } tick-9s { exit(0); }
     profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
     profile-199 /execname == "frames_no_fp" && arg1 && seconds > 5/ { @[ustack(50)] = count(); }
     END { trunc(@met); }'
 kill $runs
 """)
-def stacks_of_whoever_runs_are_walked_by_tables(output):
+def stacks_of_any_process_are_walked_by_tables(output):
     stacks = re.findall(r"((?:^ +\S+`\S+\n)+) +\d+$", output.text, flags=re.M)
     short = [stack for stack in stacks if "`main+" not in stack]
     if len(stacks) < 20 or short:
@@ -344,14 +344,14 @@ while kill -0 $tracer; do dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=di
 cat late
 rmmod brd
 """)
-def functions_of_modules_are_probed_and_modules_may_go_meanwhile(output):
+def functions_of_modules_are_probed_and_modules_can_be_removed(output):
     contains(output.text, "does not match any probes")
     counts = [int(line) for line in output.lines() if re.fullmatch(r"\s*\d+", line)]
     later = [int(line) for line in output.text.partition("later")[2].splitlines() if re.fullmatch(r"\s*\d+", line)]
     if not counts or counts[0] < 10 or not later or later[-1] < 10:
         raise AssertionError(f"{counts} {later}")
 
-# The load runs outside of the command, so that the command's own samples are few.
+# The load is not part of the command, so that the command itself has few samples.
 @script("""
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
 for again in 1 2; do
@@ -362,7 +362,7 @@ dtrace -qn 'tick-10ms /curthread != 0/ { printf("tick sees a thread\\n"); exit(0
 dtrace -qn 'inline uint64_t *ticks = &`jiffies_64; tick-10ms { printf("after %d\\n", *ticks > 0); exit(0); }' -c 'sleep 1'
 kill $load
 """)
-def the_clocks_probes_mean_the_same_with_a_command_as_without(output):
+def profile_and_tick_have_the_same_meaning_with_and_without_a_command(output):
     samples = [int(line.split()[1]) for line in output.lines() if re.match(" +dd ", line)]
     equal(len(samples), 2)
     if min(samples) < 5:
@@ -380,7 +380,7 @@ for how in auto uprobe; do
 done
 kill $load
 """, seconds=180)
-def probes_of_a_process_restrict_profile_to_it_and_dtrace_says_so(output):
+def probes_of_a_process_restrict_profile_to_it_and_dtrace_reports_this(output):
     said = "profile-n samples only the traced processes, because this program does not run in the kernel module"
     there, _, in_the_kernel = output.text.partition("with uprobe")
     sampled = [set(re.findall(r"^ +(\S+) +([01]) +\d+$", part, re.M)) for part in (there, in_the_kernel)]
@@ -396,7 +396,7 @@ for command in "-p $load" ""; do
 done
 kill $load
 """)
-def a_sample_is_of_a_function_of_the_kernel_or_of_the_process(output):
+def a_sample_has_a_function_of_the_kernel_or_of_the_process(output):
     found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
     # func() names functions of the kernel, ufunc() those of a process. 0 is neither.
     equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
@@ -410,7 +410,7 @@ dtrace -qn 'BEGIN { printf("size %d\\n", sizeof(`linux_banner)); exit(0); }'
 cat places
 dtrace
 """)
-def a_symbol_without_a_type_ends_where_the_next_one_begins(output):
+def a_symbol_without_a_type_ends_at_the_next_symbol(output):
     size = int(re.search(r"^size (\d+)$", output.text, re.M)[1])
     begin, end = (int(word, 16) for word in re.search(r"^([0-9a-f]{16}) ([0-9a-f]{16})$", output.text, re.M).groups())
     equal(size, min(end - begin, 256))
@@ -422,7 +422,7 @@ dtrace -qn 'fbt::dev_set_mac_address:entry { this->type = ((struct net_device *)
     ERROR { printf("fault %d\\n", arg4); }' -c 'ifconfig dummy0 hw ether 02:01:a2:03:04:ff'
 rmmod dummy
 """)
-def a_hardware_address_of_the_kernel_is_text(output):
+def a_hardware_address_is_converted_to_text(output):
     contains(output.text, "1 02:01:a2:03:04:ff\n")
     if not re.search(r"^02:01:a2:03:04:ff(:[0-9a-f]{2}){14}$", output.text, re.M):
         raise AssertionError("no address of twenty bytes")
@@ -439,12 +439,12 @@ dtrace -qn 'proc:::create { printf("create\\n"); } proc:::lwp-start { printf("lw
     proc:::start { printf("start %d\\n", tid); }
     proc:::signal-handle { printf("handle %d %d of %d\\n", args[0], args[2] == 0, args[1]->si_signo); }' -c 'sh w.sh'
 """)
-def a_process_starts_before_its_thread_and_default_actions_are_handled(output):
+def the_start_of_a_process_fires_before_that_of_its_thread(output):
     lines = [line.split() for line in output.lines()]
     starts = [i for i, words in enumerate(lines) if words[0] == "start"]
     if not starts or any(lines[i + 1] != ["lwp-start", lines[i][1]] for i in starts):
         raise AssertionError(str(lines))
-    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # of the waiting programs
+    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # these belong to programs that wait
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 
 @script("""
@@ -457,7 +457,7 @@ dtrace -x evaltime=exec -qn 'proc:::exec-success /pid == $target/ { printf("seen
 dtrace -x evaltime=exec -qn 'pid$target:a.out:main:entry { printf("main alone\\n"); }' -c './counted reads 1'
 dtrace -qn 'proc:::exec-success /execname == "counted"/ { @["by a shell"] = count(); }' -c 'sh -c "for i in 1 2 3 4 5; do ./counted reads 1; done"'
 """)
-def a_command_that_is_held_at_its_exec_shows_that_exec_once(output):
+def a_command_that_is_held_at_its_exec_fires_exec_once(output):
     lines = output.lines()
     equal([line for line in lines if line.startswith(("exec", "main "))], 3 * ["exec counted 1"] + ["main alone"])
     equal(lines.count("main"), 1)
@@ -468,21 +468,21 @@ rmmod dtrace
 dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
 insmod dtrace.ko
 """)
-def without_the_module_it_is_said_how_to_load_it(output):
+def without_the_module_the_message_names_it(output):
     contains(output.text, "the fbt provider needs the kernel: the dtrace kernel module is not loaded")
 
 @script("""
 dtrace -qn 'fbt::ktime_get_mono_fast_ns:entry { exit(0); }'
 dtrace -qn 'fbt::no_such_function:entry { exit(0); }'
 """)
-def a_function_that_tracing_runs_on_is_refused_by_name(output):
+def a_function_that_the_kernel_forbids_to_trace_is_named(output):
     contains(output.text, "ktime_get_mono_fast_ns is a function, but one that the kernel does not let be traced")
     contains(output.text, "no_such_function")
 
 @script("""
 dmesg
 """)
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

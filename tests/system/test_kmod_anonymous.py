@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Anonymous tracing: what dtrace -A saved is traced from when the module is loaded, and dtrace -a prints it."""
+"""Tests of anonymous tracing: the program that dtrace -A saved runs from the load of the module on, and dtrace -a
+prints its records."""
 from machines import *
 
 SAVE = """dtrace -qA -n 'BEGIN { printf("begun by %s\\n", execname); }
@@ -17,7 +18,7 @@ sleep 1
 dtrace -ae
 dtrace -ae
 dtrace -A""")
-def what_happened_before_dtrace_began_is_printed(output):
+def events_before_the_start_of_dtrace_are_printed(output):
     lines = [line.strip() for line in output.lines()]
     equal(lines[:8], ["dtrace: saved anonymous enabling in /etc/dtrace/anonymous", "begun by insmod", *["cat reads"] * 5, "end"])
     n = {name: int(n) for name, n in (line.rsplit(None, 1) for line in lines if line[-1].isdigit())}
@@ -33,7 +34,7 @@ cat /proc/version >/dev/null
 dtrace -a >out
 cat out
 dtrace -A""")
-def a_claimed_state_goes_on(output):
+def a_claimed_program_continues_to_trace(output):
     equal(output.text.count("cat reads\n"), 2)
     contains(output.text, "end\n")
 
@@ -42,7 +43,7 @@ rmmod dtrace; insmod dtrace.ko
 cat /proc/version >/dev/null
 dtrace -ae
 dtrace -A""")
-def rows_have_the_names_of_their_probes(output):
+def records_have_the_names_of_their_probes(output):
     contains(output.text, "          version_proc_show:entry         1\n")
     contains(output.text, "vmlinux`seq_read")
 
@@ -57,7 +58,7 @@ dtrace -a
 dmesg | grep anonymous | tail -2
 dtrace -A
 rmmod dtrace; insmod dtrace.ko && dtrace -a""")
-def a_file_that_is_none_is_refused(output):
+def an_invalid_file_of_the_saved_program_is_refused(output):
     equal(output.text.count("loaded\n"), 2)
     equal(output.text.count("No anonymous tracing state"), 3)
     equal(output.text.count("/etc/dtrace/anonymous cannot be enabled"), 2)
@@ -67,20 +68,20 @@ cat /proc/version >/dev/null
 rmmod dtrace && insmod dtrace.ko && rmmod dtrace
 rm /etc/dtrace/anonymous
 insmod dtrace.ko; cat /sys/kernel/tracing/enabled_functions; echo gone""")
-def a_state_that_nobody_claims_goes_with_the_module(output):
+def an_unclaimed_program_is_removed_with_the_module(output):
     equal(output.lines()[-1:], ["gone"])
     equal(len(output.lines()), 2)
 
 @script("""dtrace -a -n 'BEGIN { }'
 dtrace -A -c true -n 'BEGIN { }'
 dtrace -l -A""")
-def what_is_wrong_is_said(output):
+def wrong_combinations_of_flags_are_refused(output):
     contains(output.text, "-a claims the program that -A saved, and takes no other")
     contains(output.text, "-A traces no process")
     contains(output.text, "only one of -A, -G")
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Those who use the kernel module: several at once, killed ones, hostile ones, and that none leaves
-a trace in the kernel."""
+"""Tests of consumers of the kernel module: several at once, killed ones and hostile ones. No consumer
+leaves anything behind in the kernel."""
 import re
 
 from machines import *
@@ -15,11 +15,11 @@ cat $traced/text
 dtrace -qn 'fbt::traced_function:return { @["return"] = count(); }' -c 'sh w.sh'
 cat $traced/text
 """)
-def a_function_has_its_own_bytes_again_afterwards(output):
+def the_bytes_of_a_function_are_restored(output):
     before, entry, _, after, exit, _, last = [line for line in output.lines() if line.strip()]
     equal((before, before), (after, last))
     if before in (entry, exit):
-        raise AssertionError("the text was not changed meanwhile: is it shown at all?")
+        raise AssertionError("the text did not change while it was traced; the module traced.ko may print wrong text")
     for count in ("entry 1000", "return 1000"):
         contains(" ".join(output.text.split()), count)
 
@@ -37,7 +37,7 @@ dtrace -qn 'fbt::traced_function: { @[probename] = count(); n++; } END { printf(
 EOF
 dtrace -qn 'fbt::traced_function:entry { n++; } END { printf("outer %d", n); }' -c 'sh outer.sh'
 """)
-def consumers_do_not_see_each_other(output):
+def consumers_do_not_affect_each_other(output):
     words = " ".join(output.text.split())
     for part in ("inner 1000", "entry 500", "return 500", "outer 2500"):
         contains(words, part)
@@ -49,10 +49,10 @@ echo "rmmod $?"
 exec 3<&-
 rmmod dtrace && insmod dtrace.ko && echo back
 """)
-def the_module_stays_while_it_is_used(output):
+def the_module_cannot_be_removed_while_it_is_used(output):
     equal(output.lines()[-2:], ["rmmod 1", "back"])
 
-# Each time at another moment: while it starts, while it enables, while it traces.
+# Each kill is at a different moment: while dtrace starts, enables probes or traces.
 KILLS = """
 i=0
 while [ $i -lt TIMES ]; do
@@ -90,11 +90,12 @@ echo done
 """
 
 @script(LEAVES.replace("TIMES", "1"), long=LEAVES.replace("TIMES", "20"), seconds=900)
-def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
+def an_unused_module_can_be_removed_under_load(output):
     equal(output.lines(), ["done"])
 
-# All functions of the kernel, while processes come and go, read, write, sleep and are interrupted.
-# Changing the text of all of them takes an emulated machine half a minute, so a short run does it on one kernel.
+# Probes all functions of the kernel while processes start, end, read, write, sleep and are interrupted.
+# On an emulated machine it takes half a minute to change the text of all of them, so a short run does
+# this on only one kernel.
 EVERYTHING = """
 probes=PROBES
 echo 1 >/sys/module/dtrace/parameters/deadman
@@ -108,7 +109,7 @@ echo 10 >/sys/module/dtrace/parameters/deadman
 
 @script(EVERYTHING.replace("SECONDS", "3").replace("PROBES", "fbt:::; case $(uname -r) in 6.1.*) probes='fbt:vmlinux:[s-z]*:' ;; esac"),
         long=EVERYTHING.replace("SECONDS", "60").replace("PROBES", "fbt:::"), seconds=900)
-def every_entry_and_every_return_at_once_is_survived(output):
+def probing_every_entry_and_every_return_at_once_works(output):
     contains(output.text, "status 0")
     n = {name: int(count) for name, count in re.findall(r"^ +(entry|return) +(\d+)$", output.text, flags=re.M)}
     if min(n.get("entry", 0), n.get("return", 0)) < 10000:
@@ -122,7 +123,7 @@ dtrace -qn 'fbt::kretprobe_rethook_handler:return, fbt::nmi_handle*:return, fbt:
 echo "status $?"
 mount -t debugfs debug /sys/kernel/debug
 """)
-def what_the_hook_of_returns_runs_through_has_no_probes(output):
+def functions_that_the_hook_of_returns_calls_have_no_return_probes(output):
     contains(output.text, "kretprobe_rethook_handler is a function, but one that the kernel does not let be traced")
     for name in ("kretprobe_rethook_handler:return", "nmi_handle:return", "nmi_handle.part.0:return"):
         contains(output.text, f"fbt:vmlinux:{name} cannot be probed: the kernel forbids it: tracing runs through that function")
@@ -136,7 +137,7 @@ for mode in 600 666; do
 done
 chmod 600 /dev/dtrace
 """)
-def nobody_may_not_trace_the_kernel(output):
+def an_ordinary_user_cannot_trace_the_kernel(output):
     equal(output.text.count("/dev/dtrace may not be opened"), 2, output.text)
 
 @script("""
@@ -144,7 +145,7 @@ chmod 666 /dev/dtrace
 /root/setpriv --reuid=65534 --regid=65534 --clear-groups hostile_device 100
 chmod 600 /dev/dtrace
 """)
-def nobody_gets_nowhere(output):
+def an_ordinary_user_cannot_do_anything_with_the_device(output):
     contains(output.text, "/dev/dtrace: Permission denied")
 
 @script("""
@@ -159,13 +160,13 @@ EOF
 dtrace -wqn 'syscall::kill:entry /execname == "sh" && arg1 == 0/ { raise(15); }' -c 'sh w.sh'
 echo 0 >/sys/module/dtrace/parameters/destructive
 """)
-def destructive_actions_take_a_flag_and_the_modules_leave(output):
+def destructive_actions_need_a_flag_and_a_parameter_of_the_module(output):
     contains(output.text, "/sys/module/dtrace/parameters/destructive")
     contains(output.text, "Destructive actions not allowed")
     if "lives" in output.text:
         raise AssertionError("the process was not terminated")
 
-# Root with CAP_PERFMON alone.
+# Root with no capability except CAP_PERFMON.
 OBSERVER = "/root/setpriv --bounding-set=-all,+perfmon timeout 20 dtrace"
 
 @script(f"""
@@ -177,19 +178,19 @@ rmmod dtrace; insmod dtrace.ko destructive=1
 {OBSERVER} -wqa
 rmmod dtrace; dtrace -A; insmod dtrace.ko
 """)
-def the_right_to_observe_is_none_to_change_processes(output):
+def the_right_to_observe_does_not_include_destructive_actions(output):
     contains(output.text, "observes")
     contains(output.text, "destructive actions in the kernel require CAP_SYS_ADMIN")
     contains(output.text, "claim the anonymous state: Operation not permitted")
     if "changes" in output.text:
-        raise AssertionError("it may change processes")
+        raise AssertionError("a consumer without CAP_SYS_ADMIN changed a process")
 
 @script("unfair_device tracepoints")
 def one_consumer_cannot_make_an_event_take_long(output):
     contains(output.text, "64 callbacks")
 
 @script("unfair_device functions")
-def a_consumer_is_killed_while_it_attaches(output):
+def a_consumer_can_be_killed_while_it_attaches(output):
     equal(output.text, "it ended at once\n")
 
 @script("""
@@ -198,11 +199,11 @@ rmmod dtrace; insmod dtrace.ko
 unfair_device claims
 dtrace -A
 """)
-def a_claim_does_not_wait_for_another_processs_memory(output):
+def a_claim_does_not_wait_for_memory_of_another_process(output):
     for line in ("a claim waits", "the second claim: done", "the second claim did not wait"):
         contains(output.text, line)
 
-# The claimers begin together, so that each state of the module is encountered by another one of them.
+# The claimers start at the same time, so that they find the module in different states.
 CLAIMERS = """
 for round in ROUNDS; do
     dtrace -qA -n 'fbt::version_proc_show:entry { printf("seen %d\\n", ++n); } tick-1s { exit(0); }'
@@ -218,21 +219,21 @@ rmmod dtrace; dtrace -A; insmod dtrace.ko
 """
 
 @script(CLAIMERS.replace("ROUNDS", "1 2 3"), long=CLAIMERS.replace("ROUNDS", "$(seq 50)"), seconds=600)
-def of_several_claimers_one_gets_the_state_and_all_of_it(output):
+def exactly_one_of_several_claimers_gets_the_saved_program(output):
     rounds = output.text.count("saved anonymous enabling")
     equal((output.text.count("seen 1\n"), output.text.count("No anonymous tracing state"), rounds >= 3), (rounds, 3 * rounds, True))
     if "version_proc_show" in output.text:
         raise AssertionError("a function is still probed")
 
 @script("hostile_device 1000 1", long="hostile_device 10000 7", seconds=300)
-def hostile_programs_and_requests_are_refused_or_survived(output):
+def hostile_programs_and_requests_do_no_harm(output):
     equal(output.status, 0)
     n_cases, n_changed, n_taken = map(int, re.findall(r"\d+", output.text))
     if n_cases < 1000 or n_changed < n_cases / 4 or not 0 < n_taken < n_changed / 2:
         raise AssertionError(output.text)
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

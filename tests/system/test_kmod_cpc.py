@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""The cpc provider: software events of perf are counted exactly, and events that cannot be counted are refused.
+"""Tests of the cpc provider: software events of perf are counted exactly, and other events are refused.
 
-The machines have no counters of a processor, so events of the processor are tested by their refusal."""
+The virtual machines have no hardware counters, so hardware events are tested only by their refusal."""
 import re
 
 from machines import *
 
 def rows(output):
-    """The words of each line."""
+    """Returns the words of each line."""
     return [tuple(line.split()) for line in output.lines()]
 
 @script("""
 dtrace -qn 'cpc:::page-faults-user-1, cpc:::minor_faults-all-10 /pid == $target/ { @[probename, execname, usym(arg1)] = count(); }' -c './counted zeroes 5000'
 """)
-def a_probe_fires_once_for_so_many_page_faults(output):
+def a_probe_fires_once_for_each_n_page_faults(output):
     n = {row[0]: int(row[3]) for row in rows(output) if row[1:3] == ("counted", "counted`write_to")}
     equal(n.get("page-faults-user-1"), 5000)
-    # Faults of other processes on the CPU advance its counter, too.
+    # Page faults of other processes on the CPU count, too.
     if abs(n["minor_faults-all-10"] - 500) > 5:
         raise AssertionError(str(n))
 
@@ -36,7 +36,7 @@ dtrace -qn 'cpc:::cpu-clock-user-10000000, cpc:::cpu-clock-kernel-10000000, cpc:
     tick-2s { printa("%s %d %d %@d\\n", @); printa("cpu %d %@d\\n", @cpus); exit(0); }'
 kill $load
 """)
-def arg0_is_of_the_kernel_and_arg1_of_the_process(output):
+def arg0_is_a_pc_in_the_kernel_and_arg1_in_the_process(output):
     n = {(row[0].split("-")[2], row[1], row[2]): int(row[3]) for row in rows(output) if len(row) == 4}
     equal(sorted(n), [("all", "0", "1"), ("all", "1", "0"), ("kernel", "1", "0"), ("user", "0", "1")])
     equal(sorted(row[1] for row in rows(output) if row[0] == "cpu"), ["0", "1"])
@@ -102,12 +102,12 @@ dtrace -qn 'cpc:::page-faults-user-1 /execname == "counted"/ { @ = count(); } EN
 END
 dtrace -qn 'cpc:::page-faults-user-1 /execname == "counted"/ { @ = count(); } END { printa("outer %@d\\n", @); }' -c 'sh outer.sh'
 """)
-def two_consumers_count_each_for_itself(output):
+def two_consumers_count_independently(output):
     n = {row[0]: int(row[1]) for row in rows(output) if row[0] in ("inner", "outer")}
     # A start of counted has less than 100 faults more.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
-# 4 dtraces with 25 counters each; then the module is removed, and the events happen without it.
+# Starts 4 dtraces with 25 counters each. Then the module is removed, and the events happen without it.
 @script("""
 probes=""
 for i in $(seq 1 25); do probes="$probes cpc:::page-faults-all-$i { n++; }"; done
@@ -148,7 +148,7 @@ wait $tracer
 cat counts
 dtrace -qn 'cpc:::page-faults-all-1 { @[cpu] = count(); } tick-500ms { exit(0); }' >/dev/null && echo again
 """)
-def a_cpu_that_comes_online_is_counted(output):
+def events_of_a_cpu_that_comes_online_are_counted(output):
     n = {row[1]: int(row[2]) for row in rows(output) if row[0] == "cpu"}
     if not 6000 <= n["1"] < 6600 or not 2000 <= n["0"] < 2600 or "again" not in output.text:
         raise AssertionError(str(n))
@@ -170,7 +170,7 @@ def a_counter_that_the_kernel_stops_is_reported_as_drops(output):
     equal([row[1] for row in rows(output) if row[0] == "counted`write_to"], ["20000"])
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Limits of the kernel module: pages that it does not wait for, memory, strings, chill(), registers of devices,
-the time of a firing and of all firings."""
+"""Tests of limits of the kernel module: pages that it does not wait for, memory, strings, chill(), device registers,
+and the time of a firing and of all firings."""
 import lzma, re
 
 from machines import *
@@ -20,18 +20,18 @@ dtrace -q -x mechanism=uprobe -n 'pid$target:a.out:reads:entry { @["text", 0] = 
     ERROR { @["fault", arg4] = count(); } pid$target:a.out:reads:return { @["value", arg1] = count(); }' -c './held_pages MODE'
 """
 
-def the_thread_went_on(output):
+def the_thread_continued(output):
     words = " ".join(output.text.split())
     for part in ("sum 21", "fault 1 3", "text 0 3", "value 7 3"):
         contains(words, part)
 
 @script(HELD.replace("MODE", "userfaultfd"))
 def a_page_that_its_process_never_provides_is_not_waited_for(output):
-    the_thread_went_on(output)
+    the_thread_continued(output)
 
 @script("[ ! -s fuse.ko ] || insmod fuse.ko\n" + HELD.replace("MODE", "fuse"))
 def a_page_of_a_file_system_in_user_space_is_not_waited_for(output):
-    the_thread_went_on(output)
+    the_thread_continued(output)
 
 @script("""
 echo 1 >/proc/sys/kernel/kptr_restrict
@@ -40,7 +40,7 @@ dtrace -qn "BEGIN { printf(\\"read %x\\", *(uint32_t *)$hpet); } BEGIN { traceme
     BEGIN { trace(mutex_owned((void *)$hpet)); } ERROR { printf(\\"fault %d %d\\\\n\\", arg4, arg5 == $hpet); }
     BEGIN { printf(\\"%s\\\\n\\", execname); } BEGIN { exit(0); } fbt::vfs_read:entry { }"
 """)
-def registers_of_devices_are_not_read(output):
+def device_registers_are_not_read(output):
     equal(output.text.count("fault 1 1"), 3, output.text)
 
 @script("""
@@ -50,15 +50,15 @@ dtrace -wqn 'BEGIN { begun = timestamp; chill(300000000); printf("once\\n"); }
     BEGIN { chill(600000000); printf("long\\n"); } ERROR { printf("fault %d\\n", arg4); } BEGIN { exit(0); } fbt::vfs_read:entry { }'
 echo 0 >/sys/module/dtrace/parameters/destructive
 """)
-def chill_waits_half_a_second_in_a_second(output):
+def chill_waits_at_most_half_a_second_in_each_second(output):
     said = [line for line in output.lines() if re.match("once|again|long|fault", line)]
-    # The machine may stand still for the rest of the second.
+    # The virtual machine may be stopped by its host for the rest of the second.
     if len(said) > 1 and said[1].startswith("again after ") and int(said[1].split()[-1]) > 1000:
         said[1] = "fault 3"
     equal(said, ["once", "fault 3", "fault 3"])
 
 @script("dtrace -qx strsize=128k -n 'BEGIN { exit(0); } fbt::vfs_read:entry { }'")
-def strings_in_the_kernel_are_bounded(output):
+def the_length_of_strings_in_the_kernel_is_limited(output):
     contains(output.text, "strsize may be at most 64k where the kernel runs the program")
 
 @script("""
@@ -79,7 +79,7 @@ cat /sys/fs/cgroup/small/memory.events
 echo $$ >/sys/fs/cgroup/cgroup.procs
 umount /sys/fs/cgroup
 """)
-def a_consumers_memory_is_bounded_and_that_of_its_control_group(output):
+def the_memory_of_a_consumer_and_of_its_control_group_is_limited(output):
     lines = output.lines()
     for line in ("64k 0", "32m 1", "128k 0", "48m 1", "oom_kill 0"):
         equal(lines.count(line), 1, line + "\n" + output.text)
@@ -119,11 +119,11 @@ kill $load
 dtrace -qn 'syscall::writev:entry /execname == "counted"/ { @["later"] = count(); }' -c './counted writevs 50'
 echo 10 >/sys/module/dtrace/parameters/deadman
 """)
-def a_program_that_keeps_a_processor_is_ended_and_the_machine_goes_on(output):
+def a_program_that_keeps_a_processor_busy_is_ended(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(" ".join(output.text.split()), "later 50")
 
-# Prints a program whose firings take some milliseconds each here: too little for the budget of a firing.
+# Prints a program whose firings take some milliseconds each, which is less than the limit of one firing.
 SHORTER = SEARCHES.replace("head -500", "head -1")
 
 @script(SHORTER + """
@@ -142,11 +142,11 @@ cat other
 kill $load
 echo 10 >/sys/module/dtrace/parameters/deadman
 """, seconds=300)
-def a_program_of_firings_of_milliseconds_that_keeps_a_processor_is_ended_alone(output):
+def a_program_of_many_long_firings_is_ended_and_another_one_continues(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(output.text, "the other one went on")
 
-# The kernel takes locks in each interrupt, so no interrupt ends, and no process runs. dtrace does not run either.
+# The kernel takes locks in each interrupt. So no interrupt ends, and no process runs, not even dtrace.
 @script(SHORTER + """
 searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
 taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!
@@ -169,11 +169,11 @@ def a_program_of_many_short_firings_is_not_ended(output):
     contains(output.text, "status 0")
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 def fuse_module(t, kernel):
-    """FUSE is a module of one kernel and part of the other: an empty file there."""
+    """Returns the module FUSE of a kernel. One of the kernels has it built in, so its file is empty."""
     folder = t.scratch / f"fuse-{kernel}"
     folder.mkdir(exist_ok=True)
     fetched(t, kernel)

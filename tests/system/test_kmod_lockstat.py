@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""lockstat(1) on a program that takes one mutex of the kernel N times."""
+"""Tests of lockstat(1) on a program that takes one mutex of the kernel N times."""
 import re
 
 from machines import *
 
 def rows(output, event):
-    """The table of an event: its number of events, and each row's words."""
+    """Returns the number of events of a table, and the words of each row."""
     text = re.split(rf"^{re.escape(event)}: ", output.text, flags=re.M)[1]
     lines = re.split(r"\n\n(?=[A-Z][^\n]*: \d)", text)[0].splitlines()
     return int(lines[0].split()[0]), [line.split() for line in lines if re.match(r" *\d+ +\d+% ", line)]
@@ -27,12 +27,12 @@ def a_wait_is_as_long_as_the_lock_was_held(output):
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
-# The kernel may make threads of its own meanwhile.
+# The kernel may also create threads at the same time.
 @script("""
 grep processes /proc/stat
 lockstat -H -k -l tasklist_lock ./counted forks 20
 grep processes /proc/stat""")
-def a_lock_is_watched_by_its_name(output):
+def a_lock_can_be_selected_by_its_name(output):
     n, table = rows(output, "R/W writer hold")
     equal({row[5] for row in table}, {"tasklist_lock"})
     before, after = map(int, re.findall(r"^processes (\d+)$", output.text, flags=re.M))
@@ -41,8 +41,8 @@ def a_lock_is_watched_by_its_name(output):
         raise AssertionError(f"{taken} of {after - before} processes")
 
 @script("lockstat -kHh -P sleep 1")
-def a_lock_that_the_scheduler_hands_over_is_not_held_for_long(output):
-    # The machine may stand still during a few holds, so this looks at all of them, not at their average.
+def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
+    # The host may stop the virtual machine during a few holds, so this tests their number, not their average.
     holds = re.split(r"^-{20,}$", output.text, flags=re.M)
     holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
     counts = {True: 0, False: 0} # by whether the hold was long
@@ -65,7 +65,7 @@ def stacks_and_distributions_are_printed(output):
     contains(output.text, "ops/s indv cuml rcnt Lock                   Caller")
 
 @script("lockstat -kIW -i 200 sleep 1; lockstat -gIW -i 200 sleep 1")
-def profiling_tells_where_processors_are(output):
+def profiling_shows_the_functions_in_which_processors_are(output):
     n, table = rows(output, "Profiling interrupt")
     rate = int(re.search(r"^Profiling interrupt: .* \((\d+) events/sec\)", output.text, re.M)[1])
     # A busy machine misses interrupts, but no processor has more of them than requested.
@@ -75,12 +75,12 @@ def profiling_tells_where_processors_are(output):
     contains(output.text, "cpu_startup_entry")
 
 @script("lockstat -bH ./counted locks 50; echo == as one; lockstat -cbH ./counted locks 50")
-def locks_of_one_symbol_can_be_one(output):
+def locks_of_one_symbol_can_be_combined(output):
     inside = [re.findall(r" [a-z_]+\+0x[0-9a-f]+ +[a-z_]\S+$", part, flags=re.M) for part in output.text.split("== as one")]
     equal((len(inside[0]) > 0, inside[1]), (True, []))
 
 @script("lockstat -x aggsize=4k -bH ./counted locks 500")
-def what_there_is_no_room_for_is_said(output):
+def drops_are_reported(output):
     dropped = sum(map(int, re.findall(r"lockstat: (\d+) aggregation drops on CPU", output.text)))
     equal(dropped > 100, True)
 
@@ -93,7 +93,7 @@ lockstat -x nosuch true; echo $?
 lockstat -x aggsize=none true; echo $?
 lockstat -l no_such_lock true; echo $?
 lockstat /no/such; echo $?""")
-def what_is_wrong_is_said(output):
+def wrong_arguments_are_named(output):
     for text in ["Usage: lockstat [options] command [args]", "  56   -I  Profiling interrupt\n2\n",
                  "lockstat: -E: the Linux kernel tells of no errors with locks\n1\n",
                  "lockstat: -e 17: there is no such event; lockstat alone lists them\n1\n",
@@ -106,14 +106,14 @@ def what_is_wrong_is_said(output):
         contains(output.text, text)
 
 @script("""lockstat -p -H -w -D 2 ./counted locks 500; lockstat -T -p -e 32 -f pipe_write ./counted locks 50 | grep -c pipe_write""")
-def fields_are_for_programs(output):
+def the_output_for_programs_has_fields(output):
     lines = [line.split("\t") for line in output.lines()]
     equal([line[0] for line in lines[:2]], ["32", "32"])
     if int(lines[-1][0]) < 50:
         raise AssertionError(str(lines[-1]))
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

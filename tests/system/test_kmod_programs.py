@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The D programs of tests/d that need no target print in the kernel what they print in a process."""
+"""Tests that D programs of tests/d without a target have the same output in the kernel as in a process."""
 import base64, importlib.machinery, importlib.util, re, shlex
 
 from machines import *
@@ -8,15 +8,15 @@ loader = importlib.machinery.SourceFileLoader("run_d", str(ROOT / "tests/run-d")
 run_d = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_d", loader))
 loader.exec_module(run_d)
 
-# What a program has that makes it another one there, and why.
+# Patterns of programs that have another output in the kernel, and the reasons.
 ELSEWHERE = {
-    r"@flags:.*-(c|p|l|e|h|G)\b": "has a target, or is not run",
+    r"@flags:.*-(c|p|l|e|h|G)\b": "has a target, or does not run",
     r"@flags:.*-(C\b|x ?cpp)|^#!.*-C": "there is no cpp(1) in the machine",
-    r"\bustack\(": "BEGIN has a stack there: dtrace's own",
-    r"@flags:.*-(S|Sn)\b": "shows its code",
+    r"\bustack\(": "BEGIN has the stack of dtrace there",
+    r"@flags:.*-(S|Sn)\b": "prints its compiled code",
     r"\bpid\$|\$target": "has a target",
     r"\btick-[^{]*\{[^}]*\bprogenyof\(": "a tick of the kernel interrupts any process",
-    r"\bfloat\b|\bdouble\b|[0-9]\.[0-9]+[^\"'0-9a-z]|%[0-9.]*[aefgAEFG]\b": "floating point is for processes",
+    r"\bfloat\b|\bdouble\b|[0-9]\.[0-9]+[^\"'0-9a-z]|%[0-9.]*[aefgAEFG]\b": "the kernel has no floating point",
 }
 
 def programs():
@@ -42,11 +42,11 @@ def script_of(step):
 
 PROGRAMS = programs()
 
-# Each takes the better part of a second. A short run has one of ten, half of them on each kernel; a long run has all.
+# Each program takes most of a second. A short run has one of ten, half of them on each kernel. A long run has all.
 ONE_OF = 10
 
 @script(script_of(ONE_OF), long=script_of(1), seconds=2400)
-def programs_print_in_the_kernel_what_they_print_elsewhere(output):
+def programs_have_the_same_output_in_the_kernel(output):
     wrong = []
     came = {}
     for line in output.lines():
@@ -61,7 +61,7 @@ def programs_print_in_the_kernel_what_they_print_elsewhere(output):
         word, why = run_d.judge(program, run_d.directives(program.read_text(errors="replace")), *came[number])
         if word != "PASS":
             wrong.append(f"{name}: {why}\n{came[number][2].decode(errors='replace')}")
-    output.text = "" # it is not for reading
+    output.text = "" # it is encoded, so a failure does not print it
     if wrong:
         raise AssertionError(f"{len(wrong)} of {len(PROGRAMS)} programs differ:\n" + "\n".join(wrong))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kernel module's installed source, as DKMS takes it, and what is said where there is no module."""
+"""Tests of the kernel module's installed source, which DKMS builds, and of the messages without the module."""
 import shutil
 
 from machines import *
@@ -8,11 +8,11 @@ from test_api import install
 def source(t):
     return next((install(t, "prefix") / "src").glob("dtrace-*"))
 
-def the_installed_source_is_whole_and_builds(t):
+def the_installed_source_is_complete_and_builds(t):
     need("make", "pahole")
     for kernel in KERNELS if t.long else KERNELS[-1:]: # the other suites build for both
         fetched(t, kernel)
-        # As DKMS does it: a copy of the source, built by the command of dkms.conf.
+        # DKMS also builds a copy of the source by the command of dkms.conf.
         copy = t.scratch / f"dkms-{kernel}"
         version = source(t).name.removeprefix("dtrace-")
         shutil.copytree(source(t), copy / "dtrace" / version / "build")
@@ -26,7 +26,7 @@ def the_installed_source_is_whole_and_builds(t):
         if not (copy / "dtrace" / version / "build/dtrace.ko").exists():
             raise AssertionError(made.stdout)
 
-def without_the_module_its_providers_are_named_and_how_to_load_it(t):
+def without_the_module_the_message_names_its_providers(t):
     if os.path.exists("/dev/dtrace"):
         raise Skip("the module is loaded here")
     done = t.run("-n", "fbt::vfs_read:entry")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Stable providers: what their probes show of processes, CPUs, devices, files and connections."""
+"""Tests of the stable providers: the values of their probes for processes, CPUs, devices, files and connections."""
 import re
 
 from machines import *
 
 def rows(output):
-    """Of aggregations: the keys and the value of each."""
+    """Returns the keys and the value of each row of an aggregation."""
     return [tuple(line.split()) for line in output.lines()]
 
 def has(lines, *wanted):
@@ -23,7 +23,7 @@ grep -c ' \\(vfs\\|lockstat\\|dtmalloc\\) ' all
 grep -c 'args.0.' all
 grep -A99 ' vop_read *return' all | grep -m3 'args.[0-2].'
 """)
-def a_probe_is_listed_with_the_types_that_it_shows(output):
+def a_probe_is_listed_with_the_types_of_its_arguments(output):
     has(rows(output), ("proc", "vmlinux", "start"), ("io", "vmlinux", "wait-start"), ("vfs", "vop", "vop_read", "entry"))
     has(output.lines(), "[0]: lwpsinfo_t *lwp", "[1]: psinfo_t *proc", "[2]: int sig", "[2]: cpuinfo_t *queue",
         "[0]: bufinfo_t *buf", "[1]: devinfo_t *dev", "[2]: fileinfo_t *file", "[4]: tcpinfo_t *", "[5]: tcplsinfo_t *",
@@ -52,7 +52,7 @@ dtrace -qn 'proc:::signal-send /args[2] == SIGKILL/ { printf("to %s by (%d) from
     proc:::signal-send /args[2] == SIGKILL/ { printf("%d %d\\n", args[0]->pr_lwpid == args[1]->pr_pid, args[1]->pr_ppid == pid); }' \\
     -c 'sh w.sh'
 """)
-def who_kills_whom_is_told(output):
+def signal_send_shows_sender_and_receiver(output):
     has(output.lines(), "to sleep by (0) from sh", "1 1")
 
 @script("""
@@ -66,7 +66,7 @@ dtrace -qn 'proc:::exec-success { printf("%s\\n", curpsinfo->pr_psargs); }
     proc:::create { printf("child of %d\\n", args[0]->pr_ppid == pid); }
     proc:::exec { printf("exec %s\\n", copyinstr((uintptr_t)args[0])); }' -c 'sh w.sh'
 """)
-def a_process_that_begins_is_shown_with_its_arguments(output):
+def a_new_process_has_its_arguments(output):
     has(output.lines(), "/bin/sh -c true some words", "argc 3 lwps 1 at 1", "child of 1", "exec /bin/sh")
 
 @script("""
@@ -78,7 +78,7 @@ dtrace -qn 'io:::start { @[args[1]->dev_statname] = sum(args[0]->b_bcount); }
     -c 'dd if=/dev/ram0 of=/dev/null bs=4096 count=50 iflag=direct'
 rmmod brd
 """)
-def a_devices_bytes_are_counted(output):
+def bytes_of_a_device_are_counted(output):
     has(rows(output), ("ram0", "204800"), ("/dev/ram0", "brd", "<none>", "204800"), ("reads", "50"), ("numbers", "50"))
 
 @script("""
@@ -96,7 +96,7 @@ dtrace -qn 'io:::start /args[0]->b_flags & B_WRITE/
     -c 'sh w.sh'
 umount /mnt/point; rmmod ext4 jbd2 mbcache crc16 brd
 """)
-def a_file_that_is_written_is_named(output):
+def io_probes_name_the_file(output):
     has(rows(output), ("/mnt/point/some/folder/file", "/mnt/point/some/folder", "/mnt/point", "file", "ext4", "40960"))
     has([row[:5] for row in rows(output)], 4 * ("<unknown>",) + ("bdev",))
 
@@ -174,7 +174,7 @@ awk '/^Tcp: [0-9]/ { print "retransmitted", $13 }' /proc/net/snmp
 wc -c <got
 """
 
-def a_connection_is(output, address, protocols):
+def check_connection(output, address, protocols):
     for line in [f"request {address}:1234 1234", f"established {address}:1234", f"accepted {address}:1234", "state-syn-sent",
                  "state-syn-received"]:
         equal(output.lines().count(line), 1, line)
@@ -191,12 +191,12 @@ def a_connection_is(output, address, protocols):
     equal([row[1:3] for row in rows(output) if row[0] == "flags"], [("4", "0")] if protocols[0] == "TCP" else [])
 
 @script(CONNECTION.replace("ADDRESS", "127.0.0.1"))
-def a_connection_is_one_request_and_one_of_each_end(output):
-    a_connection_is(output, "127.0.0.1", ("TCP", "<null>"))
+def a_connection_fires_each_probe_of_its_start_and_end_once(output):
+    check_connection(output, "127.0.0.1", ("TCP", "<null>"))
 
 @script(CONNECTION.replace("ADDRESS", "::1"))
-def a_connection_by_ipv6_is_the_same(output):
-    a_connection_is(output, "::1", ("<null>", "TCP"))
+def a_connection_by_ipv6_fires_the_same_probes(output):
+    check_connection(output, "::1", ("<null>", "TCP"))
 
 @script("""
 cat >w.sh <<EOF
@@ -213,8 +213,8 @@ echo 5555 5555 >/proc/sys/net/ipv4/ip_local_port_range
 dtrace -qn 'tcp:::send, tcp:::receive /args[4]->tcp_flags == TH_SYN/ { @[probename] = count(); }' -c 'sh w.sh'
 echo "$ports" >/proc/sys/net/ipv4/ip_local_port_range
 """)
-def a_connection_that_begins_anew_while_the_last_waits_for_its_end_is_received_once(output):
-    equal(sum(len(row) > 3 and row[1].endswith(":04D2") and row[2].endswith(":15B3") and row[3] == "06" for row in rows(output)) > 0, True, "one waits")
+def a_syn_for_a_connection_in_time_wait_is_received_once(output):
+    equal(sum(len(row) > 3 and row[1].endswith(":04D2") and row[2].endswith(":15B3") and row[3] == "06" for row in rows(output)) > 0, True, "one connection is in TIME_WAIT")
     sent, received = (int(row[1]) for name in ("send", "receive") for row in rows(output) if row[0] == name)
     equal((received, received >= 3), (sent, True))
 
@@ -223,7 +223,7 @@ dtrace -qn 'tcp:::connect-request, tcp:::connect-refused, tcp:::connect-establis
     tcp:::accept-refused { printf("%s %s:%d\\n", probename, args[2]->ip_saddr, args[4]->tcp_sport); }
     tcp:::receive /args[4]->tcp_flags & TH_RST/ { printf("reset by %d\\n", args[4]->tcp_sport); }' -c 'nc 127.0.0.1 4321'
 """)
-def a_connection_to_nobody_is_refused_at_both_ends(output):
+def a_connection_to_a_closed_port_fires_refused_at_both_ends(output):
     for line in ["connect-request", "accept-refused 127.0.0.1:4321", "connect-refused", "reset by 4321"]:
         equal(output.lines().count(line), 1, line)
     equal(output.lines().count("connect-established"), 0)
@@ -253,7 +253,7 @@ rmmod dtrace
 dtrace -qn 'BEGIN { trace(curpsinfo->pr_nlwp); }'
 insmod dtrace.ko
 """)
-def what_is_not_there_is_refused_with_the_reason(output):
+def arguments_and_members_that_do_not_exist_are_refused_with_the_reason(output):
     contains(output.text, "index 1 is out of range for args[ ]: the probe has 1 argument")
     contains(output.text, 'translator to "psinfo_t" does not define the member pr_nothing')
     contains(output.text, "-x nolibs was given")
@@ -281,7 +281,7 @@ dtrace -qn 'vfs:namei:lookup:entry /execname == "cat"/ { self->path = stringof(a
     vfs:namecache:lookup:miss /execname == "cat"/ { printf("miss %s\\n", stringof(args[1])); }
     vfs:namecache:enter:done /execname == "mkdir"/ { printf("enter %s\\n", stringof(args[1])); }' -c 'sh w.sh' 2>&1 | sort -u
 """)
-def file_systems_are_traced_by_freebsds_names(output):
+def file_systems_have_the_probes_of_freebsd(output):
     for line in ("/tmp/dir/file 0 1", "/tmp/dir/nosuch 2 0", "mkdir vop_mkdir 0 1", "mv vop_rename 0 1", "chmod vop_setattr 0 1",
                  "rm vop_remove 0 1", "rmdir vop_rmdir 0 1", "miss nosuch", "enter dir"):
         if line not in output.lines():
@@ -298,7 +298,7 @@ dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_open: { self->name = stringof(args[
     END { printa("%s %s %s %s %@d\\n", @); }' -c 'sh w.sh'
 dtrace -qn 'vfs:vop:vop_ioctl: /execname == "stty"/ { printf("%s %s %d\\n", execname, probename, probename == "return" ? arg2 : 0); }' -c 'stty -F /dev/null'
 """)
-def what_an_open_makes_is_created_once_and_every_open_has_its_close(output):
+def an_open_that_creates_a_file_fires_create_once(output):
     want = {"stty entry 0", "stty return 25", "sh vop_open entry once 1", "sh vop_open return once 1",
             "sh vop_close entry once 1", "sh vop_close return once 1"}
     for name in ("once", "other"):
@@ -325,7 +325,7 @@ dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_mkdir:, vfs:vop:vop_symlink:, vfs:v
         printf("%s %s %s %d\\n", execname, probefunc, probename, args[0]->i_ino); }' -c 'sh w.sh' >seen
 ls -1di /tmp/kept /tmp/kept/folder /tmp/kept/folder/file; cat seen
 """)
-def a_vnode_is_the_inode_of_the_file_or_of_the_folder_that_changes(output):
+def vnodes_are_inodes_of_files_or_of_changed_folders(output):
     lines = [line.split() for line in output.lines()]
     inodes = {line[1]: line[0] for line in lines if len(line) == 2}
     top, folder, file = inodes["/tmp/kept"], inodes["/tmp/kept/folder"], inodes["/tmp/kept/folder/file"]
@@ -337,7 +337,7 @@ def a_vnode_is_the_inode_of_the_file_or_of_the_folder_that_changes(output):
                 raise AssertionError(f"{program}: no {operation}:{name} of inode {inode} in {lines}")
 
 @script("dmesg")
-def the_kernel_has_complained_of_nothing(output):
+def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":

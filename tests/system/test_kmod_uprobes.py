@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pid and USDT probes by uprobes: what is counted in processes that nothing is injected into."""
+"""Tests of pid and USDT probes by uprobes, which inject nothing into the process."""
 import re, subprocess
 
 from machines import *
@@ -10,11 +10,11 @@ def table(text):
             if len(fields) == 2 and fields[1].isdigit()}
 
 def is_said(output, *lines):
-    """Blanks aside."""
+    """Checks that the output has these lines. Blanks may differ."""
     equal([line.split() for line in output.lines()], [line.split() for line in lines])
 
 def tracing(text, seconds=60):
-    """A script that has `ours`, dtrace by uprobes, and can trace in the background."""
+    """Marks a check like script(). The script has `ours`, which is dtrace by uprobes, and can trace in the background."""
     return script("""
 ours() { dtrace -q -x mechanism=uprobe "$@"; }
 begin_tracing() {
@@ -35,7 +35,7 @@ ours -n 'pid$target:a.out:work:entry' -c './uprobed 1'
 echo "status $?"
 insmod dtrace.ko
 """)
-def without_the_module_it_is_said_what_is_missing(output):
+def without_the_module_the_message_names_it(output):
     contains(output.text, "-x mechanism=uprobe needs the kernel: the dtrace kernel module is not loaded (modprobe dtrace")
     contains(output.text, "status 1")
 
@@ -78,10 +78,10 @@ def a_stack_has_the_caller_at_entry_and_at_return(output):
             raise AssertionError(f"no {frames}")
 
 def both_ways(clause, command):
-    """By the kernel, and by the runtime in the process."""
+    """Runs the clause in the kernel, and in the runtime in the process."""
     return tracing(f"ours -n '{clause}' -c '{command}'; echo == injected; dtrace -qn '{clause}' -c '{command}'")
 
-def walks_as_the_runtime_does(output, at_least):
+def has_the_stacks_of_the_runtime(output, at_least):
     ours, _, injected = (re.sub("`0x[0-9a-f]+", "`", output.text)).partition("== injected\n")
     equal(ours, injected)
     n_stacks = len(re.findall(r"^ +\d+$", ours, flags=re.M))
@@ -90,10 +90,10 @@ def walks_as_the_runtime_does(output, at_least):
 
 @both_ways("pid$target:a.out:leaf:entry { @[ustack(30)] = count(); }", "./frames_no_fp 20")
 def stacks_without_frame_pointers_are_walked_by_tables(output):
-    walks_as_the_runtime_does(output, 100)
+    has_the_stacks_of_the_runtime(output, 100)
 
 @both_ways("pid$target:a.out:handled:entry { @[ustack(4)] = count(); }", "./alarms 300000")
-def a_handlers_stack_goes_on_with_what_it_has_interrupted(output):
+def a_stack_in_a_handler_continues_with_the_interrupted_function(output):
     ours, _, _ = output.text.partition("== injected\n")
     stacks = re.findall(r"alarms`handled\s+alarms`on_alarm\+0x[0-9a-f]+\s+libc.so.6`\S+\s+"
                         r"(?:alarms`(?:work|main)|libc.so.6`(?:\w*nanosleep|setitimer))\S*\s+(\d+)\n", ours)
@@ -108,7 +108,7 @@ until grep -q begun stacks; do sleep 0.1; done
 wait $!
 cat stacks
 """, seconds=120)
-def code_that_takes_the_place_of_other_code_has_its_own_rules_within_a_second(output):
+def code_that_replaces_other_code_has_its_own_frame_rules_within_a_second(output):
     contains(output.text, "same 1\n")
     stacks = re.findall(r"stack\n(.*?)\nend", output.text, flags=re.S)
     right = ["plugin_call" in stack and "replacer`main" in stack for stack in stacks]
@@ -121,7 +121,7 @@ grep -o 'no uprobe for [^ ]*' err
 echo == injected
 dtrace -qn 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c './uprobed 1000' 2>/dev/null
 """)
-def every_function_of_libc_is_counted_as_by_the_runtime_in_the_process(output):
+def counts_of_libc_equal_those_of_the_runtime_in_the_process(output):
     counted, _, rest = output.text.partition("== refused\n")
     refused, _, injected = rest.partition("== injected\n")
     refused = set(re.findall(r"no uprobe for pid\d+:libc.so.6:(\S+):entry", refused))
@@ -137,7 +137,7 @@ until grep -q begun out && sleep 0.5; do sleep 0.1; done 2>/dev/null | ours -n '
     pid$target:a.out:work:return { @["calls"] = count(); } pid$target:a.out:work:entry { @entries = count(); }' -c './waiter 4' >out
 cat out
 """)
-def calls_of_many_threads_are_counted_and_what_cannot_be_probed_is_named(output):
+def calls_of_many_threads_are_counted_and_refused_functions_are_named(output):
     calls = re.findall(r"calls +(\d+)$", output.text, flags=re.M)
     if len(calls) != 2 or calls[0] != calls[1] or int(calls[0]) < 100:
         raise AssertionError(str(calls))
@@ -150,26 +150,26 @@ def calls_of_many_threads_are_counted_and_what_cannot_be_probed_is_named(output)
 dtrace -qn 'pid$target:a.out:work:entry { @["work"] = count(); }
     syscall::write:entry /pid == $target/ { @["write"] = count(); }' -c './uprobed 1000'
 """)
-def probes_of_processes_and_of_the_kernel_are_one_program(output):
+def one_program_can_have_probes_of_processes_and_of_the_kernel(output):
     equal({name: n for name, n in table(output.text).items() if name != "sum"}, {"work": 1000, "write": 1})
 
 def arguments_of(program):
-    """What the program says of itself, and what dtrace says of it."""
+    """Marks a check of the program's own output and the output of dtrace."""
     return tracing(f"cat >kinds.d <<'EOF'\n{KINDS}\nEOF\n"
                    f"rm -f out; ours -o out -s kinds.d -c './{program} 40' 2>/dev/null\necho == traced\ncat out")
 
-def are_what_the_program_says(output):
+def equal_those_of_the_program(output):
     itself, _, traced = output.text.partition("== traced\n")
     equal(traced.strip(), itself.strip())
     equal(traced.count("twelve"), 40)
 
 @arguments_of("kinds")
-def arguments_of_static_probes_are_what_the_program_says(output):
-    are_what_the_program_says(output)
+def arguments_of_static_probes_are_right(output):
+    equal_those_of_the_program(output)
 
 @arguments_of("kinds_semaphores")
-def arguments_behind_semaphores_are_what_the_program_says(output):
-    are_what_the_program_says(output)
+def arguments_of_static_probes_with_semaphores_are_right(output):
+    equal_those_of_the_program(output)
 
 @tracing("""
 mkfifo hold
@@ -183,19 +183,19 @@ tail -1 semaphores
 stop_tracing INT
 ./kinds_semaphores 3 fork wait </dev/null 2>&1 >/dev/null | tail -1
 """)
-def semaphores_are_raised_meanwhile_and_lowered_afterwards(output):
+def semaphores_are_raised_while_the_program_is_traced(output):
     is_said(output, "semaphores 1 1 0", "semaphores 0 0 0")
 
 @tracing("""ours -n 'pid$target::work:entry { @[pid == $target] = count(); }' -c './forker 20'""")
-def a_child_is_not_traced_where_that_is_not_asked_for(output):
+def without_follow_a_child_is_not_traced(output):
     is_said(output, "children 20 good 20", "1 20")
 
 @tracing("""ours -x follow=fork -n 'pid$target::work:entry { @[pid == $target] = count(); }' -c './forker 20'""")
-def a_child_is_traced_when_that_is_asked_for(output):
+def with_follow_a_child_is_traced(output):
     is_said(output, "children 20 good 20", "1 20", "0 2000")
 
 @tracing("""ours -Zn 'pid$target:plugin.so:plugin_work:entry { @ = count(); }' -c './dlopener ./plugin.so 5 100'""")
-def a_library_that_comes_and_goes_is_traced_each_time(output):
+def a_library_is_traced_each_time_it_is_loaded(output):
     is_said(output, "sum 25250", "505")
 
 @tracing("""
@@ -231,15 +231,15 @@ grep -c . /proc/$victim/maps >/dev/null && echo lives
 exec 7>&-
 wait $victim
 """)
-def a_dtrace_that_is_killed_leaves_the_text_as_it_was(output):
+def the_text_is_restored_after_a_kill_of_dtrace(output):
     traced, first, second, lives = output.lines()
     equal((traced, lives), ("goes on cc", "lives"))
     equal(first, second)
     if first == traced or not first.startswith("goes on"):
-        raise AssertionError("the first byte of the function is not its own again")
+        raise AssertionError("the first byte of the function was not restored")
 
 @tracing("for seed in 1 2 3; do ./uprobe_requests $seed; done")
-def requests_that_make_no_sense_are_refused(output):
+def invalid_requests_are_refused(output):
     is_said(output, *(3 * """right: 0
 no file: -9
 a device: -22
@@ -267,7 +267,7 @@ without CAP_SYS_ADMIN: -1
 """).splitlines())
 
 @tracing("rmmod dtrace && insmod dtrace.ko && dmesg")
-def the_module_can_go_afterwards_and_the_kernel_has_not_complained(output):
+def the_module_can_be_removed_and_the_kernel_reports_no_problems(output):
     equal(output.status, 0)
     kernel_is_clean(output.text)
 

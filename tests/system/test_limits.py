@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Sessions where memory, files or probes are limited."""
+"""Tests of sessions with limits on memory, files or probes."""
 import contextlib, os, pathlib, re, resource, signal, subprocess
 
 from harness import *
 from traced import *
 
-# Files (RLIMIT_FSIZE): the arena is files in memory
+# Files (RLIMIT_FSIZE): the arena consists of files in memory
 
 def under_file_limit(t, limit, *flags, **more):
     return subprocess.run([t.dtrace, *flags], capture_output=True, text=True, timeout=60, cwd=t.scratch,
@@ -22,19 +22,19 @@ def a_file_size_limit_makes_buffers_smaller(t):
             raise AssertionError(done.stdout)
     contains(done.stderr, "buffer size lowered to ")
 
-def a_file_size_limit_that_leaves_no_room_is_an_error(t):
+def a_file_size_limit_that_is_too_small_is_an_error(t):
     done = under_file_limit(t, 256 << 10, "-qn", "BEGIN { exit(0); }")
     equal(done.returncode, 1, done.stdout)
     contains(done.stderr, "could not enable tracing")
     contains(done.stderr, "(ulimit -f)")
 
-def a_command_gets_the_default_action_of_SIGXFSZ_back(t):
+def a_command_has_the_default_action_of_SIGXFSZ(t):
     done = under_file_limit(t, 1000 << 20, "-qn", "BEGIN { }", "-c", "grep SigIgn /proc/self/status")
     equal(done.returncode, 0, done.stderr)
     ignored = int(re.search(r"SigIgn:\s+([0-9a-f]+)", done.stdout).group(1), 16)
     equal(ignored & 1 << (signal.SIGXFSZ - 1), 0, "SIGXFSZ")
 
-def a_session_reserves_what_its_program_can_use(t):
+def a_session_reserves_only_memory_that_its_program_can_use(t):
     def reserved(program):
         dtrace = t.start("-n", program)
         with held(dtrace):
@@ -82,7 +82,7 @@ int main(void)
 
 @contextlib.contextmanager
 def memory_group(limit):
-    """A control group with so much memory, of either version."""
+    """Yields a control group with this memory limit, of version 1 or 2."""
     mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
     places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")
@@ -106,9 +106,9 @@ def memory_group(limit):
             wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty group")
             group.rmdir()
         return
-    raise Skip("no control group for memory can be made here")
+    raise Skip("no control group for memory can be created here")
 
-def a_target_in_a_small_control_group_lives(t):
+def a_target_in_a_small_control_group_is_not_killed(t):
     need("gcc")
     (t.scratch / "busy.c").write_text(SOURCE)
     subprocess.run(["gcc", "-O1", "-pthread", "-o", "busy", "busy.c"], cwd=t.scratch, check=True)
@@ -122,14 +122,14 @@ def a_target_in_a_small_control_group_lives(t):
                              "-o", str(t.scratch / "records"), "-p", str(target.pid))
             with held(dtrace):
                 wait_until(lambda: (t.scratch / "records").exists() and
-                           "begun" in (t.scratch / "records").read_text(errors="replace")[:1000], what="a begin")
+                           "begun" in (t.scratch / "records").read_text(errors="replace")[:1000], what="the start of tracing")
                 target.stdin.write("x")
                 target.stdin.flush()
                 out, errors = dtrace.communicate(timeout=120)
             equal((target.wait(timeout=20), target.stdout.read()), (0, "done\n"), errors)
             contains(errors, "buffer size lowered to ")
 
-def a_program_that_a_target_executes_in_a_small_control_group_lives(t):
+def a_program_that_a_target_executes_in_a_small_control_group_is_not_killed(t):
     need("gcc")
     subprocess.run(["gcc", "-O1", "-pthread", "-o", str(t.scratch / "later"), "-xc", "-"],
                    input=SOURCE.replace("60000", "20000"), text=True, check=True)
@@ -165,8 +165,8 @@ int main(void)
 }
 """
 
-def keys_that_have_no_room_in_the_control_group_of_dtrace_are_dropped_and_reported(t):
-    """A target that invents keys must not make the kernel kill dtrace, or others for it."""
+def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_reported(t):
+    """A target that creates more and more keys must not make the kernel kill dtrace or another process."""
     need("gcc")
     subprocess.run(["gcc", "-O1", "-o", str(t.scratch / "keys"), "-xc", "-"], input=MANY_KEYS, text=True, check=True)
     with memory_group(256 << 20) as group:
@@ -180,7 +180,7 @@ def keys_that_have_no_room_in_the_control_group_of_dtrace_are_dropped_and_report
                  'END { printa("%s %@d\\n", @n); printa("%@d\\n", @); }', "-o", str(counts), "-p", str(target.pid)],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             with held(dtrace):
-                wait_until(lambda: counts.exists() and "begun" in counts.read_text(), what="a begin")
+                wait_until(lambda: counts.exists() and "begun" in counts.read_text(), what="the start of tracing")
                 target.stdin.write("x")
                 target.stdin.flush()
                 _, errors = dtrace.communicate(timeout=120)
@@ -192,11 +192,11 @@ def keys_that_have_no_room_in_the_control_group_of_dtrace_are_dropped_and_report
     dropped = sum(int(n) for n in re.findall(r"(\d+) aggregation drops? on CPU", errors))
     equal(kept + dropped, 3000000)
     if not 10000 < kept < 2000000:
-        raise AssertionError(f"{kept} keys were kept")
+        raise AssertionError(f"{kept} keys were aggregated")
 
-# Probes: those of processes that have exited are reused
+# Probes of processes that have exited are reused
 
-def probes_of_ended_processes_are_used_again(t):
+def probes_of_exited_processes_are_reused(t):
     n = 200 if t.long else 25
     script = t.scratch / "many.sh"
     script.write_text(f"#!/bin/sh\ni=0\nwhile [ $i -lt {n} ]; do /bin/true; i=$((i+1)); done\n")
@@ -210,7 +210,7 @@ def probes_of_ended_processes_are_used_again(t):
         equal(provider, f"pid{pid}")
     equal(len({pid for _, pid, _ in rows}), n, "processes")
     if len({number for number, _, _ in rows}) > n // 2:
-        raise AssertionError(f"probes of their own for nearly each process:\n{done.stdout}")
+        raise AssertionError(f"nearly each process had new probes:\n{done.stdout}")
 
 TESTS = tests_in(globals(), memory_group)
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Errors of programs and of targets that cannot be had, with their reasons."""
+"""Tests of error messages: D programs with errors, and targets that cannot be traced."""
 import ctypes, os, pathlib, re, signal, subprocess
 
 from harness import *
 from saying import *
 
-# D that is wrong
+# D programs with errors
 
 def a_type_error_names_tag_line_and_shows_the_source(t):
     path = script(t, "BEGIN\n{\n\tx = 1;\n\ttrace(x - \"one\");\n}\n")
@@ -40,9 +40,9 @@ def a_description_that_matches_nothing_is_an_error_without_Z(t):
     done = t.run("-Zn", "dtrace:::NEVER { } BEGIN { exit(0); }")
     equal(done.returncode, 0, done.stderr)
 
-# Targets that are not there, or not ours
+# Targets that do not exist or may not be traced
 
-def an_unknown_function_is_named_with_its_like(t):
+def an_unknown_function_is_named_with_similar_names(t):
     done = fails_with(t.run("-n", "pid$target:libc.so.6:maloc:entry", "-c", "/bin/true"),
                       "no function 'maloc' in libc.so.6", "malloc")
     contains(done.stderr, "did you mean")
@@ -59,7 +59,7 @@ def an_unknown_probe_name_is_refused(t):
     fails_with(t.run("-xerrtags", "-n", "pid$target:libc.so.6:malloc:enter", "-c", "/bin/true"),
                "[D_PROC_NAME]")
 
-def a_pid_that_is_not_there_is_named(t):
+def a_pid_that_does_not_exist_is_named(t):
     done = subprocess.Popen(["/bin/true"])
     done.wait()
     fails_with(t.run("-n", "BEGIN", "-p", str(done.pid)),
@@ -74,8 +74,8 @@ def a_probe_without_a_target_says_how_to_name_one(t):
     fails_with(t.run("-n", "pid$target:::entry"), "-p", "-c")
 
 def nobody(t):
-    """Prefix of a command that runs as nobody, and a folder with programs for it. An
-    ordinary user is nobody enough."""
+    """Returns the words that run a command as the user nobody, and a folder with programs for it. An
+    ordinary user needs no such words."""
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):
@@ -89,7 +89,7 @@ def another_users_process_is_refused_with_the_reason(t):
     if os.geteuid() != 0:
         owner = os.stat("/proc/1").st_uid
         if owner == os.geteuid():
-            raise Skip("process 1 is ours here")
+            raise Skip("process 1 belongs to this user here")
         fails_with(t.run("-n", "BEGIN", "-p", "1"), "failed to grab pid 1: ",
                    f"not permitted: it belongs to user {owner}, and we are user {os.geteuid()}")
         return
@@ -118,7 +118,7 @@ def a_process_that_is_not_dumpable_is_refused_with_the_reason(t):
         target.communicate(timeout=20)
     equal(target.returncode, 0, "the target's status")
 
-def yama_is_named_where_it_forbids(t):
+def yama_is_named_if_it_forbids_tracing(t):
     setting = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
     if not setting.exists():
         raise Skip("this kernel has no Yama")
@@ -157,7 +157,7 @@ def a_second_dtrace_names_the_first(t):
 
 def a_zombie_is_refused(t):
     zombie = subprocess.Popen(["/bin/true"])
-    wait_until(lambda: not is_alive(zombie.pid), what="zombie")
+    wait_until(lambda: not is_alive(zombie.pid), what="the end of the process")
     try:
         fails_with(t.run("-n", "BEGIN", "-p", str(zombie.pid)),
                    f"failed to grab pid {zombie.pid}: ", "zombie")
@@ -179,7 +179,7 @@ def is_kernel_thread(path):
     return int(fields[6]) & 0x00200000 != 0  # PF_KTHREAD
 
 def dtrace_does_not_trace_itself(t):
-    # The shell becomes dtrace, so that its pid is known beforehand.
+    # The shell executes dtrace, so the pid of dtrace is known before.
     done = subprocess.run(["/bin/sh", "-c", f"exec {t.dtrace} -n BEGIN -p $$"],
                           capture_output=True, text=True, timeout=20)
     fails_with(done, "failed to grab pid")
@@ -197,7 +197,7 @@ def a_command_that_cannot_run_is_named(t):
     fails_with(t.run("-n", "BEGIN", "-c", text, timeout=20), "its interpreter was not found")
     fails_with(t.run("-n", "BEGIN", "-c", "  ", timeout=20), "-c needs a command")
 
-def debug_messages_name_what_was_done(t):
+def debug_messages_name_the_steps_of_tracing(t):
     library = t.scratch / "debugged"
     library.mkdir(exist_ok=True)
     (library / "one.d").write_text("inline int one = 1;\n")
@@ -217,9 +217,9 @@ def debug_messages_name_what_was_done(t):
     done = t.run("-qn", "BEGIN { exit(0); }", env=dict(os.environ, DTRACE_DEBUG="1"))
     contains(done.stderr, ": open: ")
     done = t.run("-qn", "BEGIN { exit(0); }")
-    equal(done.stderr, "", "without it")
+    equal(done.stderr, "", "without debug")
 
-def a_profile_of_less_than_the_system_says_what_it_samples(t):
+def a_profile_without_the_kernel_module_reports_what_it_samples(t):
     done = t.run("-qn", "profile-97 { @[execname] = count(); } tick-50ms { exit(0); }")
     equal(done.returncode, 0, done.stderr)
     if "sampled" not in done.stderr and os.path.exists("/dev/dtrace"):

@@ -1,5 +1,5 @@
-"""Every entry and every return of every module, in real programs at their own work: the
-output and the exit status are those of the untraced run."""
+"""Tests of real programs with probes at every entry and every return of every module. Output and exit
+status must be those of the untraced run."""
 import os, re, signal, subprocess, time
 from xml.etree import ElementTree
 
@@ -26,7 +26,7 @@ SCRIPTS = {
     "work.awk": "BEGIN { for (i = 0; i < 100000; i++) s += i % 7; print s }",
     "work.c": "#include <stdio.h>\n" +
               "\n".join(f"int f{i}(int x) {{ return x * {i} + 1; }}" for i in range(200)),
-    # Stacks that grow and move while a thousand goroutines run.
+    # A thousand goroutines run, and their stacks grow and move.
     "work.go": "package main\nimport \"fmt\"\n"
                "func deep(n int) int { var a [64]int; if n == 0 { return 1 }; a[n%64] = n; return deep(n-1) + a[n%64] - n }\n"
                "func main() { done := make(chan int); for i := 0; i < 1000; i++ { go func() { done <- deep(200) }() }\n"
@@ -37,7 +37,7 @@ SCRIPTS = {
 }
 
 def made(t, path):
-    """What a command wrote to a file, which is then gone. Nothing if it writes none."""
+    """Returns the contents of a file that a command wrote, and removes it. Returns None if path is None."""
     if path is None:
         return None
     text = (t.scratch / path).read_bytes()
@@ -45,7 +45,7 @@ def made(t, path):
     return text
 
 def same_as_untraced(t, *command, min_count=1000, makes=None, shown=lambda said: said):
-    """`shown` leaves of its output what is the same each time."""
+    """Compares a traced run with an untraced one. `shown` removes parts of the output that differ in each run."""
     need(command[0])
     for name, text in SCRIPTS.items():
         (t.scratch / name).write_text(text)
@@ -67,14 +67,14 @@ def test_of(title, *command, **more):
     return test
 
 def without_digits(said):
-    """Nor the blanks that numbers of other lengths leave."""
+    """Removes digits, and blanks whose number depends on the length of a number."""
     return re.sub(rb" +", b" ", re.sub(rb"[\d.]+", b"", said))
 
 def in_order(said):
     return sorted(said.splitlines())
 
 def python3_passes_its_own_tests_with_every_module_probed(t):
-    """Each case ends as it does untraced."""
+    """Each test case has the same result as without tracing."""
     python = "/usr/bin/python3"
     need(python)
     if subprocess.run([python, "-c", "import test.test_re"], capture_output=True).returncode != 0:
@@ -125,7 +125,7 @@ def java_works_the_same_with_every_module_probed(t):
     subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
-# Rounds of work until its input ends; says what came out of them, which is always the same.
+# Does rounds of work until its input ends, and prints the results, which are always the same.
 UNTIL_TOLD = {
     "Rounds.java": """
 import java.util.*;
@@ -209,7 +209,7 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """What a program of rounds says, with so many tracers coming and going meanwhile."""
+    """Returns the output of a program of rounds, while the given number of tracers attach and detach."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:
@@ -230,15 +230,15 @@ def rounds(t, command, tracers=0):
 def same_rounds(t, *command):
     equal(rounds(t, command, tracers=20 if t.long else 3), rounds(t, command))
 
-def a_java_that_runs_is_the_same_while_every_module_is_probed(t):
-    """H6: attached to, let go, again"""
+def a_running_java_has_the_same_results_while_every_module_is_probed(t):
+    """H6: dtrace attaches and detaches repeatedly"""
     need("java")
     (t.scratch / "Rounds.java").write_text(UNTIL_TOLD["Rounds.java"])
     subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Rounds.java"], cwd=t.scratch, check=True, capture_output=True)
     same_rounds(t, "java", "-Xmx256m", "Rounds")
 
-def a_go_program_that_runs_is_the_same_while_every_module_is_probed(t):
-    """H5: goroutines whose stacks grow, panics that are recovered from, collections"""
+def a_running_go_program_has_the_same_results_while_every_module_is_probed(t):
+    """H5: goroutines whose stacks grow, recovered panics, garbage collections"""
     same_rounds(t, built_by_go(t, "rounds", UNTIL_TOLD["rounds.go"]))
 
 def built_by_go(t, name, text):
@@ -268,8 +268,8 @@ TESTS = [
     java_works_the_same_with_every_module_probed,
     test_of("busybox", "busybox", "sh", "work.sh"),
     go_works_the_same_with_every_module_probed,
-    a_java_that_runs_is_the_same_while_every_module_is_probed,
-    a_go_program_that_runs_is_the_same_while_every_module_is_probed,
+    a_running_java_has_the_same_results_while_every_module_is_probed,
+    a_running_go_program_has_the_same_results_while_every_module_is_probed,
 ]
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Names and strings of targets that hold control characters: what reaches the terminal.
+"""Tests of control characters in names and strings of targets: dtrace escapes them on a terminal.
 
-The target is built here. Its symbol and its own name hold an escape sequence that would give
-the window another title, and its strings hold more of them."""
+The target is built by this suite. A symbol and the name of the program contain an escape sequence that
+would change the title of the window, and its strings contain more of them."""
 import os, pty, subprocess
 
 from harness import *
@@ -31,7 +31,7 @@ def target(t, name="n\x1b]0;x\x07\u009be"):
     return str(out)
 
 def on_a_terminal(t, *flags):
-    """dtrace with its standard output and error output on a terminal: what came there."""
+    """Runs dtrace with stdout and stderr on a terminal. Returns the text on the terminal."""
     ours, theirs = pty.openpty()
     with held(subprocess.Popen([t.dtrace, *flags], stdin=subprocess.DEVNULL, stdout=theirs,
                                stderr=theirs, cwd=t.scratch)) as running:
@@ -51,9 +51,9 @@ def has_no_controls(text):
     found = [c for c in text if (c < 0x20 and c not in b"\n\t") or c == 0x7f]
     equal(found, [], f"control characters in {text!r}")
     if b"\xc2\x9b" in text or b"\xff" in text:
-        raise AssertionError(f"C1 controls or bytes that are no UTF-8 in {text!r}")
+        raise AssertionError(f"C1 control characters or invalid UTF-8 in {text!r}")
 
-def names_are_escaped_wherever_they_go(t):
+def names_are_escaped_in_all_kinds_of_output(t):
     program = 'pid$target:a.out:sym_*:entry { trace(probefunc); printf("|%s|%s|", execname, probefunc); ' \
               'ustack(1); @[probefunc, execname] = count(); }'
     done = t.run("-n", program, "-c", target(t))
@@ -94,18 +94,18 @@ def names_of_types_are_escaped(t):
 
 STRING = 'pid$target:a.out:sym_*:entry { this->s = copyinstr(arg0); printf("[%s] %c", this->s, this->s[3]); }'
 
-def strings_are_escaped_on_a_terminal_and_nowhere_else(t):
+def strings_are_escaped_only_on_a_terminal(t):
     text = on_a_terminal(t, "-qn", STRING, "-c", target(t))
     has_no_controls(text)
     contains(text.decode(), "[\u00e4 \\033[31mred\\007 \\302\\2332J \\377 tab\t.] \\033")
     done = subprocess.run([t.dtrace, "-qn", STRING, "-c", target(t)], capture_output=True, timeout=120)
     contains(done.stdout.decode("latin-1"), "[\xc3\xa4 \x1b[31mred\x07 \xc2\x9b2J \xff tab\t.] \x1b")
 
-def text_of_the_program_itself_stays_on_a_terminal(t):
+def text_of_the_d_program_itself_is_not_escaped(t):
     text = on_a_terminal(t, "-qn", r'BEGIN { printf("\033[1m%s\033[0m", "\033[4mown"); exit(0); }')
     contains(text.decode(), "\033[1m\033[4mown\033[0m")
 
-def commands_and_files_are_used_as_they_are(t):
+def names_of_commands_and_files_are_not_changed(t):
     done = t.run("-wqn", 'pid$target:a.out:sym_*:entry { system("printf %%s \'%s\'", probefunc); exit(0); }',
                  "-c", target(t))
     contains(done.stdout, EVIL.decode())

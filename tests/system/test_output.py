@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Output: its forms, exit statuses, and files that cannot be written."""
+"""Tests of output formats, exit statuses, and files that cannot be written."""
 import os, re, subprocess, time
 
 from harness import *
@@ -7,7 +7,7 @@ from saying import *
 
 # Output that cannot be written
 
-def a_full_disk_is_reported_and_the_target_let_go(t):
+def a_full_disk_is_reported_and_the_target_released(t):
     if not os.path.exists("/dev/full"):
         raise Skip("no /dev/full")
     with Target(t) as target:
@@ -24,7 +24,7 @@ def a_full_file_system_is_reported(t):
     if os.geteuid() != 0 or subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(place)],
             capture_output=True).returncode != 0:
-        raise Skip("cannot mount a small file system here")
+        raise Skip("a small file system cannot be mounted here")
     try:
         done = t.run("-o", str(place / "out"), "-qn",
                      'tick-1ms { printf("%5000s\\n", "x"); } tick-20s { exit(0); }', timeout=60)
@@ -32,7 +32,7 @@ def a_full_file_system_is_reported(t):
     finally:
         subprocess.run(["umount", str(place)], check=True)
 
-def a_closed_pipe_ends_the_run_and_lets_the_target_go(t):
+def a_closed_pipe_ends_the_run_and_releases_the_target(t):
     with Target(t) as target:
         began = time.monotonic()
         done = subprocess.run(
@@ -41,15 +41,15 @@ def a_closed_pipe_ends_the_run_and_lets_the_target_go(t):
             capture_output=True, text=True, timeout=60)
         equal(len(done.stdout.splitlines()), 1, "lines")
         if time.monotonic() - began > 10:
-            raise AssertionError(f"ended after {time.monotonic() - began} s")
-        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+            raise AssertionError(f"dtrace ended only after {time.monotonic() - began} s")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the release of the target")
         target.is_unharmed()
 
 def an_output_file_that_cannot_be_opened_is_named(t):
     fails_with(t.run("-o", "/no/such/place/out", "-n", "BEGIN"),
                "failed to open", "/no/such/place/out", "No such file or directory")
 
-# Forms of output
+# Output formats
 
 def hello_world_is_two_lines(t):
     done = t.run("-n", 'BEGIN { trace("Hello World!"); exit(0); }')
@@ -60,12 +60,12 @@ def hello_world_is_two_lines(t):
     equal(header, "CPU     ID                    FUNCTION:NAME", "header")
     if not re.fullmatch(r" {0,2}\d{1,3}      1 {27}:BEGIN   Hello World! {21}", record):
         raise AssertionError(repr(record))
-    equal(rest, "\n", "what follows")
+    equal(rest, "\n", "the rest")
 
-def the_golden_program_disassembles_to_its_words(t):
+def the_example_program_compiles_to_the_known_instructions(t):
     done = t.run("-eSn", 'BEGIN /execname == "csh"/ { trace(arg0); }')
     equal(done.returncode, 0, done.stderr)
-    # Predicate and action of the course's example, word for word.
+    # The predicate and the action of the example, instruction by instruction.
     equal(re.findall(r"^([0-9a-f]{2}): ([0-9a-f]{8})\b", done.stderr, re.M),
           [("00", "29011801"), ("01", "26000102"), ("02", "27010200"), ("03", "12000006"),
            ("04", "0e000001"), ("05", "11000007"), ("06", "25000001"), ("07", "23000001"),
@@ -79,7 +79,7 @@ def the_golden_program_disassembles_to_its_words(t):
     equal(again.returncode, 0, again.stderr)
     contains(again.stderr, "matched 2 probes")
 
-def lists_have_their_columns(t):
+def listings_have_columns(t):
     done = t.run("-l", "-P", "dtrace")
     equal(done.returncode, 0, done.stderr)
     equal(done.stdout.splitlines(),
@@ -97,7 +97,7 @@ def lists_have_their_columns(t):
     contains(done.stdout, "Probe Description Attributes")
     contains(done.stdout, "Argument Types")
 
-def listing_leaves_a_process_unharmed(t):
+def listing_does_not_harm_a_process(t):
     with Target(t) as target:
         done = t.run("-ln", "pid$target:a.out:work:", "-p", str(target.pid))
         equal(done.returncode, 0, done.stderr)
@@ -106,14 +106,14 @@ def listing_leaves_a_process_unharmed(t):
                 raise AssertionError(f"no {name} in:\n{done.stdout}")
         target.is_unharmed()
 
-def matched_probes_are_told_unless_quiet(t):
+def the_number_of_matched_probes_is_printed_unless_quiet(t):
     done = t.run("-n", "BEGIN { exit(0); } END { }")
     contains(done.stderr, "' matched 2 probes\n")
     path = script(t, "BEGIN { exit(0); }\n")
     contains(t.run("-s", path).stderr, f"dtrace: script '{path}' matched 1 probe\n")
     equal(t.run("-qs", path).stderr, "", "quiet stderr")
 
-def flow_is_indented(t):
+def flowindent_indents_entries_and_returns(t):
     done = t.run("-Fn", "pid$target:a.out:outer:entry,pid$target:a.out:outer:return,"
                  "pid$target:a.out:inner:entry,pid$target:a.out:inner:return { }",
                  "-c", t.victim("facts"))
@@ -124,13 +124,13 @@ def flow_is_indented(t):
                   ((1, " -> outer"), (1, "   -> inner"), (1, "   <- inner"), (1, " <- outer"))],
           "rows")
 
-def exit_statuses_tell_what_happened(t):
+def the_exit_status_depends_on_the_result(t):
     for number in (0, 1, 42, 255):
         equal(t.run("-qn", f"BEGIN {{ exit({number}); }}").returncode, number, "exit()")
     equal(t.run("-qn", "BEGIN { exit(1); } END { exit(5); }").returncode, 5, "exit() in END")
     equal(t.run("-en", "BEGIN { exit(9); }").returncode, 0, "-e")
-    equal(t.run("-en", "BEGIN { trace(; }").returncode, 1, "-e on a wrong program")
-    # The command's own status is told, and is not dtrace's.
+    equal(t.run("-en", "BEGIN { trace(; }").returncode, 1, "-e on a program with an error")
+    # The status of the command is reported, and is not that of dtrace.
     done = t.run("-n", "pid$target:a.out:main:entry", "-c", t.victim("stages"))
     equal(done.returncode, 0, done.stderr)
     contains(done.stderr, "exited with status 5")
@@ -143,7 +143,7 @@ def faults_name_their_place_and_later_clauses_run(t):
         raise AssertionError(done.stderr)
     contains(done.stdout, "later\n")
 
-def destructive_actions_need_w(t):
+def destructive_actions_need_the_flag_w(t):
     fails_with(t.run("-n", 'BEGIN { system("echo no"); exit(0); }'),
                "could not enable tracing: ", "estructive actions not allowed")
     done = t.run("-wn", 'BEGIN { system("echo %s", "yes"); exit(0); }')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dtrace --patches and the mechanism that -lv tells: what is, and would be, in a text."""
+"""Tests of dtrace --patches, which lists the changes of a text, and of dtrace -lv, which predicts them."""
 import os, pathlib, re, signal, subprocess
 
 from harness import Holder, as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
@@ -17,7 +17,7 @@ class Sleeper(Holder):
         self.pid = self.process.pid
 
 class Planted(Holder):
-    """dtrace with a program that has planted its probes."""
+    """A dtrace that has planted the probes of a program."""
     def __init__(self, t, pid, program, *flags):
         began = t.scratch / f"began.{pid}.{os.urandom(4).hex()}"
         self.process = t.start("-q", *flags, "-o", str(began), "-n",
@@ -26,7 +26,7 @@ class Planted(Holder):
             if self.process.poll() is not None:
                 raise AssertionError(self.process.communicate()[1])
             return began.exists() and "BEGAN" in began.read_text()
-        wait_until(is_up, what="tracing")
+        wait_until(is_up, what="the start of tracing")
     def finish(self):
         self.process.send_signal(signal.SIGINT)
         return self.process.communicate(timeout=60)[1]
@@ -36,13 +36,13 @@ def patches(t, pid, *flags):
     equal((done.returncode, done.stderr), (0, ""), done.stdout)
     return done.stdout
 
-def a_process_that_nobody_traced_has_no_patches(t):
+def a_process_that_was_not_traced_has_no_patches(t):
     with Sleeper() as target:
         equal(patches(t, target.pid),
               f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
 
 def form_of(patch):
-    """As -lv names it, from what --patches prints."""
+    """Returns the name of the mechanism in -lv for a patch that --patches prints."""
     return ("a jump, and one over the instructions behind it" if patch.startswith("two ")
             else "a jump, and several over the instructions behind it" if "overlapping jumps" in patch
             else "a jump that ends in the instructions behind it" if "and on to" in patch
@@ -56,13 +56,13 @@ SHORT_BODIES = (
     "for (; p; p = p->next) if (p->v == a) return 1; return 0;")
 
 def short_functions(n):
-    """C source of short functions in a fixed mixture, and of a main() that calls each once."""
+    """Returns C source of short functions of several kinds, and of a main() that calls each once."""
     state, lines = 1, []
     for i in range(n):
         state = (state * 1103515245 + 12345) % 2**31
         body = SHORT_BODIES[(state >> 16) % len(SHORT_BODIES)]
         lines.append(f"int f{i}(struct n* p, int a) {{ {body % (i % 97) if '%' in body else body} }}")
-    # Through pointers, so that no compiler leaves a call out.
+    # main() calls through pointers, so that no compiler removes a call.
     table = "int (*volatile all[])(struct n*, int) = {" + ", ".join(f"f{i}" for i in range(n)) + "};"
     calls = f"for (int i = 0; i < {n}; i++) sum = sum * 31 + all[i](&r, i % 11);"
     return ("#include <stdio.h>\nstruct n { struct n* next; int v; char c; };\nint g;\n"
@@ -70,7 +70,7 @@ def short_functions(n):
             "\nint main(void) { static struct n r = {0, 7, 1}; unsigned sum = 0;\n" + calls +
             '\nprintf("%u\\n", sum); return 0; }\n')
 
-def nearly_all_places_in_packed_code_take_jumps(t):
+def nearly_all_sites_in_unaligned_code_get_jumps(t):
     # -Os does not align functions, so that jumps of short ones overlap.
     n = 300
     source = t.scratch / "short.c"
@@ -78,7 +78,7 @@ def nearly_all_places_in_packed_code_take_jumps(t):
     for compiler in ("gcc", "clang"):
         need(compiler)
         program = t.scratch / f"short-{compiler}"
-        # gcc would make jumps of two bytes of functions that are alike. Many of those in a row are a known gap.
+        # gcc would turn equal functions into jumps of two bytes. Many of those in a row are a known limit.
         more = ["-fno-ipa-icf"] if compiler == "gcc" else []
         subprocess.run([compiler, "-Os", "-w", "-fno-inline", *more, "-fpie", "-pie", "-o", program, source],
                        check=True)
@@ -87,7 +87,7 @@ def nearly_all_places_in_packed_code_take_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # The first ten refusals have lines of their own. Each is of one place, of some 680.
+        # The first ten refusals have a line each. There are some 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:
@@ -114,8 +114,8 @@ int main(void)
 }
 """
 
-def each_run_plants_the_same_places(t):
-    # Addresses are random in each run, and with them the room within a jump's reach.
+def each_run_plants_the_same_sites(t):
+    # Addresses are random in each run, and so is the free memory within the reach of a jump.
     program, source = t.scratch / "hooks", t.scratch / "hooks.c"
     source.write_text(ONE_BYTE_FUNCTIONS)
     subprocess.run(["gcc", "-O1", "-fpie", "-pie", "-o", program, source], check=True)
@@ -128,7 +128,7 @@ def each_run_plants_the_same_places(t):
             equal((done.returncode, done.stderr), (0, ""), done.stdout)
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
-def a_listing_foretells_what_is_planted(t):
+def a_listing_predicts_how_sites_are_planted(t):
     # Entries and returns of libc in one description: no offset matches [er]*.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
@@ -138,9 +138,9 @@ def a_listing_foretells_what_is_planted(t):
         planned = re.findall(r"^\t\t[+-]0x[0-9a-f]+: (.+)$", listed.stdout, re.M)
         jumps = [text for text in planned if text.startswith("a jump")]
         refused = [text.removeprefix("none: ") for text in planned if text.startswith("none: ")]
-        equal(len(jumps) + len(refused), len(planned), "places that are neither")
+        equal(len(jumps) + len(refused), len(planned), "sites that are neither")
         if len(jumps) < 8000 or not any("behind it" in text for text in jumps):
-            raise AssertionError(f"{len(jumps)} jumps: no test of every form")
+            raise AssertionError(f"{len(jumps)} jumps are too few for all forms")
         tracer = Planted(t, target.pid, f"{probes} {{ @ = count(); }} {probes} {{ @b = count(); }}")
         rows = ROW.findall(patches(t, target.pid))
         errors = tracer.finish()
@@ -148,19 +148,19 @@ def a_listing_foretells_what_is_planted(t):
     told = re.findall(r"cannot probe \S+ at \S+: (.+)$", errors, re.M)
     more = re.search(r"and (\d+) more places", errors)
     equal(len(told) + (int(more[1]) if more else 0), len(refused), errors)
-    equal([text for text in told if text not in refused], [], "reasons not foretold")
+    equal([text for text in told if text not in refused], [], "reasons that the listing did not predict")
     forms = [form_of(row[6]) for row in rows if "libraries" not in row[6]]
     for form in set(forms):
         if forms.count(form) > jumps.count(form):
-            raise AssertionError(f"{forms.count(form)} times {form!r}, foretold {jumps.count(form)}")
+            raise AssertionError(f"{forms.count(form)} times {form!r}, but {jumps.count(form)} were predicted")
 
-def a_listing_tells_breakpoints_and_why(t):
+def a_listing_names_breakpoints_with_the_reason(t):
     with Sleeper() as target:
         listed = t.run("-lvn", "pid$target:libc.so.6:malloc:entry", "-p", str(target.pid),
                        "-x", "mechanism=int3")
     contains(listed.stdout, "\n\tMechanism\n\t\t+0x0: a breakpoint: -x mechanism=int3\n\n")
 
-def a_listing_of_a_command_tells_the_mechanism(t):
+def a_listing_of_a_command_has_the_mechanism(t):
     listed = t.run("-lvn", "pid$target:a.out:work:return", "-c", t.victim("spin") + " 1 1")
     equal(listed.returncode, 0, listed.stderr)
     if not re.search(r"\n\tMechanism\n\t\t\+0x[0-9a-f]+: a jump\n\n", listed.stdout):
@@ -202,7 +202,7 @@ def jumps_of_a_killed_tracer_are_inert(t):
         contains(out, "0 live, 2 inert")
         contains(out, "; its agent has exited\n")
 
-def breakpoints_are_live_while_somebody_traces(t):
+def breakpoints_are_live_while_the_process_is_traced(t):
     with Sleeper() as target:
         tracer = Planted(t, target.pid, "pid$target:libc.so.6:qsort:entry { @ = count(); }",
                          "-x", "mechanism=int3")
@@ -212,7 +212,7 @@ def breakpoints_are_live_while_somebody_traces(t):
     equal([row[4:] for row in rows], [("-", "live", "a breakpoint (int3)")], out)
     contains(out, "0 unknown\n")
 
-def bytes_of_others_are_unknown(t):
+def changes_by_other_programs_are_unknown(t):
     with Sleeper() as target:
         maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
         text = next(line for line in maps.splitlines() if "r-xp" in line and "libc.so.6" in line)
@@ -228,7 +228,7 @@ def bytes_of_others_are_unknown(t):
           [(f"{at:x}", "-", f"unknown: {was ^ 1:02x} instead of {was:02x}")], out)
     contains(out, "0 jumps (0 live, 0 inert), 0 breakpoints, 1 unknown")
 
-def several_processes_are_told_apart(t):
+def patches_of_several_processes_are_separate(t):
     with Sleeper() as one, Sleeper() as two:
         out = patches(t, one.pid, "-p", str(two.pid))
     contains(out, f"pid {one.pid}: no patches\n")
@@ -243,12 +243,12 @@ def a_process_of_another_user_is_refused(t):
     contains(done.stderr, f"dtrace: failed to read pid {target.pid}: ")
     contains(done.stderr, "ermi")  # Permission denied, not permitted
 
-def a_process_that_is_not_there_is_refused(t):
+def a_process_that_does_not_exist_is_refused(t):
     done = t.run("--patches", "-p", "2147483646")
     equal((done.returncode, done.stdout), (1, ""))
     contains(done.stderr, "dtrace: failed to read pid 2147483646: ")
 
-def wrong_uses_are_explained(t):
+def wrong_combinations_of_flags_are_refused(t):
     for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
                         (["--patches", "-c", "true"], "--patches reads running processes: use -p, not -c"),
                         (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
@@ -257,27 +257,27 @@ def wrong_uses_are_explained(t):
         equal(done.returncode, 2, flags)
         contains(done.stderr, "dtrace: " + text)
 
-def a_wrong_mechanism_is_refused_with_the_right_ones(t):
+def an_unknown_mechanism_is_refused_with_a_list_of_the_valid_ones(t):
     for value in ("=fast", ""):
         done = t.run("-x", "mechanism" + value, "-n", "BEGIN")
         equal((done.returncode, done.stderr),
               (1, "dtrace: failed to set -x mechanism: Invalid value for specified option: "
                   "it is auto, any, jump, int3 or uprobe\n"))
 
-def the_help_names_it(t):
+def the_help_names_the_flag(t):
     contains(t.run("--help").stdout, "--patches      list dtrace's patches in the processes of -p")
 
 TESTS = [
-    a_process_that_nobody_traced_has_no_patches, nearly_all_places_in_packed_code_take_jumps,
-    each_run_plants_the_same_places,
-    a_listing_foretells_what_is_planted,
-    a_listing_tells_breakpoints_and_why, a_listing_of_a_command_tells_the_mechanism,
+    a_process_that_was_not_traced_has_no_patches, nearly_all_sites_in_unaligned_code_get_jumps,
+    each_run_plants_the_same_sites,
+    a_listing_predicts_how_sites_are_planted,
+    a_listing_names_breakpoints_with_the_reason, a_listing_of_a_command_has_the_mechanism,
     a_probe_of_dtrace_itself_has_no_mechanism, live_jumps_are_listed_with_their_function,
-    jumps_of_a_killed_tracer_are_inert, breakpoints_are_live_while_somebody_traces,
-    bytes_of_others_are_unknown, several_processes_are_told_apart,
-    a_process_of_another_user_is_refused, a_process_that_is_not_there_is_refused,
-    wrong_uses_are_explained, a_wrong_mechanism_is_refused_with_the_right_ones,
-    the_help_names_it,
+    jumps_of_a_killed_tracer_are_inert, breakpoints_are_live_while_the_process_is_traced,
+    changes_by_other_programs_are_unknown, patches_of_several_processes_are_separate,
+    a_process_of_another_user_is_refused, a_process_that_does_not_exist_is_refused,
+    wrong_combinations_of_flags_are_refused, an_unknown_mechanism_is_refused_with_a_list_of_the_valid_ones,
+    the_help_names_the_flag,
 ]
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""profile-N in targets with many threads: what it costs them, and what is sampled."""
+"""Tests of profile-N in targets with many threads: its cost and its samples."""
 import re, signal, subprocess, time
 
 from faults import Line, Tracer
 from harness import *
 
 class Sleepers(Holder):
-    """The victim `sleepers`: one thread works, so many sleep."""
+    """The victim `sleepers`: one thread works, and n threads sleep."""
     def __init__(self, t, n):
         self.process = subprocess.Popen([t.victim("sleepers"), str(n)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
@@ -15,18 +15,18 @@ class Sleepers(Holder):
         equal(self.lines.next(), b"ready\n", "the target")
 
     def times(self):
-        """Of the working thread, in seconds: CPU time, and what has passed."""
+        """Returns the CPU time of the working thread and the elapsed time, in seconds."""
         self.process.stdin.write(b"?")
         return [int(word) / 1e9 for word in self.lines.next().split()]
 
-def a_working_thread_runs_on_beside_many_that_sleep(t):
-    """An untraced twin runs meanwhile: both share what the machine has left."""
+def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
+    """An untraced twin runs at the same time. Both share the processors that other programs leave idle."""
     for n in (10, 500, 2000):
         with Sleepers(t, n) as traced, Sleepers(t, n) as twin, \
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
                     traced.pid) as tracer:
             before = [each.times() for each in (traced, twin)]
-            # Wait until both have used a fair part of the processors, whatever else runs.
+            # Wait until both have used some CPU time, whatever else runs.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
                        60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
@@ -34,7 +34,7 @@ def a_working_thread_runs_on_beside_many_that_sleep(t):
             equal(samples is not None and int(samples.group(1)) >= 10, True, f"samples next to {n}: {samples}")
             equal(used[0] > used[1] / 4, True, f"CPU time next to {n}, and of the twin: {used}")
 
-TESTS = [a_working_thread_runs_on_beside_many_that_sleep]
+TESTS = [sampling_many_sleeping_threads_does_not_slow_down_a_working_one]
 
 if __name__ == "__main__":
     main(TESTS)

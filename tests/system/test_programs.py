@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Static, stripped and 32-bit programs."""
+"""Tests of static, stripped and 32-bit programs."""
 import os, pathlib, re, struct, subprocess, time
 
 from harness import *
 from traced import *
 
-# Images
+# Kinds of executable files
 
 def static_programs_are_probed_by_name(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
@@ -22,34 +22,34 @@ def stripped_programs_are_probed_by_their_unwind_tables(t):
         done = good(t.run("-qn", "pid$target:a.out::entry { @ = count(); @n[probefunc] = count(); } "
                           'END { printa("all %@d\\n", @); }', "-c", t.victim(name) + " 100 2"))
         contains(done.stdout, "calls 200 ")
-        # work() and outer(), 200 times each, whatever they are called now.
+        # work() and outer() have other names now, and 200 calls each.
         if list(table(done.stdout).values()).count(200) < 2:
             raise AssertionError(done.stdout)
 
-def parts_of_stripped_functions_are_no_functions(t):
-    """What the compiler split off has no entry, and jumping there is no return"""
+def parts_of_split_functions_in_stripped_programs_are_not_functions(t):
+    """A part that the compiler split off has no entry probe, and a jump to it is not a return."""
     for kind in ("entry", "return"):
         done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
                           "-c", t.victim("stripped_parts") + " 100"))
         contains(done.stdout, "calls 100 unlikely 50")
-        # with_a_frame(), without_a_frame(), returns_there(); and report(), called by their halves.
+        # with_a_frame(), without_a_frame() and returns_there(), and report(), which their second parts call.
         counts = sorted(table(done.stdout).values())
         equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
         equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
 
-def a_stripped_program_says_that_it_has_no_such_name(t):
+def the_message_for_a_stripped_program_names_a_way_that_works(t):
     done = t.run("-qn", "pid$target:a.out:work:entry { @ = count(); }",
                  "-c", t.victim("stripped_spin") + " 100 2")
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "no function 'work' in stripped_spin")
     contains(done.stderr, "stripped_spin is stripped: ")
-    # What it says works, works.
+    # The way that the message names works.
     listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
     names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
     program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)
     done = good(t.run("-qn", program + " { @[probefunc] = count(); }",
                       "-c", t.victim("stripped_spin") + " 100 2"))
-    # work() and outer(), 200 times each.
+    # work() and outer() have 200 calls each.
     equal(sorted(table(done.stdout).values())[-2:], [200, 200], "calls")
 
 def libraries_of_a_stripped_program_are_probed(t):
@@ -58,7 +58,7 @@ def libraries_of_a_stripped_program_are_probed(t):
     equal(numbers(done.stdout)[-1], 7, "threads")
 
 def tiny_elf32():
-    """A 32-bit program that waits: mov eax, 29; int 0x80 (pause); jmp back."""
+    """Returns a 32-bit program that waits: mov eax, 29; int 0x80 (pause); jmp back."""
     code = bytes.fromhex("b81d000000" "cd80" "ebf7")
     base, header = 0x08048000, 52 + 32
     size = header + len(code)
@@ -91,7 +91,7 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Another status file is mounted over the target's: few processors have such stacks."""
+    """Few processors have shadow stacks, so the test mounts another status file over that of the target."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The examples of README.md and of the manual page, as they stand there: they compile, and -S,
--v and -lv show what is in readme/. A changed example is encountered here, too: ACCEPT=1 in the
-environment writes what was shown, to be read line by line before it is committed."""
+"""Tests of the examples in README.md and the manual page: they compile, and the outputs of -S, -v and -lv
+are those in readme/. After a change of an example, ACCEPT=1 in the environment writes the new outputs.
+Read them line by line before you commit them."""
 import os, pathlib, re, shlex
 
 from harness import *
@@ -11,7 +11,7 @@ TREE = HERE.parent.parent
 GOLDEN = HERE / "readme"
 
 def commands(lines):
-    """The dtrace commands that begin in lines, each up to the end of its quotes, as words."""
+    """Yields the dtrace commands in the lines, each up to the end of its quotes, as words."""
     lines = list(lines)
     while lines:
         text = lines.pop(0).strip().removeprefix("# ").removeprefix("$ ")
@@ -23,8 +23,8 @@ def commands(lines):
 
 def of_readme():
     before, _, rest = (TREE / "README.md").read_text().partition("## The kernel, too\n")
-    lines = (before + rest.partition("\n## ")[2]).splitlines() # test_kmod has the kernel's
-    # The rest of a command may stand anywhere; its first line is indented, behind a prompt.
+    lines = (before + rest.partition("\n## ")[2]).splitlines() # test_kmod tests those of the kernel
+    # The first line of a command is indented and has a prompt. Its other lines need neither.
     found = list(commands(line if line.startswith("    ") else "" for line in lines))
     equal(len(found) >= 6, True, f"{len(found)} examples in README.md")
     return found
@@ -37,7 +37,7 @@ def of_manual_page():
     return found
 
 def on(target, example):
-    """The example on a process that is there."""
+    """Returns the example with the pid of an existing process."""
     return [str(target.pid) if before == "-p" else word
             for before, word in zip(["", *example], example)]
 
@@ -48,21 +48,21 @@ def run(t, flags, example):
         return t.run(*flags, *on(target, example))
 
 def steady(text):
-    """Without what differs from run to run and between builds of the C library."""
+    """Removes parts that differ from run to run, or between builds of the C library."""
     text = re.sub(r"^DIFO 0x[0-9a-f]+", "DIFO ADDRESS", text, flags=re.M)
     text = re.sub(r"^ *\d+ +pid\d+ ", "   ID     pidPID ", text, flags=re.M)
     text = re.sub(r"^ *\d+ +(?=dtrace )", "   ID     ", text, flags=re.M)
-    # A return has as many places as the compiler made.
+    # The number of return sites depends on the compiler.
     return re.sub(r"(\t\t\+0x)[1-9a-f][0-9a-f]*(: .*\n)(?:\t\t\+0x[0-9a-f]+\2)*", r"\1N\2", text)
 
 def shows(t, flags, stream, name):
-    """What each example shows under flags, on stream alone, is that of the golden file."""
+    """Compares the outputs of all examples with these flags with a file. They must be on this stream only."""
     shown = ""
     for example in of_readme():
         done = run(t, flags, example)
         streams = {"stdout": done.stdout, "stderr": done.stderr}
         text = streams.pop(stream)
-        equal((done.returncode, *streams.values()), (0, ""), f"{example}, which said {text}")
+        equal((done.returncode, *streams.values()), (0, ""), f"{example}, which printed {text}")
         shown += f"$ dtrace {' '.join(flags)} {shlex.join(example)}\n{steady(text)}\n"
     golden = GOLDEN / name
     if os.environ.get("ACCEPT"):
@@ -89,9 +89,9 @@ def the_option_verbose_shows_what_S_shows(t):
     program = ["-n", "BEGIN { trace(pid); }"]
     by_flag, by_option = t.run("-eS", *program), t.run("-e", "-x", "verbose", *program)
     contains(by_flag.stderr, "ldgs")
-    equal(steady(by_option.stderr), steady(by_flag.stderr), "what is shown")
+    equal(steady(by_option.stderr), steady(by_flag.stderr), "output")
     by_pragma = t.run("-en", "#pragma D option verbose\n" + program[1])
-    equal(steady(by_pragma.stderr), steady(by_flag.stderr), "what is shown for a pragma")
+    equal(steady(by_pragma.stderr), steady(by_flag.stderr), "output with a pragma")
 
 def every_example_has_its_stability_report(t):
     shows(t, ["-ev"], "stderr", "stability.out")

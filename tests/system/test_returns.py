@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Entries and returns: a function that is entered once returns once, whatever it jumps through on
-the way: tables of labels, switches, pointers to functions, loops back to its own beginning."""
+"""Tests of entries and returns: a function that is entered once returns once, even if it contains jumps by
+tables of labels, switches, pointers to functions, and loops to its own beginning."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
 
 VICTIMS = HERE.parent / "victims"
 
-# Variants of leaving.c: compiler, level, other options.
+# Variants of leaving.c: compiler, optimization level, other options.
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 KINDS = {
     "pie": {"small": ["-fPIE"], "large": ["-fPIC", "-mcmodel=large"], "cet": ["-fPIE", "-fcf-protection=full"],
@@ -17,13 +17,13 @@ KINDS = {
 }
 
 def leaving(t, kind):
-    """A program with leaving.c in every variant that can be in one program."""
+    """Builds a program that contains leaving.c in all variants that can be linked together."""
     folder = t.scratch / f"leaving-{kind}"
     folder.mkdir()
     names, objects, compilers = [], [], []
     ways = itertools.product(enumerate(("gcc", "clang")), enumerate(LEVELS), enumerate(KINDS[kind].items()))
     for (i, compiler), (j, level), (k, (model, flags)) in ways:
-        # Each level is combined with two of the four, and each of the four with half of the levels.
+        # Combine each level with two of the four kinds, and each kind with half of the levels.
         if shutil.which(compiler) and (t.long or (i + j + k) % 2 == 0):
             names.append(f"{compiler}{level}{model}".replace("-", "_"))
             objects.append(folder / f"{names[-1]}.o")
@@ -47,7 +47,7 @@ COUNTS = " ".join(f'pid$target:a.out:{part}_*:{name} {{ @{name[0]}[probefunc] = 
     ' END { printa("%s %@d %@d\\n", @e, @r); }'
 
 def entries_and_returns(t, program, calls, *flags):
-    """By function: how often it was entered and left; and how many places have no probe."""
+    """Returns the numbers of entries and returns by function, and the number of sites without a probe."""
     said = subprocess.run([str(program), str(calls)], check=True, capture_output=True, text=True).stdout
     done = good(t.run("-q", *flags, "-n", COUNTS, "-c", f"{program} {calls}"))
     contains(done.stdout, said)
@@ -59,8 +59,8 @@ def good(done):
     equal(done.returncode, 0, done.stderr)
     return done
 
-def a_jump_within_a_function_is_no_return(t):
-    """At jumps, where a place may be left out for want of room, and is counted then."""
+def a_jump_within_a_function_is_not_a_return(t):
+    """Tests probes by jumps. Sites where no jump fits are omitted and counted."""
     for kind in KINDS:
         program, n_variants = leaving(t, kind)
         rows, n_refused = entries_and_returns(t, program, 30)
@@ -68,9 +68,9 @@ def a_jump_within_a_function_is_no_return(t):
         equal(more, {}, "functions that return more often than they are entered")
         fewer = [name for name, row in rows.items() if row[1] < row[0]]
         if len(fewer) > n_refused or len(rows) < 8 * n_variants:
-            raise AssertionError(f"{len(fewer)} functions miss returns, {n_refused} places were refused: {fewer}")
+            raise AssertionError(f"{len(fewer)} functions miss returns, {n_refused} sites were refused: {fewer}")
 
-def a_jump_within_a_function_is_no_return_at_breakpoints(t):
+def a_jump_within_a_function_is_not_a_return_with_breakpoints(t):
     for kind in KINDS if t.long else ["pie"]:
         program = t.scratch / f"leaving-{kind}/leaving"
         if not program.exists():
@@ -91,19 +91,19 @@ def loop_heads(t):
         subprocess.run(["gcc", "-O1", str(VICTIMS / "loop_heads.c"), "-o", str(program)], check=True)
     return program
 
-def a_turn_of_a_loop_that_begins_a_function_is_no_entry(t):
+def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
     program = loop_heads(t)
     done = good(t.run("-q", "-n", EACH, "-c", f"{program} 10 7"))
     contains(done.stdout, "turns 140\n")  # as without probes
     rows = {name: (int(e), int(r)) for name, e, r in re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)}
     equal(rows, {"turns_few_bytes": (10, 10), "turns_longer": (10, 10), "turns_by_jump": (10, 10),
                  "turns_with_a_call": (70, 10), "turns_by_calls": (70, 70)}, done.stderr)
-    # If it cannot be prevented, it is reported.
+    # If additional firings cannot be prevented, they are reported.
     contains(done.stderr, "entry probes that also fire when a loop goes back to the function's first instruction: "
                           "turns_with_a_call\n")
 
-def a_remark_on_a_function_is_made_once_for_all_programs_of_a_shell(t):
-    """It was printed for each process that the shell started."""
+def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
+    """An earlier version printed it for each process that the shell started."""
     program = loop_heads(t)
     done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
                       'END { printa("entries %@d\\n", @); }',
@@ -112,24 +112,24 @@ def a_remark_on_a_function_is_made_once_for_all_programs_of_a_shell(t):
     contains(done.stdout, "entries 210\n")
     equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
 
-def the_probe_of_the_first_instruction_fires_at_each_turn(t):
-    """The entry probe of the same function then does so as well."""
+def the_probe_of_the_first_instruction_fires_at_each_iteration(t):
+    """The entry probe of the same function then also fires at each iteration."""
     program = loop_heads(t)
     done = good(t.run("-q", "-n", 'pid$target:a.out:turns_longer:0 { @["0"] = count(); } '
                       'END { printa("%s %@d\\n", @); }', "-c", f"{program} 10 7"))
     contains(done.stdout, "0 70\n")
 
-def breakpoints_at_such_functions_fire_at_each_turn_and_that_is_said(t):
+def breakpoints_at_loops_that_begin_a_function_are_reported(t):
     done = good(t.run("-q", "-x", "mechanism=int3", "-n", 'pid$target:a.out:turns_few_bytes:entry { @ = count(); }',
                       "-c", f"{loop_heads(t)} 2 3"))
     contains(done.stderr, "first instruction: turns_few_bytes\n")
 
-def a_listing_says_which_entries_fire_at_each_turn(t):
+def a_listing_names_entries_that_fire_at_each_iteration(t):
     done = good(t.run("-lvn", "pid$target:a.out:turns_*:entry", "-c", f"{loop_heads(t)} 2 3"))
     equal(done.stdout.count("also fires when a loop goes back to the first instruction"), 1, done.stdout)
 
-# Interpreters: each has a main loop that ends in computed gotos or a switch. One program in each
-# language calls functions, methods, closures and callbacks, and throws nothing.
+# Each interpreter has a main loop with computed gotos or a switch. A program in each language calls
+# functions, methods, closures and callbacks, and throws no exceptions.
 INTERPRETERS = {
     # name: its script, the functions whose entries and returns are compared, options
     "python3": ("py", ["*EvalFrame*"], ["-IS"]),
@@ -142,7 +142,7 @@ INTERPRETERS = {
 BUILT = ("lua", "qjs", "ruby")  # Debian has no binary of these with symbols
 
 def interpreter(t, name):
-    """Its file. Skips if it is not installed, or has to be built and this is no long run."""
+    """Returns the path of an interpreter. Skips if it is not installed, or has to be built without --long."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:
@@ -175,7 +175,7 @@ def loop_of(t, name):
             raise Skip(f"this {name} is stripped, and exports no {functions[0]}")
         equal({function: row for function, row in rows.items() if row[0] != row[1]}, {}, f"{mechanism}: {done.stderr}")
         if max(e for e, _ in rows.values()) < 200:
-            raise AssertionError(f"{name} hardly ran in {rows}")
+            raise AssertionError(f"{name} made too few calls: {rows}")
 
 def the_loop_of_python_returns_as_often_as_it_is_entered(t):
     loop_of(t, "python3")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Where a command is taken, how runs end by themselves, what is lost and in which order."""
+"""Tests of the start of commands, of runs that end by themselves, of drops and of the order of records."""
 import re
 
 from harness import *
 from traced import *
 
-# Beginning of a command; ticks next to it
+# The start of a command; ticks
 
-def evaltime_says_how_far_a_command_has_run(t):
-    # The library's constructor and main() read what the program has done by then.
+def evaltime_selects_the_point_at_which_a_command_is_held(t):
+    # The library's constructor runs before main().
     for when in ("exec", "preinit", "postinit", "main"):
         done = good(t.run("-x", f"evaltime={when}", "-qn",
                           "pid$target:a.out:construct:entry { @[probefunc] = count(); } "
@@ -20,7 +20,7 @@ def evaltime_says_how_far_a_command_has_run(t):
         equal(counts.get("construct", 0), 0 if when in ("postinit", "main") else 1,
               f"{when}: calls of the constructor")
 
-def evaltime_exec_sees_libraries_with_Z(t):
+def evaltime_exec_finds_libraries_with_Z(t):
     done = good(t.run("-x", "evaltime=exec", "-qZn",
                       "pid$target:libc.so.6:pthread_create*:entry { @ = count(); }",
                       "-c", t.victim("spin") + " 10 4"))
@@ -31,7 +31,7 @@ def an_unknown_evaltime_is_refused(t):
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "failed to set -x evaltime: ")
 
-def ticks_beside_a_target_end_the_run(t):
+def a_tick_can_end_the_run_while_the_target_continues(t):
     target = victim(t, "waiter", "2")
     ready(target)
     done = t.run("-qn", "pid$target:a.out:work:entry { @w = count(); } "
@@ -47,16 +47,16 @@ def ticks_beside_a_target_end_the_run(t):
     target.communicate(timeout=20)
     equal(target.returncode, 0, "exit status")
 
-def exit_lets_a_command_run_on(t):
-    """exit() while the -c command runs: the text is restored and it ends by itself."""
+def the_command_continues_after_exit(t):
+    """If exit() is called while the -c command runs, its text is restored, and it ends by itself."""
     done = t.run("-qn", "pid$target:a.out:work:entry { exit(4); }",
                  "-c", t.victim("spin") + " 100000 2")
     equal(done.returncode, 4, done.stderr)
     contains(done.stdout, "calls 200000 ")
 
-# Loss, faults, order
+# Drops, faults, order
 
-def what_a_small_buffer_loses_is_counted(t):
+def records_that_do_not_fit_into_a_small_buffer_are_counted(t):
     path = t.scratch / "small-buffer"
     done = t.run("-b", "4k", "-x", "switchrate=1hz", "-o", str(path), "-qn",
                  'pid$target:a.out:work:entry { printf("row %d\\n", arg0); }',
@@ -65,10 +65,10 @@ def what_a_small_buffer_loses_is_counted(t):
     rows = path.read_text().count("row ")
     lost = sum(map(int, re.findall(r"^dtrace: (\d+) drops? on CPU \d+$", done.stderr, re.M)))
     if lost == 0:
-        raise AssertionError(f"{rows} rows in so small a buffer:\n{done.stderr}")
+        raise AssertionError(f"{rows} rows did fit into a small buffer:\n{done.stderr}")
     equal(rows + lost, 20000, "records and drops")
 
-def a_fault_in_a_probe_harms_nobody(t):
+def a_fault_in_a_probe_does_not_harm_the_target(t):
     done = t.run("-qn", "pid$target:a.out:work:entry { trace(copyinstr(arg0)); } "
                  "pid$target:a.out:work:entry { @ = count(); } "
                  "ERROR { @faults[arg4] = count(); }", "-c", t.victim("spin") + " 100 2")
@@ -76,10 +76,10 @@ def a_fault_in_a_probe_harms_nobody(t):
     contains(done.stdout, "calls 200 ")
     errors = re.findall(r"^dtrace: error on enabled probe ID \d+ \(ID \d+: pid\d+:spin:work:entry\): "
                         r"invalid address \(0x[0-9a-f]+\) in action #1", done.stderr, re.M)
-    equal(len(errors), 200, "errors told")
+    equal(len(errors), 200, "reported errors")
     equal(numbers(done.stdout).count(200), 3, "calls, firings, faults")
 
-def records_of_many_threads_come_in_the_order_of_time(t):
+def records_of_many_threads_are_in_order_of_time(t):
     lines = recorded(t, "-qn", 'pid$target:a.out:work:entry,pid$target:a.out:work:return '
                      '{ printf("%d\\n", timestamp); }', command=t.victim("spin") + " 200 20")
     times = [int(line) for line in lines if line]

@@ -1,5 +1,5 @@
-"""Servers under load with every entry and every return of every module probed: what they
-serve, and the state that the load leaves them in, are those of an untraced server."""
+"""Tests of servers under load with probes at every entry and every return of every module. Their replies,
+and their state after the load, must be those of an untraced server."""
 import re, signal
 
 from harness import *
@@ -21,7 +21,7 @@ def untraced(kind):
     return came
 
 def attached(t, kind, at_least, *flags):
-    """Serving before, while and after it is traced."""
+    """Puts load on a server before, while and after it is traced."""
     want = untraced(kind)
     with kind().start() as server:
         equal(server.work(), want, "before")
@@ -45,7 +45,7 @@ def from_its_start(t, kind, at_least, *flags):
 def redis_serves_the_same_with_every_module_probed(t):
     attached(t, Redis, 1000000)
 
-def redis_serves_the_same_probed_from_its_start(t):
+def redis_serves_the_same_when_probed_from_its_start(t):
     from_its_start(t, Redis, 1000000)
 
 def nginx_serves_the_same_with_every_module_of_all_its_processes_probed(t):
@@ -61,7 +61,7 @@ def postgres_serves_the_same_when_its_clients_processes_are_followed(t):
     attached(t, Postgres, 1000000, "-x", "follow=fork")
 
 TESTS = [
-    redis_serves_the_same_with_every_module_probed, redis_serves_the_same_probed_from_its_start,
+    redis_serves_the_same_with_every_module_probed, redis_serves_the_same_when_probed_from_its_start,
     nginx_serves_the_same_with_every_module_of_all_its_processes_probed,
     nginx_serves_the_same_when_its_workers_are_followed,
     postgres_serves_the_same_with_every_module_probed,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Signals, exceptions, jumps, the ends of targets and agents, while probed."""
+"""Tests of signals, exceptions and longjmp in probed programs, and of the ends of targets and agents."""
 import os, pathlib, re, signal
 
 from harness import *
 from traced import *
 
-# Signals, and frames that are left otherwise than by ret
+# Signals, and frames that are left without a ret
 
 def alarms_at_a_kilohertz_are_all_handled_while_probed(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { @ = count(); } "
@@ -18,7 +18,7 @@ def alarms_at_a_kilohertz_are_all_handled_while_probed(t):
     equal(odd, 0, "odd signals")
     contains(done.stdout, f"work 20000 20000 handled {handled}\n")
 
-def alarms_at_a_kilohertz_do_no_harm_where_every_instruction_is_probed(t):
+def alarms_at_a_kilohertz_do_no_harm_if_every_instruction_is_probed(t):
     done = good(t.run("-qn", "pid$target:a.out:work:,pid$target:a.out:handled:,"
                       "pid$target:a.out:on_alarm: { @[probefunc, probename] = count(); }",
                       "-c", t.victim("alarms") + " 3000"))
@@ -40,7 +40,7 @@ def exceptions_pass_through_probed_frames(t):
         equal(counts[f"{name} entry"], called, f"entries of {name}")
         equal(counts[f"{name} return"], 2000, f"returns of {name}")
 
-def exceptions_pass_where_libstdcxx_is_probed_too(t):
+def exceptions_pass_if_libstdcxx_is_probed_too(t):
     done = good(t.run("-qn", "pid$target:a.out::entry,pid$target:a.out::return,"
                       "pid$target:libstdc++:__cxa_throw:entry,"
                       "pid$target:libgcc_s:_Unwind_*:entry,pid$target:libgcc_s:_Unwind_*:return "
@@ -61,7 +61,7 @@ def longjmp_leaves_probed_frames(t):
     equal(counts["interrupted entry"], 500, "entries of the interrupted function")
     equal("interrupted return" in counts, False, "returns of the interrupted function")
 
-def a_target_that_uses_sigtrap_itself_gets_each(t):
+def a_target_that_uses_sigtrap_itself_receives_each_signal(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                       "pid$target:a.out:on_trap:entry { @t = count(); } "
                       'END { printa("work %@d ", @); printa("traps %@d\\n", @t); }',
@@ -70,7 +70,7 @@ def a_target_that_uses_sigtrap_itself_gets_each(t):
     equal(calls, [200, 200, 800], "traps of the kernel, of kill(), calls")
     contains(done.stdout, "work 800 traps 400\n")
 
-def signal_masks_and_handlers_stay_the_targets(t):
+def signal_masks_and_handlers_of_the_target_are_not_changed(t):
     for how in ("blocked", "ignored", "handled"):
         done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                           "{ @[probename] = count(); }",
@@ -86,9 +86,9 @@ def stop_and_continue_signals_work_while_probed(t):
         return pathlib.Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     for _ in range(3):
         target.send_signal(signal.SIGSTOP)
-        wait_until(lambda: state() in "Tt", what="stopped")
+        wait_until(lambda: state() in "Tt", what="the stop of the target")
         target.send_signal(signal.SIGCONT)
-        wait_until(lambda: state() in "SR", what="running")
+        wait_until(lambda: state() in "SR", what="the continuation of the target")
     traced.finish(signal.SIGINT)
     released(target.pid)
     target.communicate(timeout=20)
@@ -105,12 +105,12 @@ def a_killed_target_is_reported_with_its_signal(t):
     contains(errors, f"pid {target.pid} terminated by SIGKILL")
     equal(dtrace.returncode, 0, errors)
 
-def a_target_that_its_parent_has_not_reaped_has_exited(t):
+def a_zombie_counts_as_an_exited_target(t):
     target = victim(t, "waiter", "2")
     ready(target)
     dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
-    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
-    target.stdin.close()  # ends it; nobody waits for it until dtrace has ended
+    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="the start of tracing")
+    target.stdin.close()  # this ends the target; the test waits for it only after dtrace has ended
     try:
         _, errors = dtrace.communicate(timeout=20)
     finally:
@@ -126,7 +126,7 @@ def dtrace_ends_when_its_agent_is_killed(t):
                      'END { printa("%@d calls\\n", @); }' + so_far(), "-p", str(target.pid))
     fired(dtrace.stdout.readline)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
-    # Its breakpoints stay without their keeper, so the target may not have lived on.
+    # The target may not survive its breakpoints without an agent, so its status is not tested.
     with held(target), held(dtrace):
         out, errors = dtrace.communicate(timeout=20)
     equal(dtrace.returncode, 1, errors)

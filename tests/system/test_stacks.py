@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""ustack() by the runtime's own walk: the frames that the agent's walk gives."""
+"""Tests that ustack() in the runtime finds the same frames as the agent's walk."""
 import os, re, shutil, subprocess
 
 from harness import *
 
 def stacks(output):
-    """What `@[ustack()] = count()` printed: the frames to the count. Addresses without a
-    name differ from run to run."""
+    """Returns the stacks that `@[ustack()] = count()` printed, with their counts. Addresses without a name
+    are removed, because they differ from run to run."""
     found, frames = {}, []
     for line in output.splitlines():
         if re.fullmatch(r"\s+\d+", line):
@@ -27,12 +27,12 @@ def traced(t, mechanism, probe, command, frames=""):
     return stacks(done.stdout)
 
 def same(t, probe, command, at_least, frames=""):
-    """Equal stacks and counts by jumps and by breakpoints; how many firings."""
+    """Checks that stacks and counts are equal with jumps and with breakpoints. Returns the number of firings."""
     jump = traced(t, "jump", probe, command, frames)
     trap = traced(t, "int3", probe, command, frames)
     for stack in {**jump, **trap}:
         if jump.get(stack) != trap.get(stack):
-            raise AssertionError(f"{jump.get(stack)} by jump, {trap.get(stack)} by int3:\n" +
+            raise AssertionError(f"{jump.get(stack)} with jumps, {trap.get(stack)} with breakpoints:\n" +
                                  "\n".join(stack))
     n = sum(jump.values())
     if n < at_least:
@@ -58,7 +58,7 @@ def stacks_of_a_cpp_program_are_the_same_by_jumps_and_by_breakpoints(t):
     same(t, "pid$target:libc.so.6:malloc:entry", f"{compiler} -quiet {source} -o {t.scratch}/one.s",
          3000)
 
-def stacks_of_every_instruction_of_many_shapes_of_frames_are_the_same(t):
+def stacks_are_the_same_at_every_instruction_of_many_forms_of_frames(t):
     for victim in ("frames_fp", "frames_no_fp"):
         functions = ("leaf", "sized", "growing", "aligned", "saving", "compare", "recursing")
         probes = ",".join(f"pid$target:a.out:{f}:" for f in functions)
@@ -95,7 +95,7 @@ def stacks_of_new_threads_are_the_same(t):
 main([
     stacks_of_python3_are_the_same_by_jumps_and_by_breakpoints,
     stacks_of_a_cpp_program_are_the_same_by_jumps_and_by_breakpoints,
-    stacks_of_every_instruction_of_many_shapes_of_frames_are_the_same,
+    stacks_are_the_same_at_every_instruction_of_many_forms_of_frames,
     stacks_through_a_signal_handler_lead_to_main,
     a_library_at_the_place_of_another_has_its_own_frames,
     stacks_of_new_threads_are_the_same,

@@ -1,23 +1,23 @@
-"""A target is taken while its program is only starting."""
+"""Tests of attaching to a target while its program starts."""
 import os, re, shutil, signal, subprocess, time
 
 from harness import computes, contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
 def forget_cached(path):
-    """The next read of the file comes from the disk, where it is not in use elsewhere."""
+    """Removes the file from the page cache, unless it is in use, so that the next read is from the disk."""
     file = os.open(path, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)
 
 def own_copy(t, program):
-    """Of a program that nobody else runs, so that its pages can be forgotten."""
+    """Copies a program. No other process runs the copy, so that its pages can be removed from the cache."""
     copy = t.scratch / program
     shutil.copy(os.path.realpath(shutil.which(program)), copy)
     return str(copy)
 
-def a_program_in_the_middle_of_execve_is_taken_whole(t):
-    """The kernel lets a tracer seize it there, with half of it mapped."""
+def a_program_in_the_middle_of_execve_is_traced(t):
+    """The kernel allows a tracer to attach there, when only a part of the program is mapped."""
     need("perl")
     perl = own_copy(t, "perl")
     for _ in range(30):
@@ -28,7 +28,7 @@ def a_program_in_the_middle_of_execve_is_taken_whole(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            # On a busy machine it is taken before its exec, which is then reported.
+            # On a busy machine dtrace attaches before the exec, and then reports it.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
             equal((done.returncode, reported), (0, ""), done.stderr)
             contains(done.stdout, "on\n")
@@ -38,9 +38,9 @@ def a_program_in_the_middle_of_execve_is_taken_whole(t):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
-def a_program_that_starts_another_one_keeps_clean_text(t):
-    """exec at any moment of the grab and of the planting: no site of the old program is
-    written into the new one."""
+def a_program_that_executes_another_one_has_unchanged_text(t):
+    """The exec is at any moment of attaching and planting. No site of the old program is written to the
+    new one."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"
@@ -52,7 +52,7 @@ def a_program_that_starts_another_one_keeps_clean_text(t):
             equal(target.poll(), None, "the target's end")
             equal((tracer_of(target.pid), text_differs(target.pid)), (0, []))
 
-TESTS = [a_program_in_the_middle_of_execve_is_taken_whole, a_program_that_starts_another_one_keeps_clean_text]
+TESTS = [a_program_in_the_middle_of_execve_is_traced, a_program_that_executes_another_one_has_unchanged_text]
 
 if __name__ == "__main__":
     main(TESTS)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""pid probes on real programs: right counts, right stacks, targets unharmed."""
+"""Tests of pid probes on real programs: counts and stacks are right, and targets are unharmed."""
 import pathlib, random, re, signal, subprocess, sys, time
 
 from harness import *
 
-def functions_of_libc_that_ls_calls(t):
+def functions_of_libc_that_ls_calls_are_counted(t):
     done = t.run("-qn", "pid$target:libc.so.6::entry { @[probefunc] = count(); }", "-c", "/bin/ls /")
     equal(done.returncode, 0, done.stderr)
     contains(done.stdout, "malloc")
@@ -19,24 +19,24 @@ def malloc_sizes(t, command, program):
     counts = [int(line.rsplit(None, 1)[1]) for line in done.stdout.splitlines()
               if re.match(r"\s+-?\d+ \|", line)]
     if sum(counts) < 100:
-        raise AssertionError(f"only {sum(counts)} mallocs:\n{done.stdout}")
+        raise AssertionError(f"only {sum(counts)} calls of malloc:\n{done.stdout}")
     contains(done.stderr, "matched 1 probe")
     contains(done.stderr, "has exited")
 
-def malloc_sizes_of_python3(t):
+def sizes_of_malloc_in_python3_are_counted(t):
     malloc_sizes(t, "/usr/bin/python3 -c pass", "/usr/bin/python3")
 
-def malloc_sizes_of_gcc(t):
+def sizes_of_malloc_in_gcc_are_counted(t):
     source = t.scratch / "one.c"
     source.write_text("int main(void) { return 0; }\n")
     malloc_sizes(t, f"gcc -c {source} -o {t.scratch}/one.o", "gcc")
 
-def malloc_sizes_of_node(t):
+def sizes_of_malloc_in_node_are_counted(t):
     script = t.scratch / "one.js"
     script.write_text("console.log(6 * 7)\n")
     malloc_sizes(t, f"node {script}", "node")
 
-def a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on(t):
+def a_redis_server_under_load_still_serves_after_ten_seconds_of_tracing(t):
     need("redis-server", "redis-benchmark", "redis-cli")
     socket = t.scratch / "redis.sock"
     with held(subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(socket),
@@ -58,7 +58,7 @@ def a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on(t):
                               text=True, timeout=10)
         equal(pong.stdout.strip(), "PONG")
 
-def latency_between_entry_and_return(t):
+def the_time_between_entry_and_return_is_aggregated(t):
     done = t.run("-qn", """
         pid$target:libc.so.6:malloc:entry { self->ts = timestamp; }
         pid$target:libc.so.6:malloc:return /self->ts/
@@ -78,7 +78,7 @@ def stacks_are_counted_and_named(t):
     if not re.search(r"^ {14}libc\.so\.6`__libc_start_main", done.stdout, re.M):
         raise AssertionError(done.stdout)
 
-def a_profile_samples_what_the_target_runs(t):
+def a_profile_samples_the_functions_of_the_target(t):
     need("perl")
     with held(subprocess.Popen(["perl", "-e", "while (1) { $i++ }"])) as target:
         done = t.run("-qn", """profile-97 { @n[pid == $target, arg0 == 0, arg1 != 0] = count(); @s[umod(arg1)] = count(); }
@@ -89,9 +89,10 @@ def a_profile_samples_what_the_target_runs(t):
         raise AssertionError(done.stdout)
     contains(done.stdout, "perl")
 
-TESTS = [a_profile_samples_what_the_target_runs, functions_of_libc_that_ls_calls, malloc_sizes_of_python3, malloc_sizes_of_gcc,
-         malloc_sizes_of_node, latency_between_entry_and_return, stacks_are_counted_and_named,
-         a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on]
+TESTS = [a_profile_samples_the_functions_of_the_target, functions_of_libc_that_ls_calls_are_counted,
+         sizes_of_malloc_in_python3_are_counted, sizes_of_malloc_in_gcc_are_counted,
+         sizes_of_malloc_in_node_are_counted, the_time_between_entry_and_return_is_aggregated, stacks_are_counted_and_named,
+         a_redis_server_under_load_still_serves_after_ten_seconds_of_tracing]
 
 if __name__ == "__main__":
     main(TESTS)

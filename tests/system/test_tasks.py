@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Threads, forks, execs, plugins: counts stay exact and targets stay right."""
+"""Tests of threads, forks, execs and plugins: counts are exact, and targets have the right results."""
 import os, pathlib, re, signal, subprocess, time
 
 from harness import *
@@ -24,11 +24,11 @@ def calls_from_fifty_threads_are_recorded_without_a_drop(t):
     equal(len(rows), 400 * 50, "records")
     threads = {tid for tid, _ in rows}
     equal(len(threads), 50, "threads")
-    # In the order in which they happened, each thread's as it counted them.
+    # The records of each thread are in the order of its own counter.
     for thread in threads:
         equal([n for tid, n in rows if tid == thread], list(range(400)), f"thread {thread}")
 
-def threads_have_their_own_variables(t):
+def thread_local_variables_are_separate(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { self->n = arg0 + 1; } "
                       "pid$target:a.out:outer:return /self->n == arg1/ { @odd = count(); } "
                       "pid$target:a.out:outer:return /self->n/ { @ = sum(self->n); self->n = 0; } "
@@ -36,7 +36,7 @@ def threads_have_their_own_variables(t):
                       "-c", t.victim("spin") + " 200 50"))
     contains(done.stdout, f"sum {50 * sum(range(1, 201))}\n")
 
-def a_running_target_with_threads_is_traced_and_let_go(t):
+def a_running_target_with_threads_is_traced_and_released(t):
     target = victim(t, "waiter", "20")
     ready(target)
     traced = Traced(t, "pid$target:a.out:work:entry { @e = count(); } "
@@ -47,7 +47,7 @@ def a_running_target_with_threads_is_traced_and_let_go(t):
     out = traced.finish(signal.SIGINT)
     entries = int(re.search(r"entries (\d+)", out).group(1))
     returns = int(re.search(r"returns (\d+)", out).group(1))
-    if entries < 1000 or abs(entries - returns) > 20:  # a thread may be inside at either end
+    if entries < 1000 or abs(entries - returns) > 20:  # threads may be in the function at the attach and at the detach
         raise AssertionError(out)
     released(target.pid)
     out, _ = target.communicate(timeout=20)
@@ -95,9 +95,9 @@ def a_command_and_a_process_are_traced_together(t):
     if not counts.get("waiter"):
         raise AssertionError(out)
 
-# Tasks that come and go
+# Tasks that start and end
 
-def a_forked_child_has_clean_text_and_works(t):
+def a_forked_child_has_unchanged_text_and_works(t):
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @[pid == $target] = count(); }",
                      "-c", t.victim("forkwait"), stdin=subprocess.PIPE)
     child = int(ready(dtrace).split()[1])
@@ -133,21 +133,21 @@ def a_vforked_child_in_probed_functions_does_no_harm(t):
     good(done)
     equal(done.stdout, plain.stdout, "output")
 
-def after_exec_the_probes_are_gone_and_the_program_runs(t):
+def after_an_exec_the_new_program_has_no_probes(t):
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'BEGIN { printf("target %d\\n", $target); } END { printa("%@d calls\\n", @); }',
                      "-x", "follow=none", "-c", t.victim("execwait"), stdin=subprocess.PIPE)
     pid = int(ready(dtrace).split()[1])
     wait_until(lambda: pathlib.Path(f"/proc/{pid}/comm").read_text() == "cat\n", what="exec")
-    wait_until(lambda: text_differs(pid) == [], what="clean text")
+    wait_until(lambda: text_differs(pid) == [], what="the original text")
     out, errors = dtrace.communicate("to the new program\n", timeout=60)
     equal(dtrace.returncode, 0, errors)
     contains(out, "to the new program\n")
     contains(out, "10 calls\n")
 
-def exec_from_a_thread_ends_the_others(t):
-    # The last program ends right after its exec: its end is told although it came
-    # before its mappings could be read.
+def the_exit_after_an_exec_from_a_thread_is_reported(t):
+    # The last program ends immediately after its exec. Its end is reported although the agent could not
+    # read its mappings before.
     for _ in range(100 if t.long else 10):
         done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
                      "-c", t.victim("execer") + " 3", timeout=30)
@@ -155,8 +155,8 @@ def exec_from_a_thread_ends_the_others(t):
         contains(done.stdout, "done\n")
         contains(done.stderr, "exited with status 7")
 
-def exec_while_the_leader_runs_into_probes_loses_neither(t):
-    # What the leader had stopped for and the exec's own stop have the same thread id.
+def exec_from_a_thread_while_the_main_thread_is_at_a_probe_works(t):
+    # The stop of the main thread and the stop of the exec have the same thread id.
     for _ in range(500 if t.long else 40):
         done = t.run("-n", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                      "{ @ = count(); }", "-c", t.victim("execleader") + " 1", timeout=30)
@@ -170,7 +170,7 @@ def a_plugin_is_probed_when_it_is_loaded(t):
                       'END { printa("entries %@d\\n", @); printa("returns %@d\\n", @r); }',
                       "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} 5 100"))
     contains(done.stdout, "sum ")
-    # Each loading runs the constructor, which calls it once.
+    # Each load runs the constructor, which calls the function once.
     contains(done.stdout, "entries 505\n")
     contains(done.stdout, "returns 505\n")
 
@@ -186,9 +186,9 @@ def a_plugin_of_a_running_program_is_probed_when_it_is_loaded(t):
 
 # As an ordinary user
 
-def an_ordinary_user_traces_own_processes(t):
+def an_ordinary_user_traces_its_own_processes(t):
     if os.geteuid() != 0:
-        raise Skip("every other test of this run already is by an ordinary user")
+        raise Skip("all tests of this run are by an ordinary user")
     user = as_nobody()
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Threads that the runtime knows by their fs_base: made in every way, after an exec, in Go.
+"""Tests that the runtime identifies threads by their fs_base: threads created in all ways, and after an exec.
 
-What is known needs no agent. So the tests stop the agent: a thread that had to ask it would
-wait, and one that is known continues."""
+The runtime needs no upcall for a known thread. So the tests stop the agent. A thread that makes an
+upcall would wait, and a known thread continues."""
 import contextlib, os, pathlib, re, select, signal, subprocess, time
 
 from harness import *
@@ -21,18 +21,18 @@ def stopped(pid):
         os.kill(pid, signal.SIGCONT)
 
 def line_of(process, word, seconds=20):
-    """The first line that begins so; none in time is a failure."""
+    """Returns the first line that begins with the word. Fails if there is none in time."""
     while select.select([process.stdout], [], [], seconds)[0]:
         line = ready(process)
         if line.startswith(word):
             return line
-    raise AssertionError(f"no line {word!r} in {seconds} s: the thread waits for the agent")
+    raise AssertionError(f"no line {word!r} in {seconds} s; the thread may wait for the agent")
 
 def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
 def known_threads_need_no_agent(t, how, *command, alone=True):
-    """Rounds of calls by a thread; the last, when it has no agent to ask."""
+    """Lets a thread make rounds of calls, the last one while the agent is stopped. Each call must be counted."""
     out = t.scratch / f"bases.{time.monotonic_ns()}"
     with held(t.start("-Zqn", CALLS, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
         def once(n):
@@ -56,7 +56,7 @@ def known_threads_need_no_agent(t, how, *command, alone=True):
         want["other", pid] = 3000
     equal(counts_of(out.read_text()), want, f"calls by thread, {how}")
 
-def a_thread_made_without_settls_is_counted_under_its_own_id(t):
+def a_thread_created_without_settls_is_counted_under_its_own_id(t):
     known_threads_need_no_agent(t, "settled", t.victim("bases"), "settled")
 
 def threads_that_share_an_fs_base_are_counted_under_their_own_ids(t):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A traced program computes what it computes untraced, and dtrace may die at any time."""
+"""Tests that a traced program has the same results as without tracing, also if dtrace is killed at any time."""
 import hashlib, os, random, signal, subprocess, sys, time
 
 from harness import *
 
 def sample_file(t):
-    """Text of a fixed content, about 200 KB."""
+    """Creates a file with a fixed text of about 200 KB."""
     path = t.scratch / "sample.txt"
     if not path.exists():
         rng = random.Random(7)
@@ -25,7 +25,7 @@ def cc1():
     return found.stdout.strip()
 
 def programs(t):
-    """Name and command line; each prints the same every time it is run."""
+    """Returns names and command lines of programs whose output is the same in each run."""
     small = small_file(t)
     script = t.scratch / "one.py"
     script.write_text("import json\nprint(json.dumps({'a': [i * i for i in range(9)]}))\n")
@@ -71,7 +71,7 @@ def all_probes_of(name):
     return test
 
 def long_programs(t):
-    """Programs that run for about half a second untraced, and what they print."""
+    """Returns programs that run for about half a second without tracing, and their outputs."""
     sample = sample_file(t)
     commands = [
         ["/usr/bin/python3", "-S", "-c", "print(sum(hash((i, i * 3)) % 7 for i in range(900000)))"],
@@ -84,14 +84,14 @@ def long_programs(t):
             for command in commands]
 
 def killing_dtrace_at_random_moments_harms_no_target(t):
-    """SIGKILL of dtrace: the agent restores the text, and the target ends right."""
+    """After SIGKILL of dtrace the agent restores the text, and the target ends with the right result."""
     rng = random.Random(42)
     programs = long_programs(t)
     for n in range(1000 if t.long else 200):
         command, plain = programs[n % len(programs)]
         out = t.scratch / "killed.out"
         target = subprocess.Popen(command, stdout=out.open("wb"))
-        time.sleep(rng.uniform(0, 0.1))  # Both are random moments.
+        time.sleep(rng.uniform(0, 0.1))  # a random moment
         dtrace = subprocess.Popen(
             [t.dtrace, "-qZn", "pid$target:libc.so.6::entry,pid$target:a.out::return { @ = count(); }",
              "-p", str(target.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

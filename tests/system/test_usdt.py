@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Static probes: those of our header, compiled in every way, and those that programs of Debian
-have. What a probe is told is what the program says, and as often."""
+"""Tests of static probes: probes of the header <dtrace/sdt.h>, compiled in every way, and probes of
+programs of Debian. The arguments and counts of the probes must equal the program's own output."""
 import collections, itertools, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -11,7 +11,7 @@ ROOT = HERE.parent.parent
 INCLUDE = ROOT / "usdt/include"
 KINDS = ROOT / "tests/victims/usdt/kinds.c"
 
-# What kinds.c prints, by its probes.
+# Prints the same lines as kinds.c itself, by its probes.
 PROGRAM = """
 kinds*:::none { printf("none\\n"); }
 kinds*:::small { printf("small %d %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4], args[5]); }
@@ -23,7 +23,7 @@ kinds*:::twelve { printf("twelve %d %d %d %d %d %d %d %d %d %d\\n", args[0], arg
 """
 
 def compiled(t, compiler, *flags, source=KINDS):
-    """A program of the victim's source; kept for the tests that come."""
+    """Compiles the victim's source. The program is kept for later tests."""
     need(compiler)
     name = "-".join([compiler, *flags, source.stem]).replace("/", "_").replace("=", "_")
     out = t.scratch / name
@@ -34,7 +34,7 @@ def compiled(t, compiler, *flags, source=KINDS):
     return str(out)
 
 def agrees(t, program, *flags):
-    """The program's own lines, and those of its probes."""
+    """Checks that the program's own lines and those of its probes are equal."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", PROGRAM, "-c", program + " 5"))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
@@ -59,7 +59,7 @@ def arguments_are_right_at_breakpoints(t):
         agrees(t, compiled(t, "gcc", level), "-x", "mechanism=int3")
         agrees(t, compiled(t, "gcc", level, "-DSEMAPHORES"), "-x", "mechanism=int3")
 
-def types_are_shown(t):
+def listings_show_the_types_of_arguments(t):
     listing = good(t.run("-lv", "-n", "kinds$target:::small", "-c", compiled(t, "gcc", "-O1") + " 1")).stdout
     for n, name in enumerate(("int8_t", "uint8_t", "int16_t", "uint16_t", "uint8_t", "int32_t")):
         contains(listing, f"args[{n}]: {name}")
@@ -70,14 +70,14 @@ def a_float_is_a_double_in_d(t):
     contains(done.stdout, "1.50 1.25 3.00\n")
     contains(done.stdout, "2.50 2.25 5.00\n")
 
-def an_argument_that_is_not_there_is_refused_and_argN_is_0(t):
+def args_without_an_argument_are_refused_and_argN_is_0(t):
     program = compiled(t, "gcc", "-O2")
     done = t.run("-xerrtags", "-qn", "kinds*:::none { trace(args[0]); }", "-c", program)
     contains(done.stderr, "[D_ARGS_IDX]")
     done = good(t.run("-qn", "kinds*:::none { @[arg0, arg9] = count(); }", "-c", program + " 4"))
     equal(numbers(done.stdout)[-3:], [0, 0, 4])
 
-def a_semaphore_is_raised_while_somebody_traces(t):
+def a_semaphore_is_raised_while_the_program_is_traced(t):
     program = compiled(t, "gcc", "-O2", "-DSEMAPHORES")
     alone = subprocess.run([program, "5"], capture_output=True, text=True)
     equal((alone.stdout, alone.stderr), ("", "enabled 0 times\n"))
@@ -92,7 +92,7 @@ def a_semaphore_is_raised_while_somebody_traces(t):
             traced = Traced(t, "kinds*:::none, kinds*:::small { @ = count(); }", process.pid)
             traced.process.send_signal(way)
             traced.process.communicate()
-            wait_until(lambda: tracer_of(process.pid) == 0, what="letting go")
+            wait_until(lambda: tracer_of(process.pid) == 0, what="the release of the target")
             equal(process.communicate("x")[1], "semaphores 0 0 0\n", way.name)
 
 def a_forked_child_has_the_probes_too(t):
@@ -101,12 +101,12 @@ def a_forked_child_has_the_probes_too(t):
         done = t.run("-qn", "kinds*:::none { @[pid == $target] = count(); }", "-c", program + " 100 fork")
         equal(sorted(table(done.stdout).items()), [("0", 100), ("1", 100)], done.stderr)
 
-def a_pid_probe_stays_with_the_parent(t):
+def a_pid_probe_does_not_fire_in_a_forked_child(t):
     done = t.run("-qn", 'kinds*:::none { @["static"] = count(); } pid$target:a.out:fire:entry '
                  '{ @["entry"] = count(); }', "-c", compiled(t, "gcc", "-O1") + " 100 fork")
     equal(table(done.stdout), {"static": 200, "entry": 100}, done.stderr)
 
-def others_see_our_probes(t):
+def gdb_and_bpftrace_find_the_same_probes(t):
     program = compiled(t, "gcc", "-O2")
     need("gdb")
     seen = subprocess.run(["gdb", "-batch", "-ex", "info probes stap kinds", program],
@@ -124,7 +124,7 @@ def others_see_our_probes(t):
 
 # Programs of Debian
 
-def exceptions_of_any_cxx_program(t):
+def exceptions_of_any_cxx_program_are_counted(t):
     done = good(t.run("-qn", "libstdcxx:::throw, libstdcxx:::catch { @[probename] = count(); } "
                       "libstdcxx:::throw { @s[ustack()] = count(); }",
                       "-c", t.victim("thrower") + " 50"))
@@ -134,7 +134,7 @@ def exceptions_of_any_cxx_program(t):
     contains(done.stdout, "__cxa_throw")
     contains(done.stdout, "main")
 
-def python_tells_of_its_collections_and_imports(t):
+def garbage_collections_and_imports_of_python_are_counted(t):
     need("/usr/bin/python3")
     script = t.scratch / "collects.py"
     script.write_text("import gc\ngc.disable()\nfor n in range(7): gc.collect(1)\nimport colorsys\n")
@@ -142,18 +142,18 @@ def python_tells_of_its_collections_and_imports(t):
                       '/copyinstr(arg0) == "colorsys"/ { @["import", 0] = count(); } python*:::line { @["line", 0] = count(); }',
                       "-c", f"/usr/bin/python3 -S {script}"))
     rows = table(done.stdout)
-    # Of the others the interpreter makes some itself.
+    # The interpreter itself causes some events of the other kinds.
     equal((rows["gc 1"], rows["import 0"]), (7, 1))
 
 class Queries(Postgres):
-    """A server with its tables, ready for pgbench."""
+    """A PostgreSQL server with the tables of pgbench."""
     def load(self):
         self.pgbench("-i", "-q", "-s", "1")
     def select(self, n):
         equal(self.pgbench("-S", "-n", "-c", "2", "-j", "2", "-t", str(n)), [f"{2 * n}/{2 * n}", "0"])
 
 def raised(pid):
-    """Semaphores of the process' program that are not 0: their values, by address."""
+    """Returns the values of semaphores of the program that are not 0, by address."""
     exe = os.path.realpath(f"/proc/{pid}/exe")
     notes = subprocess.run(["readelf", "-nW", exe], capture_output=True, text=True).stdout
     base = min(int(line.split("-")[0], 16) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
@@ -167,7 +167,7 @@ def raised(pid):
 SELECTS = ('postgresql*:::query-start /strstr(copyinstr(arg0), "SELECT abalance") != NULL/ { @["n"] = count(); } '
            'postgresql*:::transaction-commit { @["commit"] = count(); }')
 
-def postgresql_counts_every_query_of_backends_that_come_later(t):
+def every_query_of_later_backends_of_postgresql_is_counted(t):
     with Queries().start() as server:
         server.load()
         equal(raised(server.process.pid), {})
@@ -181,26 +181,26 @@ def postgresql_counts_every_query_of_backends_that_come_later(t):
         released(server.process.pid)
         server.end()
 
-def postgresql_goes_on_when_dtrace_is_killed(t):
+def postgresql_continues_when_dtrace_is_killed(t):
     with Queries().start() as server:
         server.load()
         traced = Traced(t, SELECTS, server.process.pid)
         load = subprocess.Popen([*server.user, server.bin("pgbench"), "-h", server.folder, "-U", "tester", "-S", "-n",
                                  "-c", "2", "-T", "3", "postgres"], cwd=server.folder, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
-        time.sleep(1)  # in the middle of the load of three seconds
+        time.sleep(1)  # the load takes three seconds
         traced.process.kill()
         traced.process.communicate()
         out, errors = load.communicate(timeout=60)
         equal(load.returncode, 0, errors)
         contains(out, "number of failed transactions: 0")
         server.select(100)
-        wait_until(lambda: tracer_of(server.process.pid) == 0, what="letting go")
+        wait_until(lambda: tracer_of(server.process.pid) == 0, what="the release of the target")
         released(server.process.pid)
         equal(raised(server.process.pid), {})
         server.end()
 
-# Providers that do not define themselves
+# Providers without a definition in the program
 
 def well_known_providers_have_types(t):
     need("/usr/bin/python3")
@@ -209,17 +209,17 @@ def well_known_providers_have_types(t):
         contains(listing, line)
     with Queries() as server:
         listing = good(t.run("-lv", "-n", "postgresql$target:::", "-c", server.bin("postgres") + " --version")).stdout
-    # All of them are as their table says, or the types would be those of sizes.
+    # If the table of PostgreSQL's probes were not used, the types would only give the sizes.
     for name in ("query-start", "smgr-md-read-done", "lock-wait-start", "sort-start"):
         contains(listing, name)
     contains(listing, "args[0]: const char *query")
-    equal(re.findall(r"args\[\d\]: u?int\d+_t", listing), [], "types of sizes")
+    equal(re.findall(r"args\[\d\]: u?int\d+_t", listing), [], "types that only give sizes")
 
 JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
 WORK = ('hotspot$target:::method-entry /copyinstr(arg3, arg4) == "work" && copyinstr(arg1, arg2) == "Main"/ '
         '{ @["n"] = count(); }')
 
-def a_probe_that_needs_a_switch_says_so(t):
+def the_message_for_a_probe_that_needs_an_option_of_the_target_names_it(t):
     need(JAVA)
     contains(t.run("-Zqn", WORK, "-c", f"{JAVA} -version").stderr,
              "hotspot:::method-entry does not fire in it: it was not started as java -XX:+ExtendedDTraceProbes")

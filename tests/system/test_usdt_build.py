@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""dtrace -h and -G: providers compiled into programs of every kind, and what a tracer makes of
-the definitions that they carry. What a probe shows is what the program says, and as often."""
+"""Tests of dtrace -h and -G: providers are compiled into programs of every kind, and a tracer uses the
+definitions in these programs. The arguments and counts of the probes must equal the program's own
+output."""
 import itertools, os, pathlib, re, shutil, subprocess, time
 
 from harness import *
@@ -10,7 +11,7 @@ ROOT = HERE.parent.parent
 USDT = ROOT / "tests/victims/usdt"
 STRICT = ["-Wall", "-Wextra", "-Werror", "-Wpedantic"]
 
-# What shop.c prints, by its probes.
+# Prints the same lines as shop.c itself, by its probes.
 PROGRAM = """
 shop*:::order-placed { printf("order %d %d %s %d %d %d\\n", args[0]->number, args[0]->first->weight,
     stringof(args[0]->first->label), args[1]->weight, args[0]->open, args[2]); }
@@ -23,14 +24,14 @@ shop*:::bare-name { printf("bare %d\\n", args[0]); }
 """
 
 def made(t, *flags, script=USDT / "shop.d", name="shop.h"):
-    """A folder with the header of a provider."""
+    """Returns a folder with the header of a provider."""
     folder = t.scratch / f"made{time.monotonic_ns()}"
     folder.mkdir()
     good(t.run("-h", "-C", *flags, "-s", str(script), "-o", str(folder / name)))
     return folder
 
 def compiled(folder, compiler, *flags, out, source=USDT / "shop.c"):
-    """Runs the compiler; what it writes is in the folder."""
+    """Runs the compiler, which writes to the folder. Returns the path of its output."""
     need(compiler)
     language = ["-x", "c++"] if "++" in compiler and str(source).endswith(".c") else []
     done = subprocess.run([compiler, f"-I{folder}", *flags, *language, str(source), "-x", "none", "-o", str(folder / out)],
@@ -44,13 +45,13 @@ def linked(folder, compiler, *objects, out="shop", flags=()):
     return str(folder / out)
 
 def program(folder, compiler, *flags, link=(), out="shop"):
-    """shop.c in two files."""
+    """Builds shop.c from two object files."""
     objects = [compiled(folder, compiler, *flags, *which, "-c", out=f"{out}{n}.o")
                for n, which in enumerate(([], ["-DOTHER"]))]
     return linked(folder, compiler, *objects, out=out, flags=[*flags, *link])
 
 def agrees(t, command, *flags, env=None):
-    """The program's own lines, and those of its probes."""
+    """Checks that the program's own lines and those of its probes are equal."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", "-L", str(USDT / "libraries"), *flags, "-o", str(came), "-n", PROGRAM,
                       "-c", command + " 5", env=env))
@@ -60,7 +61,7 @@ def agrees(t, command, *flags, env=None):
     return done
 
 def definitions(path):
-    """How many the file has."""
+    """Returns the number of provider definitions in the file."""
     return subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout.count("dtrace  ")
 
 # Headers
@@ -71,7 +72,7 @@ def a_header_works_in_c_and_cxx_at_every_level(t):
         if shutil.which(compiler):
             agrees(t, program(folder, compiler, level, *STRICT))
 
-def a_header_is_of_every_standard(t):
+def a_header_compiles_with_every_standard(t):
     folder = made(t)
     for compiler, standards in (("gcc", ("c99", "c11", "c17", "gnu99", "gnu17")), ("clang", ("c99", "c17")),
                                 ("g++", ("c++11", "c++14", "c++17", "c++20")), ("clang++", ("c++11", "c++20"))):
@@ -80,8 +81,8 @@ def a_header_is_of_every_standard(t):
                 for more in ([], ["-DSDT_TOO", f"-I{ROOT}/usdt/include"]):
                     program(folder, compiler, f"-std={standard}", "-O1", *STRICT, *more)
 
-def a_header_is_of_older_standards_than_its_types(t):
-    """shop.d has long long, _Bool and long texts, which -std=c89 -pedantic knows none of."""
+def a_header_compiles_with_older_standards_than_its_types(t):
+    """shop.d has long long, _Bool and long texts, which do not exist with -std=c89 -pedantic."""
     folder = made(t)
     script = t.scratch / "older.d"
     script.write_text("provider older { probe flags(_Bool, _Bool *, long long, unsigned long long *, double); };\n")
@@ -120,8 +121,8 @@ int main(int argc, char **argv)
 }
 """
 
-def constants_are_constants_in_intels_syntax_too(t):
-    """4194304 is where the program's ELF header is."""
+def constants_in_intel_syntax_are_not_addresses(t):
+    """4194304 is the address of the program's ELF header."""
     script, source = t.scratch / "constants.d", t.scratch / "constants.c"
     script.write_text("provider constants { probe one(int); probe two(int, double); probe three(int); };\n")
     source.write_text(CONSTANTS)
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 """
 
 def no_argument_needs_a_symbol(t):
-    """Globals, TLS and slots of the GOT, which gcc would name in the note."""
+    """gcc would name symbols of globals, TLS and slots of the GOT in the note."""
     script, source = t.scratch / "variables.d", t.scratch / "variables.c"
     script.write_text("provider variables { probe seen(int, const char *, int, double, short, int *, void *);\n"
                       "probe addresses(unsigned long, int *, void *, const char *); };\n")
@@ -178,7 +179,7 @@ def no_argument_needs_a_symbol(t):
         subprocess.run(["strip", path], check=True)
         notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
         arguments = [line for line in notes.splitlines() if "Arguments:" in line]
-        # The address of a function or of static data is a constant of the linker's.
+        # The address of a function or of static data is a constant for the linker.
         wrong = [line for line in arguments if re.search(r"@[^$ ]*[a-z]{4}|%fs|rip", line)]
         equal((len(arguments), wrong), (2, []), f"{compiler} {flags}")
         done = good(t.run("-qn", 'variables*:::seen { printf("%d %s %d %.1f %d %d\\n", args[0], stringof(args[1]), args[2], '
@@ -195,7 +196,7 @@ def strip_leaves_probes_and_definitions(t):
     equal(definitions(path), 1)
     agrees(t, path)
 
-def a_library_has_a_provider_of_its_own(t):
+def a_library_has_its_own_provider(t):
     folder = made(t)
     compiled(folder, "gcc", "-O2", "-DOTHER", "-fPIC", "-shared", out="libother.so")
     main = compiled(folder, "gcc", "-O2", "-c", out="main.o")
@@ -233,7 +234,7 @@ def twelve_arguments_of_any_type_are_passed(t):
                           'twelve*:::numbers { printf("%d %d\\n", args[1], args[9]); }', "-c", path))
         equal(done.stdout.split(), ["1", "10", "3", "27"], f"{compiler} {level}")
 
-# What is behind a pointer in C, where the header knows no type of the program's.
+# C code that passes pointers to types of the program, which the header does not know.
 POINTERS = """
 #ifndef __cplusplus
 #include <stdbool.h>
@@ -258,7 +259,7 @@ int main(int argc, char **argv)
 }
 """
 
-def pointers_of_every_kind_are_taken_in_c_and_cxx(t):
+def pointers_of_every_kind_are_accepted_in_c_and_cxx(t):
     script, source = t.scratch / "pointers.d", t.scratch / "pointers.c"
     script.write_text("enum state { NEW = 1, SOLD = 5 };\ntypedef struct { int number; } order_t;\n"
                       "provider pointers { probe flags(_Bool *, _Bool **, _Bool);\n"
@@ -276,7 +277,7 @@ def pointers_of_every_kind_are_taken_in_c_and_cxx(t):
                           "-c", path))
         equal(done.stdout.split(), "1 1 1 5 5 1 5 7 7 abc def jkl".split(), f"{compiler} {level}")
 
-def a_probe_is_enabled_while_somebody_traces(t):
+def a_probe_is_enabled_while_the_program_is_traced(t):
     folder = made(t)
     path = program(folder, "gcc", "-O2")
     alone = subprocess.run([path, "5"], capture_output=True, text=True)
@@ -285,7 +286,7 @@ def a_probe_is_enabled_while_somebody_traces(t):
     contains(done.stderr, "enabled 1000 times")
     equal(numbers(done.stdout)[-1], 1000)
 
-def headers_of_one_provider_in_two_parts_do_not_hide_each_other(t):
+def two_headers_of_one_provider_can_be_included_together(t):
     folder = t.scratch / "parts"
     folder.mkdir()
     for part in ("one", "two"):
@@ -311,7 +312,7 @@ def a_header_is_named_after_its_script(t):
 
 # Objects
 
-def an_object_may_be_made_again_and_is_linked_with_any(t):
+def an_object_can_be_created_repeatedly_and_linked_in_every_way(t):
     folder = made(t)
     for flags, more in (([], []), (["-static"], []), (["-flto"], []), (["-Wl,--gc-sections"], [])):
         objects = [compiled(folder, "gcc", "-O2", *flags, *which, "-c", out=f"shop{n}.o")
@@ -326,7 +327,7 @@ def an_object_may_be_made_again_and_is_linked_with_any(t):
         contains(subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, "GNU_STACK")
         equal("RWE" in subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, False)
 
-# As the header of SystemTap's dtrace has it.
+# The header that SystemTap's dtrace writes has this declaration.
 FOREIGN = """
 __extension__ extern unsigned short shop_start_semaphore __attribute__((unused, section(".probes"), visibility("hidden")));
 #define DTRACE_USE_SEMAPHORES
@@ -335,7 +336,7 @@ __extension__ extern unsigned short shop_start_semaphore __attribute__((unused, 
 int main(void) { if (shop_start_semaphore) puts("enabled"); DTRACE_PROBE(shop, start); return 0; }
 """
 
-def an_object_has_the_semaphores_of_other_headers(t):
+def an_object_defines_semaphores_that_other_headers_declare(t):
     folder = made(t)
     (folder / "foreign.c").write_text(FOREIGN)
     main = compiled(folder, "gcc", f"-I{ROOT}/usdt/include", "-c", source=folder / "foreign.c", out="main.o")
@@ -345,7 +346,7 @@ def an_object_has_the_semaphores_of_other_headers(t):
     contains(done.stdout, "enabled")
     equal(numbers(done.stdout)[-1], 1)
 
-def an_object_that_the_provider_does_not_know_is_refused(t):
+def an_object_with_probes_that_the_provider_lacks_is_refused(t):
     folder = made(t)
     main = compiled(folder, "gcc", "-c", out="main.o")
     script = folder / "less.d"
@@ -386,7 +387,7 @@ def the_object_of_a_script_without_d_is_named_d_out(t):
 
 # Definitions
 
-def the_definition_says_types_order_and_stability(t):
+def the_definition_contains_types_order_and_stability(t):
     path = program(made(t), "gcc", "-O2", "-g0")
     listing = good(t.run("-lv", "-n", "shop$target:::", "-c", path)).stdout
     for part in ("args[0]: order_t *", "args[1]: struct part *", "args[2]: enum state", "args[0]: const char *",
@@ -394,7 +395,7 @@ def the_definition_says_types_order_and_stability(t):
                  "Identifier Names: Evolving", "Data Semantics:   Private", "Dependency Class: ISA"):
         contains(listing, part)
 
-# With types of the system's headers.
+# A provider whose probes have types of system headers.
 FILES = """
 #include <sys/stat.h>
 #include <stdio.h>
@@ -419,7 +420,7 @@ int main(void)
 }
 """
 
-def types_of_the_systems_headers_go_along(t):
+def types_of_system_headers_are_part_of_the_definition(t):
     script, source = t.scratch / "files.d", t.scratch / "files.c"
     script.write_text(FILES)
     source.write_text(SEEN)
@@ -431,19 +432,19 @@ def types_of_the_systems_headers_go_along(t):
         lines = done.stdout.split()
         equal(lines[:4], lines[4:], done.stdout)
 
-def a_translator_of_a_library_makes_what_is_shown(t):
+def arguments_are_translated_by_a_translator_in_a_library(t):
     path = program(made(t), "gcc", "-O2")
     done = t.run("-xerrtags", "-qn", "shop*:::shown { trace(args[1]->order_number); }", "-c", path)
     contains(done.stderr, "no translator from")
     agrees(t, path)
 
-def without_definitions_sizes_are_known(t):
+def without_a_definition_only_sizes_are_known(t):
     path = program(made(t, "-x", "strip"), "gcc", "-O2")
     equal(definitions(path), 0)
     listing = good(t.run("-lv", "-n", "shop$target:::sum", "-c", path)).stdout
     contains(listing, "args[0]: uint32_t")
 
-def a_program_with_two_definitions_has_none(t):
+def two_different_definitions_in_a_program_are_ignored(t):
     folder = made(t)
     other = t.scratch / "shop_other.d"
     other.write_text((USDT / "shop.d").read_text().replace("probe bare-name(int);", "probe bare-name(long);"))
@@ -460,7 +461,7 @@ def a_program_with_two_definitions_has_none(t):
         contains(done.stderr, "different definitions of provider shop")
         equal(numbers(done.stdout)[-1], 2)
 
-def a_definition_that_lies_is_told_once_and_sizes_are_known(t):
+def an_invalid_definition_is_reported_once_and_sizes_are_known(t):
     folder = made(t)
     path = program(folder, "gcc", "-O2")
     whole = pathlib.Path(path).read_bytes()
@@ -476,7 +477,7 @@ def a_definition_that_lies_is_told_once_and_sizes_are_known(t):
         equal([line for line in done.stdout.splitlines() if re.fullmatch(r"\d+ \d+ \d+", line)], ["1 2 1", "2 3 2"])
         equal(done.stderr.count(told), 1, done.stderr)
 
-def other_tools_do_not_mind(t):
+def other_tools_accept_programs_with_definitions(t):
     need("gdb")
     path = program(made(t), "gcc", "-O2", "-g")
     notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True)
@@ -491,7 +492,7 @@ def other_tools_do_not_mind(t):
 
 # Errors
 
-def errors_say_what_is_wrong_and_where(t):
+def errors_have_a_reason_and_a_line(t):
     cases = (("provider web { probe go(nosuch_t *); };", "-h", "D_TYPE_ERR", "line 1: failed to resolve nosuch_t: Unknown type name"),
              ("provider web1 { probe go(); };", "-h", "D_PROV_BADNAME", "may not end with a digit"),
              *((f"provider {own} {{ probe go(); }};", flag, "D_PROV_BADNAME", f"provider {own} is one of DTrace's own")
@@ -537,9 +538,9 @@ def errors_say_what_is_wrong_and_where(t):
     contains(t.run("-G", "-n", "BEGIN").stderr, "-G needs the script of a provider")
     contains(t.run("-xlinktype=dof", "-G", "-s", str(script)).stderr, "no DOF")
 
-# Other projects' builds
+# Builds of other projects
 
-# The constructs of PostgreSQL's src/backend/utils/probes.d, and what its build does with it.
+# The constructs of PostgreSQL's src/backend/utils/probes.d. Its build does the steps of the test below.
 SERVER = """
 #define LocalTransactionId unsigned int
 #define LWLockMode int
@@ -589,7 +590,7 @@ int main(int argc, char **argv)
 """
 
 def as_dtrace(t):
-    """An environment in which the command is dtrace."""
+    """Returns an environment in which the command dtrace is the one of this build."""
     folder = t.scratch / "bin"
     folder.mkdir(exist_ok=True)
     if not (folder / "dtrace").exists():
@@ -623,8 +624,8 @@ def the_steps_of_postgresqls_build_succeed(t):
     equal(done.stdout.split(), ["buffer", "0", str(folder / "backend"), "0", str(1 << 33), "-1"])
 
 def every_probe_of_postgresql_compiles(t):
-    """All that PostgreSQL 15 has, by our definition of it; or by the file that its build
-    reads, where that is: DTRACE_PROBES_D=.../src/backend/utils/probes.d"""
+    """Compiles all probes of PostgreSQL 15, from our own definition of them. To use the file of PostgreSQL's
+    build instead, set DTRACE_PROBES_D=.../src/backend/utils/probes.d in the environment."""
     script = os.environ.get("DTRACE_PROBES_D", ROOT / "libdtrace/providers/known/postgresql.d")
     text = pathlib.Path(script).read_text()
     folder = made(t, script=script, name="probes.h")

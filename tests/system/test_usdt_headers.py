@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What programs include for static probes: <dtrace/sdt.h>, <sys/sdt.h> in SystemTap's words and
-the C++ types of <dtrace/usdt.hpp>, with every compiler, and what a tracer is told then."""
+"""Tests of the headers for static probes: <dtrace/sdt.h>, <sys/sdt.h> with the macros of SystemTap and
+the C++ types of <dtrace/usdt.hpp>, with every compiler. Tracers must get the right arguments."""
 import concurrent.futures, itertools, os, pathlib, re, shutil, struct, subprocess, time
 
 from harness import *
@@ -12,7 +12,7 @@ VICTIMS = ROOT / "tests/victims/usdt"
 SYSTEMTAP = pathlib.Path("/usr/include/x86_64-linux-gnu")
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
-# What the victims print, by their probes.
+# Print the same lines as the victims themselves, by their probes.
 OPERANDS = """
 operands*:::bits { printf("bits %d %d %u\\n", args[0], args[1], args[2]); }
 operands*:::packed { printf("packed %d %d %016x %s\\n", args[0], args[1], arg2, copyinstr(arg3)); }
@@ -62,7 +62,7 @@ def is_cxx(compiler):
     return "++" in compiler
 
 def compiled(t, compiler, *flags, source, include=INCLUDE):
-    """A program of the source; kept for the tests that come."""
+    """Compiles the source. The program is kept for later tests."""
     need(compiler)
     source = VICTIMS / source
     name = re.sub(r"[/=,]", "_", "-".join([compiler, *map(str, flags), source.stem, include.parts[-1]]))
@@ -75,24 +75,24 @@ def compiled(t, compiler, *flags, source, include=INCLUDE):
     return out
 
 def refused(t, compiler, text, *flags):
-    """The first error of what does not compile."""
+    """Returns the first error of the compiler. Fails if the text compiles."""
     need(compiler)
     done = subprocess.run([compiler, *flags, f"-I{INCLUDE}", "-x", "c++" if is_cxx(compiler) else "c", "-c", "-",
                            "-o", os.devnull], input=text, capture_output=True, text=True)
     errors = [line for line in done.stderr.splitlines() if "error: " in line]
     if done.returncode == 0 or not errors:
-        raise AssertionError(f"{compiler} takes:\n{text}")
+        raise AssertionError(f"{compiler} compiles:\n{text}")
     return errors[0]
 
 def compiles(compiler, text, *flags):
-    """Without a warning."""
+    """Checks that the text compiles without a warning."""
     need(compiler)
     done = subprocess.run([compiler, *flags, *WARNINGS, f"-I{INCLUDE}", "-x", "c++" if is_cxx(compiler) else "c", "-c", "-",
                            "-o", os.devnull], input=text, capture_output=True, text=True)
     equal((done.returncode, done.stderr), (0, ""), f"{compiler} {flags}: {text}")
 
 def at_once(jobs):
-    """Calls, of which two run at a time."""
+    """Runs the calls, two at a time."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return [done.result() for done in [pool.submit(*job) for job in jobs]]
 
@@ -104,7 +104,7 @@ def section_of(file, name):
     return out.stdout
 
 def notes_of(file):
-    """Of each note its three addresses, its texts and all bytes but the addresses."""
+    """Returns for each note its three addresses, its texts, and all bytes except the addresses."""
     data, at, notes = section_of(file, ".note.stapsdt"), 0, []
     while at < len(data):
         n_name, n_description, kind = struct.unpack_from("<III", data, at)
@@ -125,7 +125,7 @@ def no_operand_needs_a_symbol(file):
 # Tracing
 
 def prints_its_own_lines(t, program, script, *arguments, flags=()):
-    """The program's lines, and those of its probes."""
+    """Checks that the program's lines and those of its probes are equal."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", script, "-c", " ".join([str(program), *arguments])))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
@@ -161,8 +161,8 @@ def arguments_of_every_kind_are_right_in_every_kind_of_program(t):
             no_operand_needs_a_symbol(program)
         prints_its_own_lines(t, program, OPERANDS + (IN_CXX if is_cxx(way[0]) else IN_C), "3")
 
-def arguments_are_right_where_registers_are_few(t):
-    """Twelve arguments, and registers that the program keeps for itself."""
+def arguments_are_right_if_few_registers_are_free(t):
+    """There are twelve arguments, and the compiler may not use several registers."""
     few = [f"-ffixed-{name}" for name in ("rbx", "r12", "r13", "r14", "r15")]
     for level in ("-O0", "-O2"):
         prints_its_own_lines(t, compiled(t, "gcc", level, *few, "-fno-omit-frame-pointer", source="operands.c"),
@@ -179,7 +179,7 @@ def arguments_are_right_in_a_stripped_program(t):
 CANNOT_BE = {"struct { int x; } v": "v", "long double v": "v", "__int128 v": "v", "_Complex float v": "v",
              "int __attribute__((vector_size(16))) v": "v"}
 
-def what_cannot_be_an_argument_says_so_when_it_is_compiled(t):
+def a_type_that_cannot_be_an_argument_is_a_compile_time_error(t):
     for compiler in ("gcc", "g++", "clang", "clang++"):
         for declaration, value in CANNOT_BE.items():
             contains(refused(t, compiler, f"#include <dtrace/sdt.h>\nvoid f(void)\n{{ {declaration} = {{0}}; "
@@ -188,7 +188,7 @@ def what_cannot_be_an_argument_says_so_when_it_is_compiled(t):
     contains(refused(t, "g++", "#include <dtrace/sdt.h>\n#include <atomic>\nvoid f(std::atomic<int>& v)\n"
                                "{ DTRACE_PROBE1(bad, bad, v); }"), "an argument of a static probe is an integer")
 
-def semaphores_that_no_probe_would_have_do_not_compile(t):
+def semaphores_that_no_probe_uses_do_not_compile(t):
     for compiler in ("gcc", "g++", "clang", "clang++"):
         for text in ("DTRACE_SEMAPHORE(a, b);\n", "DTRACE_SEMAPHORE_EXTERN(a, b);\nint f(void);\nint f(void) "
                      "{ if (DTRACE_PROBE_ENABLED(a, b)) return 1; return 0; }\n"):
@@ -205,11 +205,11 @@ def null_is_an_argument_without_a_warning(t):
     for compiler, standard in itertools.product(("g++", "clang++"), ("c++98", "c++11", "c++20")):
         compiles(compiler, text, f"-std={standard}", "-O2", "-Wconversion-null", "-Wunused-value")
 
-def a_program_that_is_not_of_64_bits_is_told_so(t):
+def a_program_that_is_not_of_64_bits_does_not_compile(t):
     for compiler, flag in itertools.product(("gcc", "clang"), ("-m32", "-mx32")):
         contains(refused(t, compiler, "#include <dtrace/sdt.h>\n", flag), "64-bit x86 programs only")
 
-def headers_go_with_every_standard(t):
+def headers_compile_with_every_standard(t):
     text = ('#define _SDT_HAS_SEMAPHORES 1\n#define SDT_USE_VARIADIC\n#include <sys/sdt.h>\n'
             'extern unsigned short a_b_semaphore;\nunsigned short a_b_semaphore;\n'
             'int main(int c, char **v) { STAP_PROBE2(a, b, c, v); DTRACE_PROBEV(a, b); STAP_PROBEV(a, b, 1, 2.0); '
@@ -225,17 +225,17 @@ def headers_go_with_every_standard(t):
 
 # Places
 
-def probes_and_questions_are_right_at_every_place_of_c(t):
+def probes_and_tests_for_tracing_work_at_every_place_of_c(t):
     for compiler in ("gcc", "clang"):
         for level in ("-O0", "-O2"):
-            # From before the constructors on.
+            # Trace from before the constructors on.
             done = prints_its_own_lines(t, compiled(t, compiler, level, source="places.c"), PLACES,
                                         flags=["-x", "evaltime=preinit"])
             equal(len(done.stdout.strip().splitlines()), 20, done.stdout)
             if "not here" in done.stdout:
                 raise AssertionError(done.stdout)
 
-def probes_of_dropped_functions_are_dropped(t):
+def probes_of_removed_functions_are_removed(t):
     for compiler, linker in itertools.product(("gcc", "clang"), ("bfd", "lld")):
         need(f"ld.{linker}")
         program = compiled(t, compiler, "-O1", "-ffunction-sections", "-Wl,--gc-sections", f"-fuse-ld={linker}",
@@ -278,7 +278,7 @@ def functions_that_differ_by_a_probe_are_not_folded(t):
             program = str(t.scratch / "folded")
             subprocess.run([compiler, *typed, "-O2", *WARNINGS, "-ffunction-sections", f"-fuse-ld={linker}", f"-Wl,--icf={icf}",
                             f"-I{INCLUDE}", *(["-x", "c++"] if typed else []), str(source), "-o", program], check=True)
-            if icf == "all":  # the linker does fold
+            if icf == "all":  # the linker folds equal functions
                 places = {line.split()[2]: line.split()[0] for line in
                           subprocess.run(["nm", "-C", program], capture_output=True, text=True).stdout.splitlines()
                           if len(line.split()) > 2}
@@ -286,7 +286,7 @@ def functions_that_differ_by_a_probe_are_not_folded(t):
             done = good(t.run("-qn", "folded*::: { @[probename] = count(); }", "-c", program))
             equal(sorted(done.stdout.split()), sorted("a 3 b 1".split()), f"{compiler} {linker} {icf}")
 
-def what_strips_and_joins_objects_keeps_their_probes(t):
+def stripped_and_combined_objects_keep_their_probes(t):
     source = t.scratch / "folded.c"
     source.write_text(FOLDED)
     for compiler in ("gcc", "clang"):
@@ -303,7 +303,7 @@ def what_strips_and_joins_objects_keeps_their_probes(t):
                 equal(sorted(texts[1] for _, texts, _ in notes_of(folder / "joined")), ["a", "b"])
                 good(t.run("-l", "-n", "folded$target:::a", "-n", "folded$target:::b", "-c", str(folder / "joined")))
 
-def a_template_of_many_objects_has_one_site_and_no_dangling_note(t):
+def a_template_in_many_objects_has_one_site_and_no_invalid_note(t):
     for compiler in ("g++", "clang++"):
         need(compiler)
         objects = []
@@ -322,7 +322,7 @@ def a_template_of_many_objects_has_one_site_and_no_dangling_note(t):
             done = good(t.run("-qn", 'many*:::* { @[probename] = count(); } many*:::one { @v = sum(arg0); }', "-c", str(program)))
             equal(sorted(done.stdout.split()), sorted("6 one 4 own 4 two 4".split()))
 
-def two_thousand_probes_of_one_object_are_all_there(t):
+def two_thousand_probes_of_one_object_exist(t):
     need("gcc")
     source = t.scratch / "thousands.c"
     source.write_text("#include <dtrace/sdt.h>\nint main(int c, char **v)\n{\n" + "".join(
@@ -334,7 +334,7 @@ def two_thousand_probes_of_one_object_are_all_there(t):
     done = good(t.run("-qn", "thousands*::: { @ = count(); @s = sum(arg0); }", "-c", str(t.scratch / "thousands")))
     equal([int(number) for number in done.stdout.split()], [2000, 2000 + sum(range(2000))])
 
-def probes_of_assembler_have_the_registers_that_they_name(t):
+def probes_in_assembly_have_the_registers_that_they_name(t):
     main = t.scratch / "assembled.c"
     main.write_text("long fire(long n);\nint main(void) { return fire(5) != 5; }\n")
     for compiler, include, flags in (("gcc", INCLUDE, []), ("clang", INCLUDE, []), ("gcc", INCLUDE, ["-DSYSTEMTAP"])):
@@ -347,7 +347,7 @@ def probes_of_assembler_have_the_registers_that_they_name(t):
         twice = 2 if flags else 1
         equal([int(number) for number in done.stdout.split()], [5, 15, -25, 25 * twice, 15 * twice])
 
-# SystemTap's words
+# Macros of SystemTap
 
 def old(compiler):
     return OLD if is_cxx(compiler) else OLD_IN_C
@@ -368,7 +368,7 @@ def programs_with_systemtaps_own_header_are_traced(t):
                              old(compiler), "4")
 
 def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
-    """Where another probe of the program shows the syntax: 4194304 is where the ELF header is."""
+    """Another probe of the program shows the syntax. 4194304 is the address of the ELF header."""
     systemtap_is_here()
     source = t.scratch / "bare.c"
     source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
@@ -378,7 +378,7 @@ def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
     done = good(t.run("-qn", 'bare*::: { printf("%d\\n", args[0]); }', "-c", str(program)))
     equal(done.stdout.split(), ["4194304", "1"])
 
-def notes_are_systemtaps_byte_for_byte(t):
+def notes_equal_those_of_systemtap_byte_for_byte(t):
     systemtap_is_here()
     for flags in (["-O2"], ["-O1"], ["-O2", "-fPIC"]):
         ours, theirs = (sorted(notes_of(compiled(t, "gcc", *flags, source="systemtap.c", include=include)),
@@ -386,7 +386,7 @@ def notes_are_systemtaps_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The compiler may have put an argument elsewhere; never another size or sign.
+            # The compiler may have put an argument to another place, but size and sign are equal.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:
@@ -395,7 +395,7 @@ def notes_are_systemtaps_byte_for_byte(t):
         if n_same < 3:
             raise AssertionError(f"only {n_same} of {len(ours)} notes have the same operands")
 
-def both_headers_go_together_in_either_order(t):
+def both_headers_can_be_included_in_either_order(t):
     systemtap_is_here()
     alone = t.scratch / "alone"
     alone.mkdir(exist_ok=True)
@@ -426,7 +426,7 @@ def typed_probes_are_traced_with_their_types(t):
         program = compiled(t, compiler, "-std=c++20", *flags, source="typed.cpp")
         contains(prints_its_own_lines(t, program, TYPED, "3").stderr, "made 3\n")
         alone = subprocess.run([str(program), "3"], capture_output=True, text=True)
-        equal(alone.stderr, "made 0\n", "arguments that nobody wants")
+        equal(alone.stderr, "made 0\n", "arguments that are computed without a tracer")
 
 def a_wrong_call_of_a_typed_probe_does_not_compile(t):
     start = '#include <dtrace/usdt.hpp>\nusing p = dtrace::probe<"app", "query-start", const char*, int>;\n'
@@ -458,7 +458,7 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 raise AssertionError(f"{compiler}: {first}")
     contains(refused(t, "g++", start, "-std=c++17"), "dtrace/usdt.hpp needs C++20")
 
-def names_of_the_greatest_length_and_like_dtraces_own_are_traced(t):
+def names_of_maximum_length_and_names_like_those_of_dtrace_are_traced(t):
     source = t.scratch / "names.cpp"
     long = ("p" * 55, "n" * 45), ("profiler", "n" * 63), ("p", "a-" * 21)
     source.write_text("#include <dtrace/usdt.hpp>\nint main()\n{\n" + "".join(
@@ -470,7 +470,7 @@ def names_of_the_greatest_length_and_like_dtraces_own_are_traced(t):
             done = good(t.run("-qn", f'{provider}$target:::{name} {{ printf("%s", probename); }}', "-c", str(t.scratch / "names")))
             equal(done.stdout.strip(), name)
 
-def names_that_d_has_no_room_for_are_told_apart(t):
+def names_that_are_too_long_for_d_stay_different(t):
     need("gcc")
     begin = "n" * 63
     (t.scratch / "long.c").write_text(
@@ -488,7 +488,7 @@ def names_that_d_has_no_room_for_are_told_apart(t):
     done = good(t.run("-qn", "longer*::: { @[probename] = count(); } ppp*:::one { @[probename] = count(); }", "-c", program))
     equal(sorted(done.stdout.split()), sorted([row[3] for row in rows] + 3 * ["1"]))
 
-# Installed
+# Installation
 
 def an_installation_is_found_by_cmake_and_by_pkg_config(t):
     prefix = install(t, "prefix")
@@ -520,10 +520,11 @@ endforeach()
                     str(t.scratch / "by-pkg-config")], check=True)
     prints_its_own_lines(t, t.scratch / "by-pkg-config", OLD_IN_C, "2")
 
-# Foreign tracers
+# Other tracers
 
 NOP_5, NOP_10 = bytes.fromhex("0f1f440000"), bytes.fromhex("662e0f1f840000000000")
-# Bytes from a note's address to the instruction on which the reader puts its uprobe. None of them looks at the kernel.
+# The distance from a note's address to the instruction at which a reader sets its uprobe. It does not depend on the
+# kernel.
 READERS = {
     "gdb, perf, bcc, SystemTap, libbpf before 1.7": lambda text: 0,
     "libbpf 1.7, which prefers a nop of 5 bytes": lambda text: 1 if text[1:6] == NOP_5 else 0,
@@ -531,7 +532,7 @@ READERS = {
 }
 
 def site_of(program):
-    """The offset in the file of the program's only static probe, and the text from there on."""
+    """Returns the file offset of the program's only static probe, and the text from there on."""
     notes = subprocess.run(["readelf", "-nW", program], check=True, capture_output=True, text=True).stdout
     segments = subprocess.run(["readelf", "-lW", program], check=True, capture_output=True, text=True).stdout
     at = int(re.search(r"Location: (0x[0-9a-f]+)", notes)[1], 16)
@@ -541,8 +542,8 @@ def site_of(program):
             return offset, pathlib.Path(program).read_bytes()[offset:offset + 16]
     raise AssertionError(f"{program}: no segment has the probe at {at:#x}")
 
-def a_uprobe_of_another_tracer_leaves_the_red_zone_of_a_leaf_function_alone(t):
-    """Linux 6.18 makes a call, which pushes, of a nop of 5 bytes under a uprobe."""
+def a_uprobe_of_another_tracer_does_not_change_the_red_zone_of_a_leaf_function(t):
+    """For a uprobe at a nop of 5 bytes, Linux 6.18 replaces the nop by a call, which pushes a word."""
     need("readelf")
     folder = t.scratch / "red-zone"
     folder.mkdir()

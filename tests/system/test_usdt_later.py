@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Static probes of what comes later: libraries that are loaded, children, programs that are
-exec'd, processes that begin. The counts are what the program says."""
+"""Tests of static probes that appear after the start of dtrace: in loaded libraries, children, executed
+programs and new processes. The counts must equal those of the program."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -14,7 +14,7 @@ ALL = 'plug*:::tick { @["all"] = count(); }'
 BOTH = ((), ("-x", "mechanism=int3"))
 
 def plugin(t, name="plug"):
-    """The library; another name is another file."""
+    """Builds the library in a file of this name."""
     need("gcc", PYTHON)
     out = t.scratch / f"{name}.so"
     if not out.exists():
@@ -23,41 +23,41 @@ def plugin(t, name="plug"):
     return str(out)
 
 def loads(t, *steps, flags=(), program=TICKS):
-    """Rows of the program over `loads.py STEPS`, and how often the loader says it was traced."""
+    """Traces `loads.py STEPS`. Returns the rows of the D program, and how often loads.py found itself traced."""
     done = good(t.run("-Zq", *flags, "-n", program, "-c", " ".join([PYTHON, LOADS, *steps])))
     told = sum(int(n) for n in re.findall(r"traced (\d+)", done.stdout))
     return table(done.stdout), told
 
-def libraries_that_come_and_go_bring_their_probes(t):
+def probes_of_loaded_and_unloaded_libraries_fire(t):
     lib = plugin(t)
     for flags in BOTH:
         rows, told = loads(t, *[f"{lib}*10"] * 3, flags=flags)
         equal((rows, told), ({"target": 30}, 30), flags)
 
-def a_description_that_nothing_matches_yet_needs_Z(t):
+def a_description_without_a_match_needs_Z(t):
     done = t.run("-qn", TICKS, "-c", f"{PYTHON} {LOADS} {plugin(t)}*1")
     contains(done.stderr, "plug*:::tick does not match any probes")
 
-def forked_children_load_libraries_too(t):
+def libraries_that_forked_children_load_are_probed(t):
     lib = plugin(t)
     for flags in BOTH:
         rows, told = loads(t, f"{lib}*10", "(", f"{lib}*20", "(", f"{lib}*3", ")", ")", f"{lib}*4", flags=flags)
         equal((rows, told), ({"target": 14, "other": 23}, 37), flags)
 
-def what_a_child_inherits_fires_once(t):
+def an_inherited_probe_fires_once_in_a_child(t):
     lib, second = plugin(t), plugin(t, "second")
     for flags in BOTH:
         rows, told = loads(t, f"+{lib}*10", "(", f"{second}*5", f"{lib}*7", ")", flags=flags)
         equal((rows, told), ({"target": 10, "other": 12}, 22), flags)
 
-def a_commands_own_exec_is_followed_but_with_follow_none(t):
+def an_exec_of_the_command_itself_is_followed_except_with_follow_none(t):
     for follow, n in (("none", 10), ("command", 20), ("fork", 20)):
         rows, told = loads(t, f"{plugin(t)}*10", "exec", f"{plugin(t)}*10", flags=("-x", f"follow={follow}"))
         equal((rows, told), ({"target": n}, n), follow)
     rows, told = loads(t, f"+{plugin(t)}*10", "(", "exec", f"{plugin(t)}*5")
     equal((rows, told), ({"target": 10}, 10), "a child's exec")
 
-def programs_that_are_execd_keep_their_probes_with_follow_exec(t):
+def executed_programs_keep_their_probes_with_follow_exec(t):
     lib = plugin(t)
     for flags in BOTH:
         flags = (*flags, "-x", "follow=exec")
@@ -66,12 +66,12 @@ def programs_that_are_execd_keep_their_probes_with_follow_exec(t):
         rows, told = loads(t, f"+{lib}*10", "(", "exec", f"{lib}*5", flags=flags)
         equal((rows, told), ({"target": 10, "other": 5}, 15), flags)
 
-def programs_that_are_spawned_have_probes_with_follow_exec(t):
+def spawned_programs_have_probes_with_follow_exec(t):
     lib = plugin(t)
     rows, told = loads(t, f"{lib}*10", "spawn", f"{lib}*20", "spawn", f"{lib}*3", flags=("-x", "follow=exec"))
     equal((rows, told), ({"target": 10, "other": 23}, 33))
 
-def functions_of_what_a_script_runs_are_counted(t):
+def functions_of_programs_that_a_script_runs_are_counted(t):
     script = t.scratch / "many.sh"
     script.write_text("#!/bin/sh\ni=0\nwhile [ $i -lt 50 ]; do /bin/true; i=$((i+1)); done\n"
                       "/bin/echo a | cat | cat > /dev/null\n")
@@ -81,7 +81,7 @@ def functions_of_what_a_script_runs_are_counted(t):
     rows = table(done.stdout)
     equal((rows["true"], rows["echo"], rows["cat"]), (50, 1, 2), done.stdout)
 
-def a_compiler_that_is_followed_makes_the_same_object(t):
+def a_followed_compiler_writes_the_same_object(t):
     need("gcc")
     source = str(ROOT / "tests/victims/usdt/plugin.c")
     command = f"gcc -O2 -c -fPIC -I{ROOT}/usdt/include {source} -o "
@@ -91,16 +91,16 @@ def a_compiler_that_is_followed_makes_the_same_object(t):
     equal((t.scratch / "traced.o").read_bytes(), (t.scratch / "alone.o").read_bytes(), "the object")
     equal([name for name in ("cc1", "as", "gcc") if table(done.stdout).get(name, 0) == 0], [], done.stdout)
 
-# Processes that begin, with neither -p nor -c
+# New processes, without -p and -c
 
 class Watching:
-    """dtrace on whoever has the probes."""
+    """A dtrace without targets, which traces all processes that have the probes."""
     def __init__(self, t, program, flags=(), before=()):
         self.came = t.scratch / f"came.{time.monotonic_ns()}"
         self.process = subprocess.Popen([*before, t.dtrace, "-Zq", *flags, "-o", str(self.came), "-n",
                                          program + ' BEGIN { printf("BEGAN\\n"); }'],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.scratch)
-        wait_until(lambda: self.came.exists() and "BEGAN" in self.came.read_text(), what="tracing")
+        wait_until(lambda: self.came.exists() and "BEGAN" in self.came.read_text(), what="the start of tracing")
     def finish(self):
         self.process.send_signal(signal.SIGINT)
         _, self.errors = self.process.communicate(timeout=60)
@@ -114,24 +114,24 @@ def waiting(t, *steps):
     return process
 
 def is_traced(t, pid):
-    """Held, and its probe is in place."""
+    """Returns whether the process is traced and its probe is planted."""
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Processes, each of which fires n times once it is traced, and 5 times in a child."""
+    """Starts processes. Each fires n times once it is traced, and 5 times in a child."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
-            wait_until(lambda: is_traced(t, process.pid), what="taking up")
+            wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
             out, errors = process.communicate("x\n", timeout=20)
             equal((out, errors), (f"traced {n}\ntraced 5\n", ""))
 
-def processes_that_begin_are_taken_up(t):
+def new_processes_are_traced(t):
     watching = Watching(t, ALL)
     begin_and_fire(t, 10)
     equal(watching.finish(), {"all": 45})
     equal(watching.errors, "")
 
-def what_system_runs_is_traced_while_dtrace_waits_for_it(t):
+def a_process_that_system_starts_is_traced(t):
     lib = plugin(t)
     command = " ".join(["exec", PYTHON, LOADS, f"+{lib}*0", "wait", f"{lib}*10"])
     process = subprocess.Popen([t.dtrace, "-Zwqn", f'BEGIN {{ system("{command}"); }} ' + ALL +
@@ -142,40 +142,40 @@ def what_system_runs_is_traced_while_dtrace_waits_for_it(t):
         equal([process.stdout.readline() for _ in range(2)], ["traced 0\n", "ready\n"])
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         run = [int(pid) for pid in children if LOADS in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
-        wait_until(lambda: is_traced(t, run[0]), what="taking up")
+        wait_until(lambda: is_traced(t, run[0]), what="the start of tracing of the process")
         out, errors = process.communicate("x\n", timeout=60)
     contains(out, "traced 10\n")
     equal(table(out.replace("traced 10\n", "")), {"all": 10}, errors)
 
-def where_the_kernel_does_not_tell_they_are_looked_for(t):
+def without_notifications_of_the_kernel_new_processes_are_polled(t):
     need("unshare")
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
-        raise Skip("no network namespace can be made here")
+        raise Skip("no network namespace can be created here")
     watching = Watching(t, ALL, before=("unshare", "-n", "--"))
     begin_and_fire(t, 10)
     equal(watching.finish(), {"all": 45})
     contains(watching.errors, "new processes are looked for ten times a second")
 
-def processes_that_are_there_are_taken_up_at_once(t):
+def existing_processes_are_traced_immediately(t):
     with held(waiting(t, f"{plugin(t)}*10")) as process:
         watching = Watching(t, ALL)
         out, errors = process.communicate("x\n", timeout=20)
         equal((out, errors), ("traced 10\n", ""))
         equal(watching.finish(), {"all": 10})
 
-def what_a_traced_process_execs_is_taken_up_like_any_other(t):
-    """Of itself, and of a child that was forked while it was traced."""
+def a_program_that_a_traced_process_executes_is_traced(t):
+    """Tests an exec of the process itself, and of a child that it forks while it is traced."""
     for steps in (("exec",), ("(", "exec")):
         watching = Watching(t, ALL)
         lib = plugin(t)
         end = () if steps == ("exec",) else (")",)
         with held(waiting(t, f"{lib}*10", *steps, f"+{lib}*0", "wait", f"{lib}*20", *end)) as process:
-            wait_until(lambda: is_traced(t, process.pid), what="taking up")
+            wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
             process.stdin.write("x\n")
             process.stdin.flush()
             equal([process.stdout.readline() for _ in range(3)], ["traced 10\n", "traced 0\n", "ready\n"])
             pid = process.pid if steps == ("exec",) else only_child(process.pid)
-            wait_until(lambda: is_traced(t, pid), what="taking up again")
+            wait_until(lambda: is_traced(t, pid), what="the start of tracing after the exec")
             out, errors = process.communicate("x\n", timeout=20)
             equal((out, errors), ("traced 20\n", ""))
         equal(watching.finish(), {"all": 30}, steps)
@@ -184,9 +184,9 @@ def what_a_traced_process_execs_is_taken_up_like_any_other(t):
 def only_child(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
-def who_may_not_look_is_told_so(t):
+def a_user_who_may_not_read_a_process_gets_an_error(t):
     if os.geteuid() != 0:
-        raise Skip("only root has processes that others may not look at")
+        raise Skip("only root can test processes of other users")
     with held(waiting(t)) as process:
         for provider, part in ((f"plug{process.pid}", f"process {process.pid} may not be read: that requires its user, or root"),
                                ("plug", "may not be: that requires their user, or root"),
@@ -195,31 +195,31 @@ def who_may_not_look_is_told_so(t):
             contains(done.stderr, part)
         process.communicate("x\n", timeout=20)
 
-def with_a_target_nobody_else_is_taken_up(t):
+def with_a_target_no_other_process_is_traced(t):
     with held(waiting(t, f"{plugin(t)}*10")) as process, held(waiting(t, f"{plugin(t)}*10")) as other:
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
         equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
         with held(waiting(t, f"{plugin(t)}*10")) as third:
-            time.sleep(0.5)  # dtrace would take it up in this time.
+            time.sleep(0.5)  # dtrace would attach to it in this time.
             equal(tracer_of(third.pid), 0)
         process.communicate("x\n", timeout=20)
         watching.process.communicate(timeout=20)
         equal(table(watching.came.read_text()), {"all": 10})
 
-def processes_that_end_at_once_are_no_trouble(t):
+def processes_that_end_immediately_cause_no_errors(t):
     watching = Watching(t, "python*:::gc-start { @[1] = count(); }")
     for _ in range(40 if t.long else 15):
         done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
         equal((done.returncode, done.stderr), (0, ""))
     watching.finish()
-    # Somebody may trace a python of theirs here.
+    # Another tracer may be attached to a python of another test.
     equal([line for line in watching.errors.splitlines() if "is being traced by" not in line], [])
 
 def rss_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
-def a_server_that_forks_for_weeks_costs_no_memory(t):
-    """What ended long ago is not kept; stacks of children that ended have their names."""
+def a_server_that_forks_many_children_costs_no_memory(t):
+    """Data of children that ended long ago is freed. Stacks of ended children still have symbols."""
     need("gcc")
     n, server = (4000 if t.long else 600), t.scratch / "forks"
     subprocess.run(["gcc", "-O2", f"-I{ROOT}/usdt/include", str(ROOT / "tests/victims/usdt/forks.c"),

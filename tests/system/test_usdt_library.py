@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Probes that programs make while they run, by libdtrace-usdt and by Python's dtrace_usdt: what
-a probe is told is what the program says, as often, and nothing of a tracer stays behind."""
+"""Tests of probes that programs create at run time, by libdtrace-usdt and by Python's dtrace_usdt. The
+arguments and counts of the probes must equal the program's own output, and a tracer must leave nothing
+behind."""
 import itertools, os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from harness import *
@@ -9,7 +10,7 @@ from traced import *
 ROOT = HERE.parent.parent
 MADE = ROOT / "tests/victims/usdt/made.c"
 
-# What made.c prints, by its probes.
+# Prints the same lines as made.c itself, by its probes.
 PROGRAM = """
 made*:::none { printf("none\\n"); }
 made*:::small { printf("small %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4]); }
@@ -22,7 +23,7 @@ made*:::twelve { printf("twelve %d %d %d %d %d %d %d %d %d %d\\n", args[0], args
 COUNT = 'made*:::none { @ = count(); }'
 
 def compiled(t, *compiler):
-    """made.c with the library of the build; kept for the tests that come."""
+    """Compiles made.c with the library of the build. The program is kept for later tests."""
     need(compiler[0])
     library = t.build / "usdt/library/libdtrace-usdt.a"
     if not library.exists():
@@ -37,7 +38,7 @@ def compiled(t, *compiler):
     return str(out)
 
 class Made(Holder):
-    """A running made.c, or a script that answers like it, to be told what to do."""
+    """A running made.c, or a script with the same protocol. It does what the lines on its stdin request."""
     def __init__(self, t, *arguments, command=None, before=(), **environment):
         command = command or [compiled(t, "gcc", "-O2")]
         self.process = subprocess.Popen([*before, *command, *arguments], stdin=subprocess.PIPE, text=True,
@@ -60,8 +61,8 @@ class Made(Holder):
     def does(self, line):
         self.say(line)
         return self.until("done")
-    def is_let_go_of(self):
-        wait_until(lambda: tracer_of(self.pid) == 0, what="letting go")
+    def is_released(self):
+        wait_until(lambda: tracer_of(self.pid) == 0, what="the release of the target")
         equal(self.does("semaphores"), ["semaphores 0 0 0 0 0 0"])
         equal(changed_text(self.pid), [], "changed text")
     def ends(self):
@@ -70,7 +71,7 @@ class Made(Holder):
         equal(self.process.wait(20), 0, "status")
 
 def changed_text(pid):
-    """Mappings of files of memory whose text is not the file's."""
+    """Returns the mappings of files in memory whose text differs from the file."""
     files = {}
     for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         if os.readlink(link).startswith("/memfd:"):
@@ -89,14 +90,14 @@ def changed_text(pid):
     return changed
 
 def agrees(t, made, *flags, n=5):
-    """The program's own lines, and those of its probes."""
+    """Checks that the program's own lines and those of its probes are equal."""
     traced = Traced(t, PROGRAM, made.pid, flags=flags)
     said = made.does(f"fire {n}")
     came = [line for line in traced.finish(signal.SIGINT).splitlines() if line and line != "BEGAN"]
     equal(len(said), 6 * n, "lines of the program")
     for ours, its in itertools.zip_longest(came, said):
         equal(ours, its, "a line of the program")
-    made.is_let_go_of()
+    made.is_released()
 
 # Programs in C and C++
 
@@ -125,7 +126,7 @@ def probes_are_listed_with_the_names_and_types_that_the_program_gave(t):
             contains(listing, f"args[{n}]: {name}")
         contains(good(t.run("-lv", "-n", "made*:::floating", "-p", str(made.pid))).stdout, "args[1]: double")
 
-def a_probe_is_enabled_while_somebody_traces(t):
+def a_probe_is_enabled_while_the_program_is_traced(t):
     with Made(t) as made:
         equal(made.does("count 100"), ["enabled 0 times"])
         for way in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -135,17 +136,17 @@ def a_probe_is_enabled_while_somebody_traces(t):
             traced.process.communicate()
             if way != signal.SIGKILL:
                 equal(numbers(traced.began.read_text())[-1], 1000)
-            made.is_let_go_of()
+            made.is_released()
             equal(made.does("count 100"), ["enabled 0 times"], way.name)
 
-def a_command_that_makes_its_probes_early_is_traced_from_its_start(t):
+def a_command_that_creates_its_probes_early_is_traced_from_its_start(t):
     for evaltime in ("postinit", "main"):
         done = good(t.run("-x", "evaltime=" + evaltime, "-qn", COUNT, "-c", compiled(t, "gcc", "-O2") + " early",
                           stdin="count 777\n"))
         contains(done.stdout, "enabled 777 times")
         equal(numbers(done.stdout)[-1], 777)
 
-def stacks_lead_from_a_probe_to_who_fired_it(t):
+def stacks_show_the_callers_of_a_probe(t):
     with Made(t, command=[compiled(t, "gcc", "-O0", "-g")]) as made:
         traced = Traced(t, "made*:::none { @[ustack(6)] = count(); }", made.pid)
         made.does("count 3")
@@ -153,16 +154,16 @@ def stacks_lead_from_a_probe_to_who_fired_it(t):
         for frame in ("made`none+0x4", "`count+0x", "`main+0x"):
             contains(stack, frame)
 
-def threads_fire_and_every_firing_is_counted(t):
+def every_firing_of_many_threads_is_counted(t):
     for mechanism in ("auto", "int3"):
         with Made(t) as made:
             n = 50000 if mechanism == "auto" else 1000
             traced = Traced(t, COUNT, made.pid, flags=("-x", "mechanism=" + mechanism))
             made.does(f"threads {n}")
             equal(numbers(traced.finish(signal.SIGINT))[-1], 4 * n)
-            made.is_let_go_of()
+            made.is_released()
 
-def threads_fire_while_tracers_come_and_go(t):
+def threads_fire_while_tracers_attach_and_detach(t):
     with Made(t) as made:
         made.say("storm 4")
         made.until("storming")
@@ -177,13 +178,13 @@ def threads_fire_while_tracers_come_and_go(t):
                 out = traced.finish(signal.SIGINT)
                 equal("wrong" in out, False, out)
                 if numbers(out)[-1] == 0:
-                    raise AssertionError("no thread was seen")
-            wait_until(lambda: tracer_of(made.pid) == 0, what="letting go")
+                    raise AssertionError("no thread fired")
+            wait_until(lambda: tracer_of(made.pid) == 0, what="the release of the target")
         equal(made.does(""), [])
-        made.is_let_go_of()
+        made.is_released()
         made.ends()
 
-def providers_come_and_go_while_tracers_do(t):
+def providers_are_created_and_destroyed_while_tracers_attach_and_detach(t):
     with Made(t) as made:
         made.say("churn 3")
         made.until("storming")
@@ -196,12 +197,12 @@ def providers_come_and_go_while_tracers_do(t):
                 traced.process.communicate()
             else:
                 traced.finish(signal.SIGINT)
-            wait_until(lambda: tracer_of(made.pid) == 0, what="letting go")
+            wait_until(lambda: tracer_of(made.pid) == 0, what="the release of the target")
         equal(made.does(""), [])
-        made.is_let_go_of()
+        made.is_released()
         made.ends()
 
-def a_provider_that_is_destroyed_takes_its_probes_along(t):
+def a_destroyed_provider_has_no_probes(t):
     for mechanism in ("auto", "int3"):
         with Made(t) as made:
             traced = Traced(t, COUNT, made.pid, flags=("-x", "mechanism=" + mechanism))
@@ -211,7 +212,7 @@ def a_provider_that_is_destroyed_takes_its_probes_along(t):
             made.does("again")
             equal(made.does("count 10"), ["enabled 10 times"])
             equal(numbers(traced.finish(signal.SIGINT))[-1], 20)
-            made.is_let_go_of()
+            made.is_released()
             agrees(t, made)
 
 def a_forked_child_has_the_probes_too(t):
@@ -220,10 +221,10 @@ def a_forked_child_has_the_probes_too(t):
         equal(made.does("fork 100"), ["enabled 100 times"])
         made.does("count 50")
         equal(table(traced.finish(signal.SIGINT)), {"0": 100, "1": 50})
-        made.is_let_go_of()
+        made.is_released()
         equal(made.does("fork 10"), ["enabled 0 times"])
 
-def thousands_of_probes_of_two_loads_fire_each_once(t):
+def each_of_thousands_of_probes_fires_once(t):
     with Made(t) as made:
         made.say("many 2000")
         made.until("made 2000")
@@ -234,7 +235,7 @@ def thousands_of_probes_of_two_loads_fire_each_once(t):
         equal(made.does(""), [])
         equal(table(traced.finish(signal.SIGINT)), {"n": 2000, "sum": 1999000, "last": 1999})
 
-def providers_of_one_name_are_told_apart_by_their_modules(t):
+def providers_of_one_name_differ_by_their_modules(t):
     with Made(t) as made:
         made.say("twins 40")
         made.until("made twins")
@@ -242,8 +243,8 @@ def providers_of_one_name_are_told_apart_by_their_modules(t):
         equal(made.does(""), [])
         equal(table(traced.finish(signal.SIGINT)), {"left 0": 40, "left 1": 40, "right 2": 40})
 
-def an_ordinary_user_traces_them(t):
-    """As is, and where the program has closed its descriptors, or had no file of memory."""
+def an_ordinary_user_can_trace_probes_created_at_run_time(t):
+    """Also if the program has closed all descriptors, or could not create a file in memory."""
     user = as_nobody() if os.geteuid() == 0 else []
     program = compiled(t, "gcc", "-O2")
     for arguments, first in (([], "count 1"), ([], "close"), (["denied"], "count 1"), (["denied"], "close")):
@@ -261,21 +262,21 @@ def an_ordinary_user_traces_them(t):
                 equal(numbers(done.communicate(timeout=60)[0])[-1], 60)
             equal(made.does("count 1"), ["enabled 0 times"])
 
-# Where code cannot be loaded from memory
+# Programs that cannot load code from memory
 
-def a_file_in_tmpdir_does_where_files_of_memory_are_forbidden(t):
+def a_file_in_tmpdir_is_used_if_files_in_memory_are_forbidden(t):
     folder = t.scratch / "tmp"
     folder.mkdir(exist_ok=True)
     with Made(t, "denied", TMPDIR=str(folder)) as made:
         maps = pathlib.Path(f"/proc/{made.pid}/maps").read_text()
         contains(maps, f"{folder}/dtrace-usdt-")
-        equal(list(folder.iterdir()), [], "what is left in $TMPDIR")
+        equal(list(folder.iterdir()), [], "files left in $TMPDIR")
         agrees(t, made)
         equal([line.split()[2] for line in good(t.run("-l", "-n", "made*:::none", "-p", str(made.pid)))
                .stdout.splitlines()[1:]], ["made"])
 
-def a_kernel_that_makes_no_executable_files_of_memory_does_too(t):
-    """vm.memfd_noexec, which each pid namespace has for itself (Linux 6.3)."""
+def kernels_without_executable_files_in_memory_work(t):
+    """Each pid namespace has its own vm.memfd_noexec (Linux 6.3)."""
     need("unshare")
     program = compiled(t, "gcc", "-O2")
     for value in (1, 2):
@@ -286,7 +287,7 @@ def a_kernel_that_makes_no_executable_files_of_memory_does_too(t):
             raise Skip(done.stderr.strip())
         equal((done.stdout.split(), done.stderr), ("ready enabled 0 times done".split(), ""), f"memfd_noexec {value}")
 
-def a_program_is_told_when_neither_way_is_open(t):
+def a_program_gets_an_error_if_neither_kind_of_file_is_possible(t):
     done = subprocess.run([compiled(t, "gcc", "-O2"), "denied"], capture_output=True, text=True, input="",
                           env={**os.environ, "TMPDIR": "/proc"})
     if done.stdout.startswith("no seccomp"):
@@ -295,7 +296,7 @@ def a_program_is_told_when_neither_way_is_open(t):
     for part in ("load: ", "module made", "memfd_create: Operation not permitted", "/proc/dtrace-usdt-", "TMPDIR"):
         contains(done.stdout, part)
 
-def values_that_are_no_word_do_not_compile(t):
+def values_that_do_not_fit_into_a_word_do_not_compile(t):
     for compiler, level in (("gcc", "-std=c11"), ("clang", "-std=c17"), ("g++", "-std=c++11"), ("clang++", "-std=c++20")):
         need(compiler)
         for value, is_good in (("1.0", True), ("1.0f", True), ('"text"', True), ("array", True), ("1.0L", False),
@@ -311,16 +312,16 @@ def values_that_are_no_word_do_not_compile(t):
 
 # Other tracers
 
-def gdb_sees_the_same_probes(t):
+def gdb_finds_the_same_probes(t):
     need("gdb")
     with Made(t) as made:
         seen = subprocess.run(["gdb", "-nx", "-batch", "-p", str(made.pid), "-ex", "info probes stap made"],
                               capture_output=True, text=True, timeout=60).stdout
         if "No probes" in seen or "made" not in seen:
-            raise Skip("gdb cannot look at a process here: " + seen[-200:])
+            raise Skip("gdb cannot attach to a process here: " + seen[-200:])
         rows = [line.split() for line in seen.splitlines() if line.startswith("stap")]
         equal(sorted(row[2] for row in rows), ["floating", "none", "small", "texts", "twelve", "wide__ones"])
-        made.is_let_go_of()
+        made.is_released()
 
 def bpftrace_counts_the_same(t):
     need("bpftrace")
@@ -339,12 +340,12 @@ def bpftrace_counts_the_same(t):
             else:
                 raise Skip("bpftrace cannot trace here: " + said[-200:])
             wait_until(lambda: made.does("semaphores") == ["semaphores 0 1 0 0 0 0"], what="the semaphore")
-            time.sleep(1)  # the semaphore is raised before its program is there
+            time.sleep(1)  # bpftrace raises the semaphore before its program runs
             lines = made.does("fire 31")
             out = process.communicate(timeout=60)[0]
         own = sum(int(line.split()[5]) for line in lines if line.startswith("small"))
         equal((re.search(r"@n: (-?\d+)", out)[1], re.search(r"@sum: (-?\d+)", out)[1]), ("31", str(own)), out)
-        made.is_let_go_of()
+        made.is_released()
 
 # Python
 
@@ -415,7 +416,7 @@ def python(t, **more):
     script.write_text(SCRIPT)
     return Made(t, command=["/usr/bin/python3", str(script)], PYTHONPATH=str(folder), **more)
 
-def python_fires_what_dtrace_prints(t):
+def probes_of_python_have_the_right_arguments(t):
     with python(t) as app:
         equal(app.does("count 10"), ["enabled 0 times"])
         traced = Traced(t, 'pyapp*:app.py:parse:query-start { printf("%s %d %.1f\\n", copyinstr(arg0), args[1], args[2]); } '
@@ -428,19 +429,19 @@ def python_fires_what_dtrace_prints(t):
         equal(app.does("forget"), ["False"])
         app.ends()
 
-def a_python_program_does_the_same_while_somebody_traces(t):
+def exceptions_in_probes_of_python_do_not_change_the_program(t):
     with python(t) as app:
         alone = ["TypeError"] + 5 * ["nothing"]
         equal(app.does("wrong"), alone)
         traced = Traced(t, 'pyapp*:::query-start { @["n"] = sum(1); @["no text"] = sum(arg0 == 0); '
                         '@["no number"] = sum(arg1 == 0); @["no double"] = sum(arg2 == 0); }', app.pid)
         equal(app.does("wrong"), ["TypeError", "told TypeError"] + 5 * ["nothing"])
-        equal(app.does("wrong"), alone, "what is told is told once")
+        equal(app.does("wrong"), alone, "each exception is reported once")
         equal(app.does("interrupted"), ["KeyboardInterrupt"])
         equal(table(traced.finish(signal.SIGINT)), {"n": 10, "no text": 4, "no number": 2, "no double": 4})
         app.ends()
 
-def pythons_names_of_files_are_traced_as_the_bytes_that_they_are(t):
+def surrogates_in_python_strings_become_the_original_bytes(t):
     with python(t) as app:
         equal(app.does("surrogates"), [])
         traced = Traced(t, 'pyapp*:::query-start { this->s = copyinstr(arg0); printf("%d %02x\\n", strlen(this->s), '
@@ -449,14 +450,14 @@ def pythons_names_of_files_are_traced_as_the_bytes_that_they_are(t):
         equal(traced.finish(signal.SIGINT).split("BEGAN\n")[1].split(), ["4", "e9", "6", "ed", "11", "20"])
         app.ends()
 
-def pythons_threads_and_children_fire_too(t):
+def threads_and_children_of_python_fire(t):
     with python(t) as app:
         traced = Traced(t, f"pyapp*:::query-end {{ @[pid == {app.pid}] = count(); }}", app.pid)
         app.does("threads 500")
         app.does("fork 30")
         equal(table(traced.finish(signal.SIGINT)), {"1": 2000, "0": 30})
 
-def a_python_provider_is_destroyed_while_it_is_traced(t):
+def a_python_provider_can_be_destroyed_while_it_is_traced(t):
     with python(t) as app:
         traced = Traced(t, "pyapp*:::query-end { @ = count(); }", app.pid)
         app.does("count 5")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Static probes where they are hard: sites that others have too, operands and files that our
-header does not make, many of them, and semaphores that libraries and dead tracers leave."""
+"""Tests of difficult static probes: shared sites, operands and files that our header does not create,
+many probes, and semaphores of unloaded libraries and killed tracers."""
 import os, pathlib, random, re, signal, struct, subprocess, time
 
 from harness import *
@@ -22,17 +22,17 @@ SHARED = ('odd*:::first { @["static"] = count(); @sum["static"] = sum(arg0); } '
 def rows(text):
     return {name: int(n) for name, n in re.findall(r"^((?:sum )?\w+) (\d+)$", text, re.M)}
 
-def a_site_may_be_a_function_s_first_instruction(t):
+def a_site_can_be_the_first_instruction_of_a_function(t):
     for flags in ((), ("-x", "mechanism=int3")):
         done = good(t.run("-q", *flags, "-n", SHARED, "-c", odd(t) + " 50"))
         equal(rows(done.stdout), {"static": 50, "entry": 50, "offset": 50,
                                   "sum static": 1275, "sum entry": 1275}, done.stderr)
 
-def a_followed_child_has_all_that_share_a_site(t):
+def a_followed_child_has_all_probes_that_share_a_site(t):
     done = good(t.run("-q", "-x", "follow=fork", "-n", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 100, "offset": 100,
                               "sum static": 2550, "sum entry": 2550}, done.stderr)
-    # Without, static probes alone, and what they share the site with is not theirs.
+    # Without follow, a child has only the static probes, not the others at the same site.
     done = good(t.run("-qn", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 50, "offset": 50,
                               "sum static": 2550, "sum entry": 1275}, done.stderr)
@@ -45,12 +45,12 @@ def operands_may_have_a_segment(t):
         done = good(t.run("-q", *flags, "-o", str(came), "-n", SEGMENTS, "-c", odd(t) + " 5"))
         equal(came.read_text().strip(), done.stdout.strip())
 
-def a_file_whose_text_was_moved_has_its_probes(t):
+def a_file_with_another_text_address_than_its_notes_has_its_probes(t):
     done = good(t.run("-q", "-n", SHARED, "-c", odd(t, "-DMOVED=0x1000") + " 20"))
     equal(rows(done.stdout)["static"], 20, done.stderr)
 
-def a_note_that_lies_about_its_place_does_no_harm(t):
-    """A breakpoint there would cut an instruction in two."""
+def a_note_with_a_wrong_address_does_no_harm(t):
+    """A breakpoint there would be in the middle of an instruction."""
     whole = pathlib.Path(compiled(t, "gcc", "-O1", source=ODD)).read_bytes()
     notes = [at.start() + 12 + 8 for at in re.finditer(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole)]
     if not notes:
@@ -69,8 +69,8 @@ def a_note_that_lies_about_its_place_does_no_harm(t):
             equal(done.stdout.count("segments"), 5)
             contains(done.stderr, "is not at a nop, and is omitted")
 
-def a_note_that_points_into_our_nop_of_ten_bytes_does_no_harm(t):
-    """Without its first bytes it is still a nop."""
+def a_note_with_an_address_inside_our_nop_does_no_harm(t):
+    """The last bytes of our nop of ten bytes are a valid nop, too."""
     program = pathlib.Path(compiled(t, "gcc", "-O1", source=ROOT / "tests/victims/usdt/red_zone.c"))
     whole = program.read_bytes()
     at = re.search(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole).start() + 12 + 8
@@ -103,7 +103,7 @@ def notes_beyond_the_limit_are_reported(t):
     contains(done.stderr, ".note.stapsdt has more than 65536 notes: 4464 of them are omitted")
     equal(done.stdout.strip(), "fired")
 
-def a_section_beyond_the_limit_is_named_where_nothing_matches(t):
+def a_section_beyond_the_limit_is_named_if_no_probe_matches(t):
     program = with_notes(t, 1)
     file = bytearray(program.read_bytes())
     headers, = struct.unpack_from("<Q", file, 40)
@@ -139,7 +139,7 @@ class Holder:
         self.process = subprocess.Popen([compiled(t, "gcc", "-O1", source=HOLDER), library], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def do(self, what):
-        """What it says to a letter: the semaphore, after t."""
+        """Sends a letter. Returns the number in the reply, which is the semaphore for t."""
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
         letter, count = self.process.stdout.readline().split()
@@ -148,7 +148,7 @@ class Holder:
 
 TURNS = "held*:::turn { @ = count(); }"
 
-def a_library_takes_its_semaphore_along(t):
+def semaphores_of_an_unloaded_library_are_forgotten(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
@@ -156,10 +156,10 @@ def a_library_takes_its_semaphore_along(t):
         traced = Traced(t, TURNS, holder.process.pid)
         equal(holder.do("t"), 1)
         holder.do("c")
-        holder.do("o")  # at the same address, most likely
+        holder.do("o")  # most likely at the same address
         again = holder.do("t")
         if again not in (0, 1):
-            raise AssertionError(f"the semaphore of the library that came back is {again}")
+            raise AssertionError(f"the semaphore of the library is {again} after it was loaded again")
         holder.do("c")
         holder.do("o")
         out = traced.finish(signal.SIGINT)
@@ -167,7 +167,7 @@ def a_library_takes_its_semaphore_along(t):
         equal(holder.do("t"), 0)
         released(holder.process.pid)
 
-def planting_again_raises_nothing_twice(t):
+def planting_again_raises_a_semaphore_only_once(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
@@ -178,14 +178,14 @@ def planting_again_raises_nothing_twice(t):
             equal(holder.do("t"), 0)
 
 def kill_both(traced):
-    """dtrace and its agent, neither of which can do anything about it."""
+    """Kills dtrace and its agent by SIGKILL."""
     agent = agent_of(traced.process)
     traced.process.send_signal(signal.SIGSTOP)
     os.kill(agent, signal.SIGKILL)
     traced.process.kill()
     traced.process.communicate()
 
-def what_a_killed_agent_raised_dtrace_lowers(t):
+def dtrace_lowers_semaphores_of_a_killed_agent(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
@@ -196,7 +196,7 @@ def what_a_killed_agent_raised_dtrace_lowers(t):
             traced.process.communicate()
             equal(holder.do("t"), 0)
 
-def what_a_killed_tracer_raised_the_next_one_lowers(t):
+def the_next_tracer_lowers_semaphores_of_a_killed_one(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
@@ -204,16 +204,16 @@ def what_a_killed_tracer_raised_the_next_one_lowers(t):
             traced = Traced(t, TURNS, holder.process.pid)
             equal(holder.do("t"), 1, f"traced, round {round}")
             kill_both(traced)
-            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
-            equal(holder.do("t"), 1, "nobody was there to lower it")
-            # It may want something else, or the same.
+            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="the release of the target")
+            equal(holder.do("t"), 1, "the semaphore while there is no tracer")
+            # The next tracer may use the same probe or another one.
             traced = Traced(t, TURNS if round == 1 else
                             "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid)
             equal(holder.do("t"), 1 if round == 1 else 0, f"traced again, round {round}")
             traced.finish(signal.SIGINT)
             equal(holder.do("t"), 0, f"round {round}")
 
-def whoever_is_killed_at_whatever_moment_it_goes_back(t):
+def semaphores_are_lowered_after_kills_at_any_moment(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
@@ -221,7 +221,7 @@ def whoever_is_killed_at_whatever_moment_it_goes_back(t):
             who = random.choice(("agent", "dtrace", "both"))
             process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
             with held(process):
-                # Any moment of the planting and the tracing.
+                # A random moment while dtrace plants or traces.
                 time.sleep(0.01 + random.random() * 0.12)
                 agent = agent_of(process)
                 if who == "both":
@@ -231,19 +231,19 @@ def whoever_is_killed_at_whatever_moment_it_goes_back(t):
                 if who != "agent" or not agent:
                     process.kill()
                 process.communicate(timeout=60)
-            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="the release of the target")
             equal(holder.process.poll(), None, f"the target's status, round {round}, killed: {who}")
             Traced(t, "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid).finish(signal.SIGINT)
             equal(holder.do("t"), 0, f"round {round}, killed: {who}")
 
-def a_killed_tracer_s_library_may_have_gone(t):
+def a_library_may_be_unloaded_after_the_kill_of_a_tracer(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
         traced = Traced(t, TURNS, holder.process.pid)
         equal(holder.do("t"), 1)
         kill_both(traced)
-        wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+        wait_until(lambda: tracer_of(holder.process.pid) == 0, what="the release of the target")
         holder.do("c")
         holder.do("o")
         Traced(t, "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid).finish(signal.SIGINT)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Machines of their own (tests/vm): programs and modules on Debian's kernels."""
+"""Tests of the virtual machines of tests/vm: programs and modules on Debian's kernels."""
 import pathlib, re, shutil, subprocess
 
 from harness import *
@@ -21,18 +21,18 @@ def in_vm(t, *words, timeout=300):
 def kernels(t):
     return t.build.parent / "vm"
 
-def a_program_runs_on_each_kernel_and_its_output_and_status_come_back(t):
+def a_program_runs_on_each_kernel_and_its_output_and_status_are_returned(t):
     for kernel, release in KERNELS.items():
         done = in_vm(t, "--kernel", kernel, "sh", "-c", "uname -r; echo to stderr >&2; nproc; exit 3")
         equal(done.returncode, 3, done.stderr)
         if not re.fullmatch(release + "\nto stderr\n2\n", done.stdout):
             raise AssertionError(done.stdout)
 
-def a_program_of_ours_has_its_libraries_there(t):
+def a_program_of_this_project_has_its_libraries_in_the_machine(t):
     done = in_vm(t, t.dtrace, "-qn", 'BEGIN { printf("%s\\n", execname); exit(0); }')
     equal((done.returncode, done.stdout), (0, "dtrace\n\n"), done.stderr)
 
-def a_module_is_built_for_each_kernel_and_comes_and_goes(t):
+def a_module_is_built_for_each_kernel_and_can_be_loaded_and_removed(t):
     need("make", "pahole")
     for kernel in KERNELS:
         fetched(t, kernel)
@@ -49,7 +49,7 @@ def a_module_is_built_for_each_kernel_and_comes_and_goes(t):
         contains(messages, "hello: loaded")
         contains(messages, "hello: unloaded")
 
-def what_goes_wrong_is_told_with_the_kernels_log(t):
+def failures_are_reported_with_the_kernels_log(t):
     done = in_vm(t, "sh", "-c", "echo c >/proc/sysrq-trigger; sleep 60")
     equal(done.returncode, 125)
     contains(done.stderr, "sysrq triggered crash")

@@ -1,24 +1,24 @@
-"""What tests share that count what targets do: victims, a dtrace that is up, its results."""
+"""Functions for tests that count events in targets: starting victims and dtrace, and reading the results."""
 import re, subprocess, time
 
 from harness import *
 
 def numbers(text):
-    """What remains when only the numbers of each line are looked at."""
+    """Returns the numbers in the text."""
     return [int(word) for word in re.findall(r"-?\b\d+\b", text)]
 
 def table(text):
-    """The rows 'keys... value' of a printed aggregation, keyed by the joined keys."""
+    """Returns the rows 'keys... value' of a printed aggregation as a dictionary from the joined keys to the value."""
     rows = {}
     for line in text.splitlines():
         words = line.split()
-        # What the target itself prints begins in the first column.
+        # Lines that the target itself prints begin in the first column.
         if line.startswith(" ") and len(words) >= 2 and words[-1].lstrip("-").isdigit():
             rows[" ".join(words[:-1])] = int(words[-1])
     return rows
 
 def good(done):
-    """Ended with 0 and complained of nothing: no drops, no errors."""
+    """Checks that dtrace ended with status 0 and reported no drops and no errors."""
     equal(done.returncode, 0, done.stderr)
     for word in ("drop", "error on", "failed", "terminated"):
         if word in done.stderr:
@@ -26,7 +26,7 @@ def good(done):
     return done
 
 def ready(process):
-    """Waits for a victim that says a line when it is up."""
+    """Waits for a victim that prints a line when it is ready."""
     line = process.stdout.readline()
     if not line:
         raise AssertionError("the victim ended before it was ready")
@@ -37,7 +37,7 @@ def victim(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 class Traced:
-    """dtrace -p on running victims; waits until it traces, which its BEGIN... tells."""
+    """dtrace -p on running victims. Waits until it traces, which its BEGIN clause reports."""
     def __init__(self, t, program, *pids, flags=()):
         self.began = t.scratch / f"began.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -59,12 +59,12 @@ class Traced:
         return self.began.read_text()
 
 def recorded(t, *flags, command):
-    """A good run of a command; what dtrace wrote, apart from what the command did."""
+    """Traces a command without errors. Returns the output of dtrace without that of the command."""
     path = t.scratch / f"recorded.{time.monotonic_ns()}"
     good(t.run(*flags, "-o", str(path), "-c", command))
     return path.read_text().splitlines()
 
 def released(pid):
-    """Nothing of ours is left in a process."""
+    """Checks that no tracer and no changed text are left in a process."""
     equal(tracer_of(pid), 0, "TracerPid")
     equal(text_differs(pid), [], "changed text")
