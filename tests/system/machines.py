@@ -42,7 +42,7 @@ export PATH=/root:$PATH
 insmod dtrace.ko || exit 9
 for script in cases/*; do
     echo "@@@ $script"
-    [ -e /dev/dtrace ] || insmod dtrace.ko # a script before was killed without it
+    [ -e /dev/dtrace ] || insmod dtrace.ko # a killed script had removed the module
     timeout -s KILL $(sed -n 's/# seconds //p' $script) sh $script 2>&1 </dev/null
     echo "@@@ status $? $(cut -d' ' -f1 /proc/uptime)"
 done

@@ -90,11 +90,11 @@ def loads(library):
         return False
 
 def libgcrypt_computes_the_same_hashes_and_ciphers_while_traced(t):
-    """All of its functions' entries and returns are probed"""
+    """Probes the entries and returns of all functions of the library."""
     compare(t, "libgcrypt.so.20", 4096 if t.long else 140)
 
 def libcrypto_computes_the_same_hashes_and_ciphers_while_traced(t):
-    """All of its functions' entries and returns are probed"""
+    """Probes the entries and returns of all functions of the library."""
     compare(t, "libcrypto.so.3", 4096 if t.long else 140)
 
 def other_libraries_compute_the_same_hashes_and_ciphers_while_traced(t):

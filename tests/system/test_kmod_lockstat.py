@@ -45,7 +45,7 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     # The host may stop the virtual machine during a few holds, so this tests their number, not their average.
     holds = re.split(r"^-{20,}$", output.text, flags=re.M)
     holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
-    counts = {True: 0, False: 0} # by whether the hold was long
+    counts = {True: 0, False: 0} # numbers of holds that were long or not
     for ns, count in re.findall(r"^ *(\d+) \|@* +(\d+) ", "".join(holds), re.M):
         counts[int(ns) >= 4_194_304] += int(count)
     if counts[False] < 10 or counts[True] > counts[False] / 4:

@@ -75,7 +75,7 @@ def a_32_bit_target_is_refused_by_name(t):
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
     with held(target):
-        # A kernel that runs no 32-bit programs ends it when it is executed.
+        # A kernel that runs no 32-bit programs kills it at the exec.
         wait_until(lambda: target.poll() is not None or os.readlink(f"/proc/{target.pid}/exe") == str(program),
                    what="the program")
         if target.poll() is not None:
