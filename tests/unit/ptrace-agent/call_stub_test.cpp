@@ -131,7 +131,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// Without a stub, the agent would inject the call at an address of the program's own text.
+// Without a stub, the agent injects calls into the program's own text. If the agent dies then, the
+// thread does not return from the call.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())
