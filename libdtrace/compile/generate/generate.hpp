@@ -5,11 +5,12 @@
 //   generate_actions.cpp  statements: actions and aggregations as entries of the list
 //   generate_expr.cpp     expressions: a value in a register
 //   generate_logic.cpp    comparisons, && || ^^ ! ?: by forward branches
-//   generate_memory.cpp   addresses, loads, stores, bit-fields, copies
-//   generate_assign.cpp   = op= ++ -- on every kind of lvalue
-//   generate_objects.cpp  structures in variables that have no memory yet
-//   generate_tuple.cpp    key parts and arguments; calls, associative arrays
-//   generate_facts.cpp    facts about a subtree: registers needed, side effects
+//   generate_memory.cpp   addresses, loads, stores, bit-fields, copies; structures in
+//                         variables that have no memory yet
+//   generate_assign.cpp   = op= ++ -- on every kind of lvalue; key parts and arguments;
+//                         calls, associative arrays
+//   register_code         instructions on values that are in registers
+//   tree_facts            facts about a subtree: registers needed, side effects
 //   generate_types.cpp    D's types as DIF types
 //
 // Invariants
@@ -28,9 +29,10 @@
 
 #include "libdtrace/compile/generate/assembler.hpp"
 #include "libdtrace/compile/generate/regalloc.hpp"
+#include "libdtrace/compile/generate/register_code.hpp"
+#include "libdtrace/compile/generate/tree_facts.hpp"
 #include "libdtrace/compile/passes.hpp"
 
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -65,21 +67,11 @@ public:
                                           std::uint64_t value);
 
 private:
-    struct Facts {
-        int registers = 1;        // needed at the same time, including the result's
-        bool uses_tuple = false;  // flushes the tuple
-        bool has_effects = false; // changes a variable or memory
-    };
     struct ScopeOps {
         dif_op load, store, load_assoc, store_assoc;
         dif_op make, make_assoc; // like load, for objects that are stored to
         std::uint8_t scope;
     };
-
-    // generate_facts.cpp
-    const Facts& facts(const Node& node);
-    Facts compute_facts(const Node& node);
-    bool right_first(const Node& left, const Node& right);
 
     // generate_expr.cpp
     Register value(const Node& node);
@@ -90,22 +82,8 @@ private:
     Register value_of_binary(const Node& node);
     Register value_of_pointer_sum(const Node& node);
     Register value_of_cast(const Node& node);
-    Register integer(std::uint64_t value, Place at);
-    void arithmetic(Op op, int left, int right, bool is_signed, Place at);
-    void scale(int reg, std::uint64_t by, Place at);
-    // Narrows a value so that it is canonical in an integer type.
-    void narrow(int reg, const Type* to, Place at);
-    void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     bool is_canonical(const Node& node, const Type* to);
     std::pair<Register, Register> operands(const Node& left, const Node& right);
-
-    // generate_float.cpp
-    void to_double(int reg, const Type* from);
-    void from_double(int reg, const Type* to, Place at);
-    void float_arithmetic(Op op, int left, int right, Place at);
-    Register float_comparison(Op op, Register left, Register right, Place at);
-    void negate_float(int reg, Place at);
-    void modify_float(Op op, int value, int right, const Node& lvalue);
 
     // generate_logic.cpp
     Register value_of_comparison(const Node& node);
@@ -113,8 +91,6 @@ private:
     Register value_of_logical_xor(const Node& node);
     Register value_of_not(const Node& node);
     Register value_of_cond(const Node& node);
-    void truth(int reg);
-    Register truth_by_branch(dif_op if_true, Register into);
 
     // generate_memory.cpp
     Register address(const Node& node, std::uint64_t distance = 0);
@@ -124,10 +100,7 @@ private:
     void store(int value, int to, const Node& lvalue);
     void store_bits(int value, int to, const Node& lvalue);
     void copy_object(int from, int to, const Node& lvalue, const Type* from_type);
-    void limit_to_string(int size, int from, Place at);
-    void add_offset(int reg, std::uint64_t by, Place at);
 
-    // generate_objects.cpp
     static bool may_be_absent(const Node& node);
     void will_store(const Node& part);
     void decays(const Node& node);
@@ -151,8 +124,7 @@ private:
     Register narrowed_value(const Node& right, const Type* to);
     void store_variable(const Node& ident, int reg);
 
-    // generate_tuple.cpp as_types: the key types of an array; null: the parts' own
-    // types.
+    // as_types: the key types of an array; null: the types of the parts.
     void push_tuple(const std::vector<NodePtr>& parts,
                     const std::vector<const Type*>* as_types, const Kept& kept,
                     Place at);
@@ -168,15 +140,12 @@ private:
     const CompileOptions& options_;
     Assembler code_;
     RegisterFile registers_;
-    std::unordered_map<const Node*, Facts> facts_;
+    RegisterCode ops_{code_, registers_};
+    TreeFacts facts_;
     std::unordered_set<const Node*> made_; // objects that will be stored to
-    int depth_ = 0;
 };
 
 bool is_assoc(const Node& node);
-// Returns the bits of a floating-point value of this type in a register. A null type
-// means double.
-std::uint64_t float_bits(double value, const Type* type);
 
 // --- clauses ---
 

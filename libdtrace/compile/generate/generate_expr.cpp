@@ -14,7 +14,8 @@ static bool is_builtin_array(const Node& node)
 }
 
 ExprGenerator::ExprGenerator(const CompileOptions& options, Place at)
-    : options_(options), code_(at), registers_(options.n_registers)
+    : options_(options), code_(at), registers_(options.n_registers),
+      facts_(options.n_registers)
 {
 }
 
@@ -22,7 +23,7 @@ std::shared_ptr<Difo> ExprGenerator::generate(const CompileOptions& options,
                                               const Node& node, dif_type rtype)
 {
     ExprGenerator generator(options, node.at);
-    generator.facts(node); // refuses an expression that is nested too deeply
+    generator.facts_.of(node); // refuses an expression that is nested too deeply
     Register result = generator.value(node);
     generator.code_.emit(DIF_OP_RET, result);
     return std::make_shared<Difo>(generator.code_.finish(rtype));
@@ -32,25 +33,18 @@ std::shared_ptr<Difo> ExprGenerator::constant(const CompileOptions& options, Pla
                                               std::uint64_t value)
 {
     ExprGenerator generator(options, at);
-    Register result = generator.integer(value, at);
+    Register result = generator.ops_.integer(value, at);
     generator.code_.emit(DIF_OP_RET, result);
     return std::make_shared<Difo>(generator.code_.finish(dif_type_word()));
-}
-
-Register ExprGenerator::integer(std::uint64_t value, Place at)
-{
-    Register out = registers_.take(at);
-    code_.set_integer(value, out);
-    return out;
 }
 
 Register ExprGenerator::value(const Node& node)
 {
     switch (node.kind) {
     case NodeKind::Integer:
-        return integer(node.value, node.at);
+        return ops_.integer(node.value, node.at);
     case NodeKind::Float:
-        return integer(float_bits(node.float_value, node.type), node.at);
+        return ops_.integer(float_bits(node.float_value, node.type), node.at);
     case NodeKind::String: {
         Register out = registers_.take(node.at);
         code_.set_string(node.text, out);
@@ -135,7 +129,7 @@ Register ExprGenerator::value_of_unary(const Node& node)
     case Op::Neg: {
         Register out = value(*node.left);
         if (node.type->is_float()) {
-            negate_float(out, node.at);
+            ops_.negate_float(out, node.at);
             return out;
         }
         code_.emit(DIF_OP_SUB, DIF_REG_R0, out, out);
@@ -150,7 +144,7 @@ std::pair<Register, Register> ExprGenerator::operands(const Node& left,
                                                       const Node& right)
 {
     std::pair<Register, Register> out;
-    if (right_first(left, right)) {
+    if (facts_.right_first(left, right)) {
         out.second = value(right);
         out.first = value(left);
     } else {
@@ -192,9 +186,9 @@ Register ExprGenerator::value_of_binary(const Node& node)
     const Type* type = node.operand_type != nullptr ? node.operand_type : node.type;
     auto [left, right] = operands(*node.left, *node.right);
     if (type->is_float())
-        float_arithmetic(node.op, left, right, node.at);
+        ops_.float_arithmetic(node.op, left, right, node.at);
     else
-        arithmetic(node.op, left, right, is_signed_integer(type), node.at);
+        ops_.arithmetic(node.op, left, right, is_signed_integer(type), node.at);
     return std::move(left);
 }
 
@@ -213,77 +207,17 @@ Register ExprGenerator::value_of_pointer_sum(const Node& node)
         code_.emit(DIF_OP_SUB, left, right, left);
         right.release();
         if (bytes != 1) {
-            Register size = integer(bytes, node.at);
+            Register size = ops_.integer(bytes, node.at);
             code_.emit(DIF_OP_SDIV, left, size, left);
         }
         return std::move(left);
     }
-    scale(left_points ? right : left, bytes, node.at);
+    ops_.scale(left_points ? right : left, bytes, node.at);
     code_.emit(node.op == Op::Add ? DIF_OP_ADD : DIF_OP_SUB, left, right, left);
     return std::move(left);
 }
 
-void ExprGenerator::scale(int reg, std::uint64_t by, Place at)
-{
-    if (by == 1)
-        return;
-    Register factor = integer(by, at);
-    code_.emit(DIF_OP_MUL, reg, factor, reg);
-}
-
-void ExprGenerator::arithmetic(Op op, int left, int right, bool is_signed, Place at)
-{
-    auto opcode = [&]() -> dif_op {
-        switch (op) {
-        case Op::Add:
-            return DIF_OP_ADD;
-        case Op::Sub:
-            return DIF_OP_SUB;
-        case Op::Mul:
-            return DIF_OP_MUL;
-        case Op::Div:
-            return is_signed ? DIF_OP_SDIV : DIF_OP_UDIV;
-        case Op::Mod:
-            return is_signed ? DIF_OP_SREM : DIF_OP_UREM;
-        case Op::Shl:
-            return DIF_OP_SLL;
-        case Op::Shr:
-            return is_signed ? DIF_OP_SRA : DIF_OP_SRL;
-        case Op::And:
-            return DIF_OP_AND;
-        case Op::Or:
-            return DIF_OP_OR;
-        case Op::Xor:
-            return DIF_OP_XOR;
-        default:
-            fail(Tag::CG_EXPR, at, "operator has no instruction");
-        }
-    };
-    code_.emit(opcode(), left, right, left);
-}
-
 // --- narrowing ---
-
-void ExprGenerator::extend_from(int reg, unsigned bits, bool is_signed, Place at)
-{
-    if (bits >= 64)
-        return;
-    Register count = integer(64 - bits, at);
-    code_.emit(DIF_OP_SLL, reg, count, reg);
-    code_.emit(is_signed ? DIF_OP_SRA : DIF_OP_SRL, reg, count, reg);
-}
-
-void ExprGenerator::narrow(int reg, const Type* to, Place at)
-{
-    const Type* type = to->resolve();
-    if (!type->is_integer())
-        return;
-    if (type->is_bool)
-        truth(reg);
-    else
-        extend_from(reg, static_cast<unsigned>(type->size) * 8, is_signed_integer(type),
-                    at);
-}
 
 static std::uint64_t narrowed_constant(std::uint64_t value, const Type* to)
 {
@@ -344,10 +278,10 @@ bool ExprGenerator::is_canonical(const Node& node, const Type* to)
 Register ExprGenerator::narrowed_value(const Node& right, const Type* to)
 {
     if (right.kind == NodeKind::Integer)
-        return integer(narrowed_constant(right.value, to), right.at);
+        return ops_.integer(narrowed_constant(right.value, to), right.at);
     Register out = value(right);
     if (!is_canonical(right, to))
-        narrow(out, to, right.at);
+        ops_.narrow(out, to, right.at);
     return out;
 }
 
@@ -357,8 +291,8 @@ Register ExprGenerator::value_of_cast(const Node& node)
         return value(*node.left);
     if (node.type->is_float() || node.left->type->is_float()) {
         Register out = narrowed_value(*node.left, node.left->type);
-        to_double(out, node.left->type);
-        from_double(out, node.type, node.at);
+        ops_.to_double(out, node.left->type);
+        ops_.from_double(out, node.type, node.at);
         return out;
     }
     if (node.type->is_pointer())

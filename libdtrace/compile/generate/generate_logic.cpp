@@ -28,47 +28,25 @@ dif_op branch_if(Op op, bool is_signed)
 
 } // namespace
 
-// Sets the register `into` to 1 if the condition codes satisfy the branch, else to 0.
-Register ExprGenerator::truth_by_branch(dif_op if_true, Register into)
-{
-    Assembler::Label yes = code_.new_label(), end = code_.new_label();
-    code_.branch(if_true, yes);
-    code_.set_integer(0, into);
-    code_.branch(DIF_OP_BA, end);
-    code_.place(yes);
-    code_.set_integer(1, into);
-    code_.place(end);
-    return into;
-}
-
-// Sets reg to reg != 0.
-void ExprGenerator::truth(int reg)
-{
-    Assembler::Label end = code_.new_label();
-    code_.emit(DIF_OP_TST, reg);
-    code_.branch(DIF_OP_BE, end);
-    code_.set_integer(1, reg);
-    code_.place(end);
-}
-
 Register ExprGenerator::value_of_comparison(const Node& node)
 {
     auto [left, right] = operands(*node.left, *node.right);
     if (node.operand_type != nullptr && node.operand_type->is_float())
-        return float_comparison(node.op, std::move(left), std::move(right), node.at);
+        return ops_.float_comparison(node.op, std::move(left), std::move(right),
+                                     node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
     // scmp leaves the sign of a difference, so the comparison is signed.
     bool is_signed = node.string_compare || (node.operand_type != nullptr &&
                                              is_signed_integer(node.operand_type));
-    return truth_by_branch(branch_if(node.op, is_signed), std::move(left));
+    return ops_.truth_by_branch(branch_if(node.op, is_signed), std::move(left));
 }
 
 Register ExprGenerator::value_of_not(const Node& node)
 {
     Register out = value(*node.left);
     code_.emit(DIF_OP_TST, out);
-    return truth_by_branch(DIF_OP_BE, std::move(out));
+    return ops_.truth_by_branch(DIF_OP_BE, std::move(out));
 }
 
 Register ExprGenerator::value_of_logical(const Node& node)
@@ -96,8 +74,8 @@ Register ExprGenerator::value_of_logical(const Node& node)
 Register ExprGenerator::value_of_logical_xor(const Node& node)
 {
     auto [left, right] = operands(*node.left, *node.right);
-    truth(left);
-    truth(right);
+    ops_.truth(left);
+    ops_.truth(right);
     code_.emit(DIF_OP_XOR, left, right, left);
     return std::move(left);
 }

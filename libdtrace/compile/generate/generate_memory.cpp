@@ -5,6 +5,7 @@
 #include "dif/ops.h"
 #include "dif/subrs.h"
 
+#include "dif/vars.h"
 #include <algorithm>
 #include <utility>
 
@@ -37,14 +38,6 @@ const LoadOps& ops_for(const Node& node)
 
 } // namespace
 
-void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
-{
-    if (by == 0)
-        return;
-    Register bytes = integer(by, at);
-    code_.emit(DIF_OP_ADD, reg, bytes, reg);
-}
-
 // Returns whether the node is a part of an object in memory, whose address is the
 // object's plus an offset.
 static bool is_part(const Node& node)
@@ -70,7 +63,7 @@ Register ExprGenerator::address(const Node& node, std::uint64_t distance)
         constant_index = node.args[0]->kind == NodeKind::Integer;
         if (is_assoc(node) || !constant_index) {
             Register out = is_assoc(node) ? value(node) : address_of_element(node);
-            add_offset(out, distance, node.at);
+            ops_.add_offset(out, distance, node.at);
             return out;
         }
         distance += node.args[0]->value * element_bytes(node.left->type);
@@ -81,21 +74,21 @@ Register ExprGenerator::address(const Node& node, std::uint64_t distance)
         [[fallthrough]];
     default: {
         Register out = value(node); // of by-reference type: its value is the address
-        add_offset(out, distance, node.at);
+        ops_.add_offset(out, distance, node.at);
         return out;
     }
     }
     if (is_part(*node.left))
         return address(*node.left, distance);
     Register out = value(*node.left);
-    add_offset(out, distance, node.at);
+    ops_.add_offset(out, distance, node.at);
     return out;
 }
 
 Register ExprGenerator::address_of_element(const Node& node)
 {
     auto [base, position] = operands(*node.left, *node.args[0]);
-    scale(position, element_bytes(node.left->type), node.at);
+    ops_.scale(position, element_bytes(node.left->type), node.at);
     code_.emit(DIF_OP_ADD, base, position, base);
     return std::move(base);
 }
@@ -117,11 +110,11 @@ void ExprGenerator::load(int from, int to, const Node& node)
     // Shift the field's highest bit to bit 63, then its lowest bit to bit 0.
     unsigned above = 64 - node.bitfield_offset - node.bitfield_bits;
     if (above != 0) {
-        Register count = integer(above, node.at);
+        Register count = ops_.integer(above, node.at);
         code_.emit(DIF_OP_SLL, to, count, to);
     }
     if (node.bitfield_bits < 64) {
-        Register count = integer(64 - node.bitfield_bits, node.at);
+        Register count = ops_.integer(64 - node.bitfield_bits, node.at);
         code_.emit(is_signed ? DIF_OP_SRA : DIF_OP_SRL, to, count, to);
     }
 }
@@ -144,13 +137,13 @@ void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
     Register unit = registers_.take(lvalue.at);
     code_.emit(ops.as_unsigned, to, unit);
     {
-        Register others = integer(~(field << lvalue.bitfield_offset), lvalue.at);
+        Register others = ops_.integer(~(field << lvalue.bitfield_offset), lvalue.at);
         code_.emit(DIF_OP_AND, unit, others, unit);
     }
-    Register bits = integer(field, lvalue.at);
+    Register bits = ops_.integer(field, lvalue.at);
     code_.emit(DIF_OP_AND, value, bits, bits);
     if (lvalue.bitfield_offset != 0) {
-        Register count = integer(lvalue.bitfield_offset, lvalue.at);
+        Register count = ops_.integer(lvalue.bitfield_offset, lvalue.at);
         code_.emit(DIF_OP_SLL, bits, count, bits);
     }
     code_.emit(DIF_OP_OR, unit, bits, unit);
@@ -165,25 +158,75 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
     std::uint64_t bytes = lvalue.type->resolve()->size;
     if (travels_by_ref(from_type))
         bytes = std::min(bytes, from_type->resolve()->size);
-    Register size = integer(bytes, lvalue.at);
+    Register size = ops_.integer(bytes, lvalue.at);
     if (from_type->is_string_compatible())
-        limit_to_string(size, from, lvalue.at);
+        ops_.limit_to_string(size, from, lvalue.at);
     code_.emit(DIF_OP_COPYS, from, size, to);
 }
 
-// Sets size to min(size, strlen(from) + 1).
-void ExprGenerator::limit_to_string(int size, int from, Place at)
+// Structures, unions and arrays in thread-local variables and associative arrays. They
+// have no memory before the first store to them, and until then load as null:
+//
+//   info[pid].calls = 1      ldgaam info, %r1     allocates the element, zeroed, if it is absent
+//   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there
+//                            setx size, %r1;  allocs %r1, %r1      zeros in scratch memory; no element
+//                            there:
+//
+// An object is prepared for a store if it is on the left of an assignment, if its
+// address is taken, or if it is an array that decays to a pointer.
+
+bool ExprGenerator::may_be_absent(const Node& node)
 {
-    Register length = registers_.take(at);
-    code_.emit(DIF_OP_FLUSHTS);
-    code_.emit(DIF_OP_PUSHTR, DIF_TYPE_STRING, DIF_REG_R0, from);
-    code_.emit_numbered(DIF_OP_CALL, DIF_SUBR_strlen, length);
-    add_offset(length, 1, at);
-    Assembler::Label end = code_.new_label();
-    code_.emit(DIF_OP_CMP, length, size);
-    code_.branch(DIF_OP_BGEU, end);
-    code_.emit(DIF_OP_MOV, length, size);
-    code_.place(end);
+    if (!travels_by_ref(node.type) || node.type->is_string())
+        return false;
+    if (is_assoc(node))
+        return true;
+    return node.kind == NodeKind::Ident && node.ident->scope == Scope::Self &&
+           (node.ident->kind == IdentKind::Scalar ||
+            node.ident->kind == IdentKind::CArray);
+}
+
+// part: a part of an object. The object that contains it is allocated before the store.
+void ExprGenerator::will_store(const Node& part)
+{
+    const Node* whole = &part;
+    for (;;) {
+        bool element = whole->kind == NodeKind::Index && !is_assoc(*whole) &&
+                       whole->left->type->resolve()->kind == TypeKind::Array;
+        if (!element && whole->kind != NodeKind::Member)
+            break;
+        whole = whole->left.get();
+    }
+    if (may_be_absent(*whole))
+        made_.insert(whole);
+}
+
+// An array is used as a pointer: the program may store through it.
+void ExprGenerator::decays(const Node& node)
+{
+    if (node.type->resolve()->kind == TypeKind::Array)
+        will_store(node);
+}
+
+// Loads the variable's value, or the address of its object, into the given register.
+void ExprGenerator::load_object(const Node& node, int into)
+{
+    const Ident& ident = is_assoc(node) ? *node.left->ident : *node.ident;
+    const ScopeOps& ops = scope_ops(ident.scope);
+    const bool absent = may_be_absent(node), make = absent && made_.contains(&node);
+    note(ident, make ? DIFV_F_REF | DIFV_F_MOD : DIFV_F_REF);
+    if (is_assoc(node))
+        code_.emit_numbered(make ? ops.make_assoc : ops.load_assoc, ident.id, into);
+    else
+        code_.emit_numbered(make ? ops.make : ops.load, ident.id, into);
+    if (!absent || make)
+        return;
+    Assembler::Label there = code_.new_label();
+    code_.emit(DIF_OP_TST, into);
+    code_.branch(DIF_OP_BNE, there);
+    code_.set_integer(node.type->resolve()->size, into);
+    code_.emit(DIF_OP_ALLOCS, into, into);
+    code_.place(there);
 }
 
 } // namespace dt

@@ -4,7 +4,7 @@
 // A Register object owns its register and frees it when destroyed. The lowest free
 // register is allocated first. Spilling would cost time in each firing, so an
 // expression that needs more registers than exist is refused. The generator evaluates
-// the deeper operand of each operator first (generate_facts.cpp), which makes that
+// the deeper operand of each operator first (tree_facts.cpp), which makes that
 // rare.
 #pragma once
 

@@ -2,9 +2,10 @@
 // Floating point. A register holds the bits of a double; a float is in the lower half.
 // The checker has converted the operands to doubles. This file emits the instructions,
 // and the conversions between the formats in registers, memory and variables.
-#include "libdtrace/compile/generate/generate.hpp"
+#include "libdtrace/compile/generate/register_code.hpp"
 
 #include "dif/ops.h"
+#include "libdtrace/compile/generate/generate.hpp"
 
 #include <cstring>
 
@@ -28,7 +29,7 @@ std::uint64_t float_bits(double value, const Type* type)
     return bits;
 }
 
-void ExprGenerator::to_double(int reg, const Type* from)
+void RegisterCode::to_double(int reg, const Type* from)
 {
     if (is_single(from))
         code_.emit(DIF_OP_FSTOD, reg, reg);
@@ -36,7 +37,7 @@ void ExprGenerator::to_double(int reg, const Type* from)
         code_.emit(is_signed_integer(from) ? DIF_OP_FITOD : DIF_OP_FUTOD, reg, reg);
 }
 
-void ExprGenerator::from_double(int reg, const Type* to, Place at)
+void RegisterCode::from_double(int reg, const Type* to, Place at)
 {
     if (is_single(to)) {
         code_.emit(DIF_OP_FDTOS, reg, reg);
@@ -47,7 +48,7 @@ void ExprGenerator::from_double(int reg, const Type* to, Place at)
     }
 }
 
-void ExprGenerator::float_arithmetic(Op op, int left, int right, Place at)
+void RegisterCode::float_arithmetic(Op op, int left, int right, Place at)
 {
     auto opcode = [&]() -> dif_op {
         switch (op) {
@@ -66,8 +67,7 @@ void ExprGenerator::float_arithmetic(Op op, int left, int right, Place at)
     code_.emit(opcode(), left, right, left);
 }
 
-// Returns 0 or 1. A NaN is not equal to, less than or greater than any value.
-Register ExprGenerator::float_comparison(Op op, Register left, Register right, Place at)
+Register RegisterCode::float_comparison(Op op, Register left, Register right, Place at)
 {
     bool swapped = op == Op::Gt || op == Op::Ge;
     dif_op opcode = op == Op::Lt || op == Op::Gt   ? DIF_OP_FLT
@@ -82,14 +82,13 @@ Register ExprGenerator::float_comparison(Op op, Register left, Register right, P
     return left;
 }
 
-void ExprGenerator::negate_float(int reg, Place at)
+void RegisterCode::negate_float(int reg, Place at)
 {
     Register sign = integer(std::uint64_t{1} << 63, at);
     code_.emit(DIF_OP_XOR, reg, sign, reg);
 }
 
-// Generates op= with a floating-point operand on either side. right is a double.
-void ExprGenerator::modify_float(Op op, int value, int right, const Node& lvalue)
+void RegisterCode::modify_float(Op op, int value, int right, const Node& lvalue)
 {
     to_double(value, lvalue.type);
     float_arithmetic(op, value, right, lvalue.at);

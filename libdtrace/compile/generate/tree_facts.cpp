@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Facts about a subtree, computed once per node before its code is generated: how many
-// registers it needs at the same time (Sethi-Ullman numbers), whether it flushes the
-// tuple, and whether it has side effects. This code also limits how deep expressions
-// may nest, so that no program can exhaust the compiler's stack.
-#include "libdtrace/compile/generate/generate.hpp"
+#include "libdtrace/compile/generate/tree_facts.hpp"
 
 #include "dif/subrs.h"
+#include "libdtrace/compile/generate/generate.hpp"
 
 #include <algorithm>
 
@@ -33,25 +30,25 @@ bool subroutine_has_effects(std::uint32_t number)
 
 } // namespace
 
-const ExprGenerator::Facts& ExprGenerator::facts(const Node& node)
+const TreeFacts::Facts& TreeFacts::of(const Node& node)
 {
     if (auto known = facts_.find(&node); known != facts_.end())
         return known->second;
     if (++depth_ > max_fact_depth)
         fail(Tag::CG_EXPR, node.at, "expression is nested too deeply");
-    Facts computed = compute_facts(node);
+    Facts computed = compute(node);
     depth_--;
     return facts_.emplace(&node, computed).first->second;
 }
 
-ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
+TreeFacts::Facts TreeFacts::compute(const Node& node)
 {
     Facts out;
     auto include = [&](const Node& part, int held) {
-        const Facts& of = facts(part);
-        out.registers = std::max(out.registers, of.registers + held);
-        out.uses_tuple |= of.uses_tuple;
-        out.has_effects |= of.has_effects;
+        const Facts& its = of(part);
+        out.registers = std::max(out.registers, its.registers + held);
+        out.uses_tuple |= its.uses_tuple;
+        out.has_effects |= its.has_effects;
     };
 
     if (node.kind == NodeKind::Binary && node.op != Op::Comma &&
@@ -71,7 +68,7 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     // Parts before the last one that flushes the tuple are kept in registers.
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < node.args.size(); i++)
-        if (facts(*node.args[i]).uses_tuple)
+        if (of(*node.args[i]).uses_tuple)
             waiting = i + 1;
     for (std::size_t i = 0; i < node.args.size(); i++)
         include(*node.args[i], static_cast<int>(std::min(i, waiting)));
@@ -103,13 +100,13 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     return out;
 }
 
-bool ExprGenerator::right_first(const Node& left, const Node& right)
+bool TreeFacts::right_first(const Node& left, const Node& right)
 {
-    const Facts l = facts(left), r = facts(right);
+    const Facts l = of(left), r = of(right);
     if (r.registers <= l.registers)
         return false;
     bool has_effects = l.has_effects || r.has_effects;
-    return !has_effects || r.registers + 1 >= options_.n_registers;
+    return !has_effects || r.registers + 1 >= n_registers_;
 }
 
 } // namespace dt

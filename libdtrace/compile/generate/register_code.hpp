@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Instructions on values that are already in registers: integer arithmetic, narrowing, truth
+// values, and floating point (register_float.cpp).
+#pragma once
+
+#include "libdtrace/compile/ast.hpp"
+#include "libdtrace/compile/generate/assembler.hpp"
+#include "libdtrace/compile/generate/regalloc.hpp"
+
+#include <cstdint>
+
+namespace dt {
+
+class RegisterCode {
+public:
+    RegisterCode(Assembler& code, RegisterFile& registers)
+        : code_(code), registers_(registers)
+    {
+    }
+
+    // Loads a constant into a new register.
+    Register integer(std::uint64_t value, Place at);
+    // left = left op right
+    void arithmetic(Op op, int left, int right, bool is_signed, Place at);
+    void scale(int reg, std::uint64_t by, Place at);      // reg *= by
+    void add_offset(int reg, std::uint64_t by, Place at); // reg += by
+    // Narrows a value so that it is canonical in an integer type.
+    void narrow(int reg, const Type* to, Place at);
+    void extend_from(int reg, unsigned bits, bool is_signed, Place at);
+    // Replaces a value by 1, or by 0 if it is 0.
+    void truth(int reg);
+    // Sets the register to 1 if the branch is taken after the last comparison, else to 0.
+    Register truth_by_branch(dif_op if_true, Register into);
+    // size = min(size, strlen(from) + 1)
+    void limit_to_string(int size, int from, Place at);
+
+    // Floating point. The operands are doubles.
+    void to_double(int reg, const Type* from);
+    void from_double(int reg, const Type* to, Place at);
+    void float_arithmetic(Op op, int left, int right, Place at);
+    // Returns 0 or 1. A NaN is not equal to, less than or greater than any value.
+    Register float_comparison(Op op, Register left, Register right, Place at);
+    void negate_float(int reg, Place at);
+    // value = value op right, in the type of the lvalue; right is a double.
+    void modify_float(Op op, int value, int right, const Node& lvalue);
+
+private:
+    Assembler& code_;
+    RegisterFile& registers_;
+};
+
+// Returns the bits of a floating-point value of this type in a register. A null type
+// means double.
+std::uint64_t float_bits(double value, const Type* type);
+
+} // namespace dt

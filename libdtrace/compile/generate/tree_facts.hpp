@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Facts about a subtree, computed once per node before its code is generated: how many
+// registers it needs at the same time (Sethi-Ullman numbers), whether it flushes the
+// tuple, and whether it has side effects. This code also limits how deep expressions
+// may nest, so that no program can exhaust the compiler's stack.
+#pragma once
+
+#include "libdtrace/compile/ast.hpp"
+
+#include <unordered_map>
+
+namespace dt {
+
+class TreeFacts {
+public:
+    struct Facts {
+        int registers = 1;        // needed at the same time, including the result's
+        bool uses_tuple = false;  // flushes the tuple
+        bool has_effects = false; // changes a variable or memory
+    };
+
+    explicit TreeFacts(int n_registers) : n_registers_(n_registers) {}
+
+    // Refuses an expression that is nested too deeply (D_CG_EXPR).
+    const Facts& of(const Node& node);
+    // Returns whether the right operand is evaluated before the left one.
+    bool right_first(const Node& left, const Node& right);
+
+private:
+    Facts compute(const Node& node);
+
+    int n_registers_;
+    std::unordered_map<const Node*, Facts> facts_;
+    int depth_ = 0;
+};
+
+} // namespace dt
