@@ -15,7 +15,7 @@
 //
 // The sequence is disarmed each time. The kernel reads the descriptor at rseq_cs at any time,
 // and it may be unmapped later.
-#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+#include "ptrace-agent/native/arch/x86_64/counters.hpp"
 
 #include "dif/actions.h"
 
@@ -26,9 +26,9 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-template <class Add> void Routine::add_on_cpu(std::optional<Reg64> key, Add add)
+template <class Add> void Counters::add_on_cpu(std::optional<Reg64> key, Add add)
 {
-    const dt_counter_plan& counters = arena().counters;
+    const dt_counter_plan& counters = frame_.arena().counters;
     const std::uint64_t sets = target_.arena + counters.sets;
     if (!target_.rseq) {
         a_.mov(rcx, a_.literal(sets));
@@ -73,7 +73,7 @@ template <class Add> void Routine::add_on_cpu(std::optional<Reg64> key, Add add)
 
 // Places the abort handlers of sequences after the routine, and the descriptors that the
 // kernel reads.
-void Routine::place_sections()
+void Counters::place_sections()
 {
     for (auto& section : sections_) {
         a_.L(section->foreign);
@@ -102,7 +102,7 @@ void Routine::place_sections()
     }
 }
 
-void Routine::count(const dt_action& action, std::optional<Reg64> key)
+void Counters::count(const dt_action& action, std::optional<Reg64> key)
 {
     add_on_cpu(key, [this, &action](bool shared) {
         if (shared)
@@ -111,7 +111,7 @@ void Routine::count(const dt_action& action, std::optional<Reg64> key)
     });
 }
 
-void Routine::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
+void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
         // Notes that a value was added, even if the sum is 0. Threads may do so twice.
@@ -125,10 +125,12 @@ void Routine::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value
 // Computes the bucket of a value (dif/distribution.h). Zero has bucket 63, a positive value
 // 64 + log2(value), a negative one 62 - log2(-value). With sign = 0 or -1 and size = |value|
 // all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
-void Routine::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
+void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
-    Reg64 size = in_pool(value) ? value : temporary({value}); // it is not used again
-    Reg64 sign = temporary({value, size});
+    Reg64 size = registers_.in_pool(value)
+                     ? value
+                     : registers_.temporary({value}); // it is not used again
+    Reg64 sign = registers_.temporary({value, size});
     a_.mov(sign, value);
     if (size.getIdx() != value.getIdx())
         a_.mov(size, value);
@@ -148,6 +150,14 @@ void Routine::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 
         a_.inc(qword[rcx + size * 8 + action.counters +
                      8 * (DTRACE_QUANTIZE_ZEROBUCKET + 1)]);
     });
+}
+
+void Counters::add_fixups(Compiled& to) const
+{
+    for (const auto& section : sections_)
+        to.fixups.push_back({a_.offset_of(section->access),
+                             a_.offset_of(section->accessed),
+                             a_.offset_of(section->abort)});
 }
 
 } // namespace dt::native::x86

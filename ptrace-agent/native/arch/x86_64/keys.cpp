@@ -36,8 +36,8 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
     std::vector<Reg64> words;
     auto is_name = [](const Step::Part& part) { return part.value.difo == nullptr; };
     if (std::any_of(parts.begin(), parts.end(), is_name)) {
-        words.push_back(temporary({}));
-        hold(words.back());
+        words.push_back(registers_.temporary({}));
+        registers_.hold(words.back());
         a_.mov(words.back().cvt32(), ptr[rbx + offsetof(dt_rt_site, epid)]);
     }
     for (const Step::Part& part : parts) {
@@ -46,11 +46,11 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
         Reg64 word = value(part.value);
         if (part.action->rec_size != 8) {
             Reg64 all = word;
-            word = in_pool(all) ? all : temporary({all});
+            word = registers_.in_pool(all) ? all : registers_.temporary({all});
             low_bytes(word, all, part.action->rec_size);
         }
-        if (in_pool(word))
-            hold(word);
+        if (registers_.in_pool(word))
+            registers_.hold(word);
         words.push_back(word);
     }
     return words;
@@ -65,9 +65,9 @@ Reg64 Routine::find_key(const Step& step)
     const std::uint32_t shift = dt_counted_key_shift(&action);
     const std::uint32_t places = dt_counted_places(&action);
     const std::uint64_t table =
-        target_.arena + arena().counters.sets + dt_counted_at(&action);
-    Reg64 at = temporary({});
-    hold(at);
+        target_.arena + frame_.arena().counters.sets + dt_counted_at(&action);
+    Reg64 at = registers_.temporary({});
+    registers_.hold(at);
     a_.mov(at, DT_COUNTED_HASH);
     a_.imul(at, words[0]);
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -122,7 +122,7 @@ Reg64 Routine::find_key(const Step& step)
     };
     searches_.push_back(std::move(search));
     for (const Reg64& word : words)
-        release(word);
+        registers_.release(word);
     return at;
 }
 

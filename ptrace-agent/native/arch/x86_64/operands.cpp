@@ -12,7 +12,7 @@
 // the agent found readable. The engine reads any other address, by a system call. If the
 // memory was unmapped since then, the load faults. The agent then continues the thread in
 // the engine (`Fixup`), which reports the fault.
-#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+#include "ptrace-agent/native/arch/x86_64/operands.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
 
@@ -41,63 +41,40 @@ bool is_signed(const dt_operand& operand)
 
 } // namespace
 
-bool Routine::is_direct(std::uint32_t n) const
+Xbyak::Address OperandReader::slot(std::uint32_t n) const
 {
-    if (n >= plan_.operands.size())
-        return false;
-    const dt_operand& operand = plan_.operands[n];
-    if (operand.form != DT_OPERAND_GENERAL || operand.bytes != 8 ||
-        (operand.flags & DT_OPERAND_HIGH_BYTE) != 0)
-        return false;
-    switch (operand.reg) {
-    case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // this one and the next three are not in the pool then
-    case Xbyak::Operand::RDI:
-    case Xbyak::Operand::R8:
-    case Xbyak::Operand::R9:
-    case Xbyak::Operand::R12:
-    case Xbyak::Operand::R13:
-    case Xbyak::Operand::R14:
-    case Xbyak::Operand::R15:
-        return true;
-    default:
-        return false;
-    }
-}
-
-Xbyak::Address Routine::slot(std::uint32_t n) const
-{
-    auto n_below = static_cast<std::size_t>(std::popcount(ahead_ & ((1u << n) - 1)));
+    auto n_below =
+        static_cast<std::size_t>(std::popcount(registers_.ahead() & ((1u << n) - 1)));
     return qword[rsp + 8 * n_below];
 }
 
 // Loads the program's value of a register.
-void Routine::load_program(Reg64 to, unsigned number)
+void OperandReader::load_program(Reg64 to, unsigned number)
 {
     switch (number) {
     case Xbyak::Operand::RAX:
-        return a_.mov(to, saved(0));
+        return a_.mov(to, registers_.saved(0));
     case Xbyak::Operand::RCX:
-        return a_.mov(to, saved(1));
+        return a_.mov(to, registers_.saved(1));
     case Xbyak::Operand::RBX:
-        return a_.mov(to, saved(2));
+        return a_.mov(to, registers_.saved(2));
     case Xbyak::Operand::RSP:
-        return a_.lea(to, ptr[rsp + 8 * above(3) + red_zone_bytes]);
+        return a_.lea(to, ptr[rsp + 8 * registers_.above(3) + red_zone_bytes]);
     default:
         break;
     }
     const Reg64 reg(static_cast<int>(number));
-    if (auto before = saved(reg))
+    if (auto before = registers_.saved(reg))
         return a_.mov(to, *before);
     a_.mov(to, reg);
 }
 
-void Routine::load_operand(Reg64 to, std::uint32_t n)
+void OperandReader::load_operand(Reg64 to, std::uint32_t n)
 {
     if (n >= plan_.operands.size())
         return a_.mov(to.cvt32(), 0); // the probe has fewer arguments: the value is 0
     const dt_operand& operand = plan_.operands[n];
-    if ((ahead_ & 1u << n) != 0)
+    if ((registers_.ahead() & 1u << n) != 0)
         return a_.mov(to, slot(n));
     if (operand.form == DT_OPERAND_CONST) {
         auto bits = static_cast<std::uint64_t>(operand.value);
@@ -108,7 +85,7 @@ void Routine::load_operand(Reg64 to, std::uint32_t n)
 }
 
 // Reads the bits of an operand. The bits above it are undefined.
-void Routine::read_operand(Reg64 to, const dt_operand& operand)
+void OperandReader::read_operand(Reg64 to, const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_GENERAL)
         return load_program(to, operand.reg);
@@ -139,7 +116,7 @@ void Routine::read_operand(Reg64 to, const dt_operand& operand)
 }
 
 // Computes the address of an operand, without its segment's base. Changes rcx and the flags.
-void Routine::address_of(Reg64 to, const dt_operand& operand)
+void OperandReader::address_of(Reg64 to, const dt_operand& operand)
 {
     auto displacement = static_cast<std::uint64_t>(operand.value);
     if (operand.reg == DT_OPERAND_NO_REG)
@@ -159,7 +136,7 @@ void Routine::address_of(Reg64 to, const dt_operand& operand)
 // Continues only if the address is expected to be readable. The agent's ranges are searched
 // as in dt_rt_known(). ranges_seq is tested once, before the search. If the agent rewrites
 // the ranges after that, the agent is alive and handles a fault.
-void Routine::ensure_known(Reg64 address, const dt_operand& operand)
+void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
         return;
@@ -169,7 +146,8 @@ void Routine::ensure_known(Reg64 address, const dt_operand& operand)
     a_.cmp(rcx, near_bytes);
     a_.jae(lookup->unsure);
     a_.L(lookup->known);
-    Reg64 left = temporary({address}), half = temporary({address, left});
+    Reg64 left = registers_.temporary({address}),
+          half = registers_.temporary({address, left});
     Lookup& out = *lookup;
     lookup->rest = [this, &out, address, left, half, bytes = operand.bytes] {
         static_assert(sizeof(dt_rt_range) == 16 && offsetof(dt_rt_range, end) == 8);
@@ -211,7 +189,7 @@ void Routine::ensure_known(Reg64 address, const dt_operand& operand)
 }
 
 // Places the rare cases of address checks after the routine.
-void Routine::place_lookups()
+void OperandReader::place_lookups()
 {
     for (auto& lookup : lookups_)
         lookup->rest();
@@ -219,7 +197,7 @@ void Routine::place_lookups()
 
 // Does the same as dt_rt_operand_value(), except for floats of four bytes. Does not change
 // the flags.
-void Routine::widen(Reg64 value, const dt_operand& operand)
+void OperandReader::widen(Reg64 value, const dt_operand& operand)
 {
     switch (operand.bytes) {
     case 1:
@@ -238,11 +216,11 @@ void Routine::widen(Reg64 value, const dt_operand& operand)
 
 // Converts a float to a double by shifting its parts and changing the bias of the exponent.
 // Zero stays zero. Denormal and infinite values and NaN are left to the engine.
-void Routine::widen_float(Reg64 value)
+void OperandReader::widen_float(Reg64 value)
 {
     constexpr std::uint32_t exponent = 0x7f800000, least = 0x00800000;
     constexpr std::uint64_t bias = std::uint64_t{1023 - 127} << 52;
-    Reg64 rest = temporary({value});
+    Reg64 rest = registers_.temporary({value});
     Label zero;
     a_.mov(rest.cvt32(), value.cvt32());
     a_.and_(rest.cvt32(), 0x7fffffff);
@@ -261,13 +239,13 @@ void Routine::widen_float(Reg64 value)
 }
 
 // Reads arguments of the kind `ahead` to their slots. All registers of the pool are free now.
-void Routine::load_ahead(std::uint32_t arguments)
+void OperandReader::load_ahead(std::uint32_t arguments)
 {
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {
         if ((arguments & ~have_ahead_ & 1u << n) == 0)
             continue;
         const dt_operand& operand = plan_.operands[n];
-        Reg64 value = temporary({});
+        Reg64 value = registers_.temporary({});
         read_operand(value, operand);
         if ((operand.flags & DT_OPERAND_HIGH_BYTE) != 0)
             a_.shr(value, 8);
@@ -278,6 +256,13 @@ void Routine::load_ahead(std::uint32_t arguments)
         a_.mov(slot(n), value);
     }
     have_ahead_ |= arguments;
+}
+
+void OperandReader::add_fixups(Compiled& to) const
+{
+    for (const auto& access : accesses_)
+        to.fixups.push_back({a_.offset_of(access->begin), a_.offset_of(access->end),
+                             a_.offset_of(bail_)});
 }
 
 } // namespace dt::native::x86

@@ -10,7 +10,7 @@
 //   %rax  the CPU's number in take_shard(), the record after it
 //
 // Another register of the pool is held for the shard.
-#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+#include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
 
@@ -22,14 +22,14 @@ constexpr std::uint32_t cpu_mask = 0xfff; // enter.S, CPU_MASK
 constexpr std::uint32_t cpu_segment = 0x7b;
 
 // Loads the index of the active buffer to ecx, 0 or 1.
-void Routine::active_buffer()
+void Recorder::active_buffer()
 {
     a_.mov(ecx, ptr[shard_ + offsetof(dt_shard, active)]);
     a_.and_(ecx, 1);
 }
 
 // Returns the operand of the buffer's `used`. ecx is the index of the buffer, and changes.
-Xbyak::Address Routine::used_bytes()
+Xbyak::Address Recorder::used_bytes()
 {
     static_assert(sizeof(dt_buffer) == 32);
     a_.shl(ecx, 5);
@@ -39,14 +39,14 @@ Xbyak::Address Routine::used_bytes()
 
 // Takes the shard and writes the header of the record. r11 is the time, which becomes the
 // shard's last time. %rax is held already.
-void Routine::take_shard()
+void Recorder::take_shard()
 {
-    const dt_shard_plan& plan = arena().plan;
-    shard_ = temporary({});
-    hold(shard_);
-    Reg64 cpu = temporary({});
-    hold(cpu);
-    Reg64 used = temporary({});
+    const dt_shard_plan& plan = frame_.arena().plan;
+    shard_ = registers_.temporary({});
+    registers_.hold(shard_);
+    Reg64 cpu = registers_.temporary({});
+    registers_.hold(cpu);
+    Reg64 used = registers_.temporary({});
     if (target_.has_rdpid) {
         a_.rdpid_rax();
     } else {
@@ -55,12 +55,12 @@ void Routine::take_shard()
     }
     a_.and_(eax, cpu_mask);
     a_.mov(cpu.cvt32(), eax);
-    a_.cmp(eax, arena().n_shared);
+    a_.cmp(eax, frame_.arena().n_shared);
     a_.jae(beyond_);
     a_.L(within_);
     a_.mov(shard_, rax);
-    a_.imul(shard_, a_.literal(arena().shard_bytes));
-    a_.add(shard_, a_.literal(target_.arena + arena().shards));
+    a_.imul(shard_, a_.literal(frame_.arena().shard_bytes));
+    a_.add(shard_, a_.literal(target_.arena + frame_.arena().shards));
     a_.xor_(eax, eax);
     a_.mov(ecx, ptr[a_.config(offsetof(dt_rt_config, pid))]);
     static_assert(offsetof(dt_shard, lock) == 0);
@@ -88,10 +88,10 @@ void Routine::take_shard()
     static_assert(offsetof(dt_rechdr, flags) == offsetof(dt_rechdr, cpu) + 2);
     a_.mov(ptr[rax + offsetof(dt_rechdr, cpu)], cpu.cvt32()); // no flags
     a_.mov(ptr[rax + offsetof(dt_rechdr, timestamp)], r11);
-    release(cpu);
+    registers_.release(cpu);
 }
 
-void Routine::record(const dt_action& action, Reg64 value)
+void Recorder::record(const dt_action& action, Reg64 value)
 {
     switch (action.rec_size) {
     case 1:
@@ -105,7 +105,7 @@ void Routine::record(const dt_action& action, Reg64 value)
     }
 }
 
-void Routine::publish()
+void Recorder::publish()
 {
     active_buffer();
     a_.add(used_bytes(), plan_.record_bytes);
@@ -113,13 +113,13 @@ void Routine::publish()
 }
 
 // Places two rare cases after the routine: more CPUs than shards, and a full buffer.
-void Routine::place_shard_ends()
+void Recorder::place_shard_ends()
 {
     if (plan_.record_bytes == 0)
         return;
     a_.L(beyond_);
-    a_.sub(eax, arena().n_shared);
-    a_.cmp(eax, arena().n_shared);
+    a_.sub(eax, frame_.arena().n_shared);
+    a_.cmp(eax, frame_.arena().n_shared);
     a_.jae(beyond_);
     a_.jmp(within_);
     a_.L(full_);

@@ -20,7 +20,7 @@ constexpr unsigned clock_shift = 32;
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
-    use(r10);
+    registers_.use(r10);
     a_.rdfsbase_r10();
     a_.mov(rcx, 0x9e3779b97f4a7c15ull); // dt_rt_thread_slot()
     a_.imul(rcx, r10);
@@ -31,8 +31,9 @@ void Routine::find_thread()
     a_.cmp(r10, ptr[rcx + offsetof(dt_rt_thread, fs_base)]);
     a_.jne(bail_);
     if (uses_thread_ids_) {
-        thread_ = temporary({r10, rax, rdx}); // the clock needs these registers
-        hold(thread_);
+        thread_ =
+            registers_.temporary({r10, rax, rdx}); // the clock needs these registers
+        registers_.hold(thread_);
         a_.mov(thread_, rcx);
     }
     if (!has_variables_)
@@ -47,7 +48,7 @@ void Routine::find_thread()
 // absent if that place is empty, because then the variable was never set.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
-    const dt_dyn_plan& plan = arena().dyn;
+    const dt_dyn_plan& plan = frame_.arena().dyn;
     Label here;
     a_.mov(rcx, r10);
     a_.xor_(rcx, id);
@@ -55,7 +56,7 @@ void Routine::find_variable(std::uint32_t id, Label& absent)
     a_.shl(rcx, 4);
     static_assert(sizeof(dt_slot) == 16);
     a_.add(rcx, a_.literal(target_.arena + plan.slots));
-    use(rdx);
+    registers_.use(rdx);
     a_.lea(rdx, ptr[rax + id]);
     a_.cmp(rdx, ptr[rcx + offsetof(dt_slot, key)]);
     a_.je(here);
@@ -75,9 +76,9 @@ Xbyak::Address Routine::variable(std::uint32_t id)
         return qword[r10 + offsetof(dt_slot, value)];
     a_.mov(rcx, r10);
     a_.xor_(rcx, id);
-    a_.and_(rcx, arena().dyn.n_slots - 1);
+    a_.and_(rcx, frame_.arena().dyn.n_slots - 1);
     a_.shl(rcx, 4);
-    a_.add(rcx, a_.literal(target_.arena + arena().dyn.slots));
+    a_.add(rcx, a_.literal(target_.arena + frame_.arena().dyn.slots));
     return qword[rcx + offsetof(dt_slot, value)];
 }
 
@@ -93,7 +94,8 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
         if (std::find(had.self.begin(), had.self.end(), id) == had.self.end())
             ids.push_back(id);
     if (!ids.empty() && have_thread_)
-        return fail("its actions use other thread-local variables than its predicate");
+        return frame_.fail(
+            "its actions use other thread-local variables than its predicate");
     if (!have_thread_ && (needs.thread || !ids.empty())) {
         find_thread();
         have_thread_ = true;
@@ -104,7 +106,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
         sample_time();
         have_time_ = true;
     }
-    load_ahead(needs.ahead);
+    operands_.load_ahead(needs.ahead);
 }
 
 // Loads the time in nanoseconds to r11.
@@ -113,9 +115,9 @@ void Routine::sample_time()
     auto clock = [](std::size_t member) {
         return offsetof(dt_session, clock) + member;
     };
-    use(rdx);
-    use(r11);
-    a_.mov(rcx, a_.literal(target_.arena + arena().session));
+    registers_.use(rdx);
+    registers_.use(r11);
+    a_.mov(rcx, a_.literal(target_.arena + frame_.arena().session));
     a_.mov(r11d, ptr[rcx + clock(offsetof(dt_clock, seq))]);
     a_.test(r11d, r11d);
     a_.jz(bail_);

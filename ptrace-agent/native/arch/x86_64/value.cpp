@@ -91,16 +91,16 @@ std::uint32_t opposite(std::uint32_t op)
 
 Reg64 Routine::destination(std::uint32_t reg)
 {
-    auto known = registers_.find(reg);
-    if (known != registers_.end())
-        return use(known->second);
-    if (reg == 0 || registers_.size() >= pool_.size()) {
-        fail("it needs more registers");
+    auto known = dif_registers_.find(reg);
+    if (known != dif_registers_.end())
+        return registers_.use(known->second);
+    if (reg == 0 || dif_registers_.size() >= registers_.pool().size()) {
+        frame_.fail("it needs more registers");
         return rdx;
     }
-    Reg64 given = pool_[registers_.size()];
-    registers_.emplace(reg, given);
-    return use(given);
+    Reg64 given = registers_.pool()[dif_registers_.size()];
+    dif_registers_.emplace(reg, given);
+    return registers_.use(given);
 }
 
 Reg64 Routine::source(std::uint32_t reg)
@@ -109,28 +109,6 @@ Reg64 Routine::source(std::uint32_t reg)
         return destination(reg);
     a_.mov(ecx, 0); // not xor, which would change the flags
     return rcx;
-}
-
-// Returns the register that contains argument n, if the program's register is unchanged.
-std::optional<Reg64> Routine::argument_register(std::uint32_t n) const
-{
-    if (plan_.arguments == Arguments::of_return)
-        return std::nullopt;
-    if (plan_.arguments == Arguments::of_static)
-        return is_direct(n) ? std::optional(Reg64(plan_.operands[n].reg))
-                            : std::nullopt;
-    switch (n) {
-    case 0:
-        return rdi;
-    case 1:
-        return rsi;
-    case 4:
-        return r8;
-    case 5:
-        return r9;
-    default:
-        return std::nullopt; // rcx is scratch, and rdx is in the pool
-    }
 }
 
 void Routine::load_builtin(Reg64 to, std::uint32_t id)
@@ -150,18 +128,18 @@ void Routine::load_builtin(Reg64 to, std::uint32_t id)
         if (n == 0)
             a_.mov(to, ptr[rbx + offsetof(dt_rt_site, arg0)]);
         else if (n == 1)
-            a_.mov(to, saved(0));
+            a_.mov(to, registers_.saved(0));
         else
             a_.mov(to.cvt32(), 0); // a return probe has two arguments
         return;
     }
     if (plan_.arguments == Arguments::of_static)
-        return load_operand(to, n);
-    if (auto reg = argument_register(n))
+        return operands_.load_operand(to, n);
+    if (auto reg = argument_register(plan_, n))
         return a_.mov(to, *reg);
     if (n == 3)
-        return a_.mov(to, saved(1));
-    if (auto before = saved(rdx))
+        return a_.mov(to, registers_.saved(1));
+    if (auto before = registers_.saved(rdx))
         return a_.mov(to, *before);
     a_.mov(to, rdx);
 }
@@ -212,7 +190,7 @@ void Routine::shift(std::uint32_t insn)
 {
     auto known = constants_.find(DIF_INSTR_R2(insn));
     if (known == constants_.end() || known->second > 63)
-        return fail("it shifts by a value that is not a constant");
+        return frame_.fail("it shifts by a value that is not a constant");
     auto n = static_cast<int>(known->second);
     Reg64 to = destination(DIF_INSTR_RD(insn));
     a_.mov(to, source(DIF_INSTR_R1(insn)));
@@ -234,7 +212,7 @@ bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& la
     std::uint32_t insn = text[pc], op = DIF_INSTR_OP(insn), rd = DIF_INSTR_RD(insn);
     if (is_branch(op)) {
         if (op != DIF_OP_BA && !condition_)
-            fail("it branches after the flags of its comparison changed");
+            frame_.fail("it branches after the flags of its comparison changed");
         branch(a_, op, labels[DIF_INSTR_LABEL(insn)]);
         return condition_;
     }
@@ -307,7 +285,7 @@ Reg64 Routine::text(const Value& value)
     std::optional<Reg64> result;
     Label end;
     constants_.clear();
-    registers_.clear();
+    dif_registers_.clear();
     condition_ = false;
     for (std::uint32_t pc = 0; pc < difo.n_text; ++pc) {
         if (targets[pc]) {
@@ -321,7 +299,7 @@ Reg64 Routine::text(const Value& value)
         }
         Reg64 from = source(DIF_INSTR_RD(text[pc]));
         if (!result)
-            result = from.getIdx() == rcx.getIdx() ? temporary({}) : from;
+            result = from.getIdx() == rcx.getIdx() ? registers_.temporary({}) : from;
         if (from.getIdx() != result->getIdx())
             a_.mov(*result, from);
         if (pc + 1 != difo.n_text)
@@ -329,7 +307,7 @@ Reg64 Routine::text(const Value& value)
     }
     a_.L(end);
     if (!result)
-        fail("it has no value");
+        frame_.fail("it has no value");
     return result.value_or(rdx);
 }
 
@@ -337,7 +315,7 @@ Reg64 Routine::value(const Value& value)
 {
     const dt_short& brief = *value.brief;
     if (brief.kind == DT_SHORT_VAR && brief.var != DIF_VAR_timestamp)
-        if (auto reg = argument_register(brief.var - DIF_VAR_arg0))
+        if (auto reg = argument_register(plan_, brief.var - DIF_VAR_arg0))
             return *reg;
     if (brief.kind == DT_SHORT_VAR && brief.var == DIF_VAR_timestamp)
         return r11;
@@ -353,12 +331,12 @@ void Routine::predicate()
         a_.jz(leave_);
         return;
     }
-    registers_.clear();
+    dif_registers_.clear();
     std::optional<Reg64> left;
     if (brief.var == DIF_VAR_timestamp)
         left = r11;
     else
-        left = argument_register(brief.var - DIF_VAR_arg0);
+        left = argument_register(plan_, brief.var - DIF_VAR_arg0);
     if (!left) {
         left = rcx;
         load_builtin(rcx, brief.var);

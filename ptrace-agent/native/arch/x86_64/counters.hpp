@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Emits the additions to counters of aggregations.
+#pragma once
+
+#include "ptrace-agent/native/arch/x86_64/frame.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace dt::native::x86 {
+
+class Counters : Part {
+public:
+    explicit Counters(Frame& frame) : Part(frame) {}
+
+    // key: the offset of the key's counters from those of the action.
+    void count(const dt_action& action, std::optional<Reg64> key);
+    void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
+    void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
+    void place_sections();
+    void add_fixups(Compiled& to) const; // of the first look at the area of rseq(2)
+
+private:
+    // Calls add(shared) to emit the addition. rcx contains the address of the set, or of the
+    // key in it. shared: other CPUs use this set, too.
+    template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
+
+    struct Section {
+        Label descriptor, start, end, abort, done;
+        Label foreign;          // the sequence is armed on a CPU that has no set
+        Label access, accessed; // begin and end of the first accesses to struct rseq
+        std::function<void()> shared, disarm;
+    };
+    std::vector<std::unique_ptr<Section>> sections_;
+};
+
+} // namespace dt::native::x86

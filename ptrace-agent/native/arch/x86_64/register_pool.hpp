@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The registers that one routine may use, and its words on the target's stack.
+//
+//   words at rsp   slots of arguments that are read ahead, saved registers, the flags (if
+//                  they are on the stack), then the program's rax, rcx, rbx and stack
+#pragma once
+
+#include "ptrace-agent/native/arch/x86_64/assembler.hpp"
+#include "ptrace-agent/native/native.hpp"
+
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+namespace dt::native::x86 {
+
+using Xbyak::Label;
+using Xbyak::Reg32;
+using Xbyak::Reg64;
+
+// Returns the register that contains argument n, if the program's register is unchanged.
+std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n);
+
+class RegisterPool {
+public:
+    // save: the registers that a first emission of the routine found to be used.
+    RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
+
+    // Returns a register of the pool that is none of `but`, for a value that is used up
+    // before the next call.
+    Reg64 temporary(std::initializer_list<Reg64> but);
+    Reg64 use(Reg64 reg);    // notes that the register has to be saved
+    void hold(Reg64 reg);    // takes it from the pool
+    void release(Reg64 reg); // has no effect if the register is not held
+    bool in_pool(Reg64 reg) const;
+    const std::vector<Reg64>& pool() const { return pool_; }
+    bool is_exhausted() const { return exhausted_; } // temporary() had none
+
+    bool flags_on_stack() const { return flags_on_stack_; } // otherwise they are in %ax
+    const std::vector<Reg64>& saves() const { return save_; }
+    const std::vector<Reg64>& used() const { return used_; }
+    std::uint32_t ahead() const { return ahead_; } // bits of arguments read ahead
+    std::size_t n_slots() const;                   // the number of these arguments
+
+    // Words above those that the routine pushed: 0 is the program's rax, 1 rcx, 2 rbx, 3 the
+    // program's stack.
+    std::size_t above(unsigned word) const;
+    Xbyak::Address saved(unsigned word) const;
+    std::optional<Xbyak::Address> saved(Reg64 reg) const; // if the routine saved it
+
+private:
+    bool is_argument(Reg64 reg) const;
+
+    const ClausePlan& plan_;
+    std::vector<Reg64> save_, used_, pool_, held_;
+    std::uint32_t ahead_;
+    bool flags_on_stack_ = false;
+    bool exhausted_ = false;
+};
+
+} // namespace dt::native::x86
