@@ -208,6 +208,8 @@ int dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
 		if (holder && holder != owner && !alive(holder))
 			dt_cas32(&s->lock, holder, 0);
 	}
+	if (alive)
+		dt_slots_clean(mem, arena, alive);
 	dt_dynvar_clean(mem, arena, alive);
 	return dt_spec_clean(mem, arena, owner, now, alive);
 }

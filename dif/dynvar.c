@@ -553,7 +553,6 @@ void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 	dt_dyn_open(&d, base, arena);
 	if (!alive)
 		return;
-	dt_slots_clean(base, arena, &d.space->clean_next, alive);
 	if (!dt_once32(&d.space->used))
 		return;
 	b = dt_once32(&d.space->clean_bucket);

@@ -181,11 +181,6 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
  * none.
  */
 dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
-/*
- * Copies from any address to memory that D may write, including dynamic
- * variables.
- */
-void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
 /* Copies from memory that D may read. Returns 0, or -1 and BADADDR. */
 int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 /* Copies from the target's memory. Returns 0, or -1 and BADADDR. */
@@ -193,7 +188,6 @@ int dt_load_target(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 dt_u64 dt_load_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_uload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_rload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
-void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
 
 /*
  * Allocates scratch of this clause, 8-aligned. Returns its D address, or 0 and
@@ -250,10 +244,19 @@ dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
 /* --- slots.c --- */
 #define DT_MIN_SLOTS 32
-/* Checks some slots, from *next on. */
-void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
+/* Checks some slots: those of threads that have exited can be reused. */
+void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
 		    int (*alive)(dt_u32 owner));
 
+/* --- store.c: stores that may reach dynamic variables --- */
+/*
+ * Copies from any address to memory that D may write, including dynamic
+ * variables.
+ */
+void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
+void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
+
+/* --- dynvar.c --- */
 /* Sets arena->dyn from the offset and size of the space. */
 void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
@@ -420,5 +423,20 @@ static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
 	h *= 0xc4ceb9fe1a85ec53ull;
 	return (dt_u32)(h >> 32);
 }
+
+/*
+ * --- subr*.c: one dt_subr_*() for each row of dif/subrs.h that a host can
+ * run ---
+ *
+ * Arguments are on the tuple stack (dt_arg()); a missing one reads as 0. The
+ * result is returned. The result of a subroutine that faults is not used.
+ */
+#define DT_SUBR_DECLARE_ANY(name) dt_u64 dt_subr_##name(struct dt_mstate *m);
+#define DT_SUBR_DECLARE_WRITE(name) DT_SUBR_DECLARE_ANY(name)
+#define DT_SUBR_DECLARE_KERNEL(name)
+#define DT_SUBR_DECLARE_NONE(name)
+#define X(name, number, prototype, where) DT_SUBR_DECLARE_##where(name)
+DIF_SUBRS(X)
+#undef X
 
 #endif

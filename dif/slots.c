@@ -9,11 +9,12 @@
  * finds neither its slot nor a free one gets a chunk in dynvar.c, and moves to
  * a slot when one is free.
  */
+#include "dif/chunks.h"
 #include "dif/mstate.h"
 
 #define DT_SLOT_REACH 16
 #define DT_SLOT_GONE 1	   /* its thread has exited; the slot may be reused */
-#define DT_SLOT_CLEANED 32 /* slots that one dt_dynvar_clean() checks */
+#define DT_SLOT_CLEANED 32 /* slots that one dt_slots_clean() checks */
 
 /* Returns thread and variable in one word; 0: they do not fit. */
 DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
@@ -95,11 +96,12 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 	return DT_SLOT_NO;
 }
 
-/* Checks some slots: those of threads that have exited can be reused. */
-void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
+void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
 		    int (*alive)(dt_u32 owner))
 {
 	struct dt_slot *slots = dt_at(base, arena->dyn.slots);
+	struct dt_dynspace *space = dt_at(base, arena->dynvars);
+	dt_u32 *next = &space->clean_next;
 	dt_u32 at = dt_once32(next);
 
 	for (int i = 0; i < DT_SLOT_CLEANED; i++, at++) {

@@ -4,7 +4,7 @@
  *
  * Strings, paths, addresses and JSON have files of their own.
  */
-#include "dif/subr.h"
+#include "dif/mstate.h"
 
 #define DT_CALL_ANY(m, name) dt_subr_##name(m)
 #define DT_CALL_WRITE(m, name) dt_subr_##name(m)

@@ -6,7 +6,7 @@
  * runs of two or more zero groups is "::". Addresses that contain an IPv4 one
  * (mapped, compatible) show it with dots.
  */
-#include "dif/subr.h"
+#include "dif/mstate.h"
 #include "dif/text.h"
 
 #define DT_AF_INET 2

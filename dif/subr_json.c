@@ -9,7 +9,7 @@
  * Nesting is not limited by memory. The work is limited by the text's length
  * times the number of parts of the path.
  */
-#include "dif/subr.h"
+#include "dif/mstate.h"
 
 struct dt_json {
 	const dt_u8 *s;

@@ -8,7 +8,7 @@
  * strchr(), strrchr() and strstr(), which are addresses inside the argument.
  */
 #include "dif/find.h"
-#include "dif/subr.h"
+#include "dif/mstate.h"
 
 /* 0, or -1 with a fault. */
 static int dt_slice_arg(struct dt_mstate *m, dt_u32 n, struct dt_slice *to)
