@@ -2,12 +2,14 @@
 // How many printf records a second does the consumer format on one core?
 //
 // It uses a synthetic arena with one clause printf("%d %s: %d bytes at %x\n", ...), and
-// writes records into the shards' buffers as the engine does. It measures the
-// consumer's work on the records: drain, check, merge by time, format, write to
-// /dev/null. The time to fill the buffers does not count. For comparison, the same run
-// measures a loop of snprintf() and fwrite() over the same values.
+// writes records into the shards' buffers as the engine does. It measures the work of
+// dtrace(1) -q on the records: drain, check, merge by time, the callbacks of the C API
+// with dtrace(1)'s rows, format, write to /dev/null. The time to fill the buffers does
+// not count. For comparison, the same run measures a loop of snprintf() and fwrite()
+// over the same values.
+#include "cmd/dtrace/rows.hpp"
 #include "dif/engine.h"
-#include "libdtrace/consume/consumer.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include <algorithm>
 #include <array>
@@ -147,23 +149,51 @@ double seconds(const std::function<void()>& what)
     return now() - start;
 }
 
+// Creates a stopped session, which consumes the records of this arena.
+dtrace_hdl_t* open_session(void* arena)
+{
+    dtrace_hdl_t* session = dtrace_open(DTRACE_VERSION, 0, nullptr);
+    if (session == nullptr || dtrace_setopt(session, "quiet", nullptr) != 0) {
+        std::fputs("the session cannot be opened\n", stderr);
+        std::exit(1);
+    }
+    Consumer::Config config;
+    config.arena = arena;
+    auto consumer = std::make_unique<Consumer>(config);
+    consumer->add_program(make_program(), 0);
+    consumer->display().quiet = true;
+    session->state().consumer = std::move(consumer);
+    session->state().active = session->state().stopped = true;
+    return session;
+}
+
+int begin_row(const dtrace_probedata_t* data, void* rows)
+{
+    static_cast<Rows*>(rows)->begin(*data);
+    return DTRACE_CONSUME_THIS;
+}
+
+int end_row(const dtrace_probedata_t*, const dtrace_recdesc_t* record, void* rows)
+{
+    if (record == nullptr)
+        static_cast<Rows*>(rows)->end();
+    return DTRACE_CONSUME_THIS;
+}
+
 double run_consumer(std::FILE* null)
 {
     std::uint32_t epid = 0;
     void* memory = make_arena(epid);
-    Consumer::Config config;
-    config.arena = memory;
-    Consumer consumer(config);
-    consumer.add_program(make_program(), 0);
-    FileOutput out(null);
-    RowPrinter rows(out, consumer.display());
+    dtrace_hdl_t* session = open_session(memory);
+    Rows rows(session, null);
+    rows.read_options();
     double total = 0;
     bool drained = true;
     for (int round = 0; round <= n_rounds; round++) {
         fill(memory, epid,
              static_cast<std::uint64_t>(round) * n_shards * records_per_shard);
         double took = seconds([&] {
-            drained &= static_cast<bool>(consumer.drain(DrainKind::Final, out, rows));
+            drained &= dtrace_consume(session, null, begin_row, end_row, &rows) == 0;
         });
         if (round > 0) // the first round maps the copy's pages
             total += took;
@@ -172,6 +202,7 @@ double run_consumer(std::FILE* null)
         std::fputs("the drain failed\n", stderr);
         std::exit(1);
     }
+    dtrace_close(session);
     munmap(memory, static_cast<dt_arena*>(memory)->total_bytes);
     return n_rounds * n_shards * static_cast<double>(records_per_shard) / total;
 }

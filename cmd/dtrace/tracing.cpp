@@ -69,13 +69,6 @@ std::string size_text(dtrace_optval_t bytes)
     return std::to_string(bytes) + unit;
 }
 
-bool set(dtrace_hdl_t* session, const char* option)
-{
-    dtrace_optval_t value = 0;
-    return dtrace_getopt(session, option, &value) == 0 && value != DTRACEOPT_UNSET &&
-           value != 0;
-}
-
 } // namespace
 
 pid_t pid_of(const TargetArgument& target)
@@ -150,7 +143,7 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what,
 {
     if ((args_.cflags & DTRACE_C_SUGAR) != 0)
         std::fputs(dtrace_program_text(session_, prog), stdout);
-    if (args_.disassemble || set(session_, "verbose"))
+    if (args_.disassemble || is_on(session_, "verbose"))
         dtrace_program_disasm(session_, prog, stderr);
     dtrace_proginfo_t info{};
     if (args_.verbose) {
@@ -173,7 +166,7 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what,
             return 0;
         },
         &n_clauses_);
-    if (!args_.quiet && !set(session_, "quiet"))
+    if (!args_.quiet && !is_on(session_, "quiet"))
         say("%s matched %u probe%s", what.c_str(), info.dpi_matches,
             info.dpi_matches == 1 ? "" : "s");
 }
@@ -247,42 +240,16 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
         return DTRACE_CONSUME_ABORT; // running the rest of the records may take long
-    self->rows_ = self->text_;       // running the record may change it
-    if (!self->rows_)
-        return DTRACE_CONSUME_THIS;
-    FILE* out = self->out_;
-    bool quiet = set(self->session_, "quiet");
-    const dtrace_probedesc_t* probe = data->dtpda_pdesc;
-    if (self->flowindent_) {
-        if (!self->header_done_)
-            std::fprintf(out, "%3s %-41s\n", "CPU", "FUNCTION");
-        std::string row(static_cast<std::size_t>(data->dtpda_indent), ' ');
-        row += data->dtpda_prefix;
-        row += name_text(probe->dtpd_func);
-        if (data->dtpda_flow == DTRACEFLOW_NONE)
-            row += ":" + name_text(probe->dtpd_name);
-        std::fprintf(out, "%3d %-41s ", data->dtpda_cpu, row.c_str());
-    } else if (!quiet) {
-        if (!self->header_done_)
-            std::fprintf(out, "%3s %6s %32s\n", "CPU", "ID", "FUNCTION:NAME");
-        std::string name =
-            name_text(probe->dtpd_func) + ":" + name_text(probe->dtpd_name);
-        std::fprintf(out, "%3d %6u %32s ", data->dtpda_cpu, probe->dtpd_id,
-                     name.c_str());
-    }
-    self->header_done_ = true;
-    self->quiet_ = quiet;
+    self->rows_.begin(*data);
     return DTRACE_CONSUME_THIS;
 }
 
 int Tracing::on_record(const dtrace_probedata_t*, const dtrace_recdesc_t* record,
                        void* arg)
 {
-    auto* self = static_cast<Tracing*>(arg);
     if (record != nullptr)
         return DTRACE_CONSUME_THIS;
-    if (self->rows_ && (!self->quiet_ || self->flowindent_))
-        std::fputc('\n', self->out_);
+    static_cast<Tracing*>(arg)->rows_.end();
     return DTRACE_CONSUME_NEXT;
 }
 
@@ -310,7 +277,7 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
     if (std::strcmp(data->dtsda_option, "flowindent") == 0)
-        self->flowindent_ = set(self->session_, "flowindent");
+        self->rows_.read_options();
     else if (std::strcmp(data->dtsda_option, "format") == 0)
         self->read_format();
     return DTRACE_HANDLE_OK;
@@ -319,9 +286,9 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
 // Rows and messages are for people. In json, errors and drops are lines of the output.
 void Tracing::read_format()
 {
-    dtrace_optval_t format = 0; // 1: text, 2: json
-    text_ = dtrace_getopt(session_, "format", &format) != 0 || format == 1;
-    told_in_lines_ = format == 2;
+    rows_.read_options();
+    dtrace_optval_t format = 0; // 2: json
+    told_in_lines_ = dtrace_getopt(session_, "format", &format) == 0 && format == 2;
 }
 
 // Returns whether the targets and their followed children have all exited.
@@ -342,7 +309,7 @@ void Tracing::process_ended(ps_prochandle* process)
         lost_ = true;
         return;
     }
-    if (set(session_, "quiet"))
+    if (is_on(session_, "quiet"))
         return;
     if (WIFSIGNALED(status))
         say("pid %d terminated by SIG%s", pid, sigabbrev_np(WTERMSIG(status)));
@@ -408,7 +375,6 @@ int Tracing::run()
         consumed = nullptr;
     }
     catch_signals(session_, out_);
-    flowindent_ = set(session_, "flowindent");
     read_format();
 
     struct Size {
@@ -423,14 +389,14 @@ int Tracing::run()
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
     // a claimed enabling has a value of its own
-    flowindent_ = set(session_, "flowindent");
+    rows_.read_options();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;
         if (!args_.quiet && dtrace_getopt(session_, size.option, &got) == 0 &&
             got < size.asked)
             say("%s lowered to %s", size.name, size_text(got).c_str());
     }
-    if (set(session_, "destructive") && !set(session_, "quiet"))
+    if (is_on(session_, "destructive") && !is_on(session_, "quiet"))
         say("allowing destructive actions");
     for (ps_prochandle* target : targets_)
         dtrace_proc_continue(session_, target);
@@ -466,7 +432,7 @@ int Tracing::run()
         }
     }
     if (!failed && n_interrupts < 2) {
-        if (text_)
+        if (rows_.is_text())
             std::fputc('\n', out_);
         if (dtrace_aggregate_print(session_, consumed, nullptr) != 0)
             die(session_, "failed to print aggregations");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arguments.hpp"
+#include "rows.hpp"
 
 // Returns the pid of a -p argument. Exits if it is not valid.
 pid_t pid_of(const TargetArgument& target);
@@ -56,11 +57,7 @@ private:
     std::size_t n_ended_ = 0;
     std::size_t n_clauses_ = 0; // in all enabled programs
     bool lost_ = false;         // a target still runs but is no longer traced
-    bool header_done_ = false;
-    bool quiet_ = false;
-    bool flowindent_ = false;
-    bool text_ = true;           // -x format
-    bool rows_ = true;           // for the current record
+    Rows rows_{session_, out_};
     bool told_in_lines_ = false; // errors and drops are lines of the output
 };
 

@@ -103,19 +103,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// The sink of dtrace(1): prints the header once and a row per record, with -q and -F as
-// in `display`.
-class RowPrinter : public RecordSink {
-public:
-    RowPrinter(Output& out, const Display& display) : out_(out), display_(display) {}
-    Verdict probe(const ProbeData& data) override;
-    Verdict record(const ProbeData& data, const RecordDesc* desc) override;
-    bool writes_beside() const override { return false; }
-
-private:
-    Output& out_;
-    const Display& display_;
-    bool header_done_ = false;
-};
-
 } // namespace dt

@@ -74,7 +74,9 @@ struct ProbeData {
 // The C API's DTRACE_CONSUME_*.
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
-// Called for each record. This: print it in the default way; Next: skip it.
+// Called for each record. This: print it in the default way; Next: skip it. A sink may
+// write to the same place as the Output (a C program's callback with its FILE), so the
+// text of what was printed before is committed before each call.
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
@@ -82,10 +84,6 @@ public:
     virtual Verdict probe(const ProbeData& data) = 0;
     // Called before each action, and with null after the last one of a record.
     virtual Verdict record(const ProbeData& data, const RecordDesc* desc) = 0;
-    // Returns whether the sink also writes to the same place by other ways than Output,
-    // as a C program's callback with its FILE does. In that case text is passed on
-    // before each call.
-    virtual bool writes_beside() const { return true; }
 };
 
 struct FaultEvent {

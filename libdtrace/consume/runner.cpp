@@ -28,7 +28,6 @@ Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
 {
     if (display.form != OutputForm::text)
         return run_structured(ecb, data, out, sink);
-    const bool at_once = out.wants_pieces() || sink.writes_beside();
     Verdict verdict = sink.probe(data);
     if (verdict == Verdict::Next)
         return Ok{};
@@ -55,17 +54,13 @@ Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
         }
         if (verdict != Verdict::This)
             return stopped("the record callback");
-        auto printed =
-            at_once ? print(ecb, data, i, out) : print_statement(ecb, data, i, out);
-        if (!printed)
+        if (auto printed = print(ecb, data, i, out); !printed)
             return printed;
         i += desc.n_values;
     }
     verdict = sink.record(data, nullptr);
     if (verdict != Verdict::This && verdict != Verdict::Next)
         return stopped("the record callback");
-    if (!at_once && out.text().size() < enough_text)
-        return Ok{};
     return out.commit({&data});
 }
 

@@ -10,9 +10,6 @@
 
 namespace dt {
 
-// Buffered text is passed on in pieces of this size.
-constexpr std::size_t enough_text = 32 << 10;
-
 class Runner {
 public:
     Runner(Symbolizer& symbols, Events* events) : symbols_(symbols), events_(events) {}

@@ -82,9 +82,8 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
     }
     if (!any_part || !part->empty())
         part->finish(out.text());
-    if (out.wants_pieces() || sink.writes_beside() || out.text().size() >= enough_text)
-        if (auto committed = out.commit({&data}); !committed)
-            return committed;
+    if (auto committed = out.commit({&data}); !committed)
+        return committed;
     verdict = sink.record(data, nullptr);
     return verdict == Verdict::This || verdict == Verdict::Next
                ? Result<Ok>(Ok{})

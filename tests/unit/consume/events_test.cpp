@@ -136,17 +136,15 @@ TEST(Exit, TheLastStatusWins)
 TEST(Setopt, ActsAtItsPlaceInTheStream)
 {
     Session s;
-    std::uint32_t print = s.printf("x", {});
+    std::uint32_t print = s.clause({{DTRACEACT_DIFEXPR, 4, s.types.lookup("int")}});
     Entry name{DTRACEACT_LIBACT, 16, s.types.string_type(), "", 2, DT_LIBACT_SETOPT};
     Entry value{DTRACEACT_LIBACT, 16, s.types.string_type()};
     std::uint32_t set = s.clause({name, value});
-    s.record(print, "", 1);
+    s.record(print, bytes_of<std::int32_t>(5), 1);
     s.record(set, field("quiet", 16) + field("yes", 16), 2);
-    s.record(print, "", 3);
+    s.record(print, bytes_of<std::int32_t>(6), 3);
     s.record(set, field("nosuch", 16) + field("1", 16), 4);
-    EXPECT_EQ(s.drain(), "CPU     ID                    FUNCTION:NAME\n"
-                         "  0      1                           :BEGIN x\n"
-                         "  0      1                           :BEGIN x");
+    EXPECT_EQ(s.drain(), "        56"); // a column, unless quiet
     EXPECT_EQ(s.options_set.size(), 2u);
     ASSERT_EQ(s.faults.size(), 1u);
     EXPECT_NE(s.faults[0].text.find("couldn't set option \"nosuch\" to \"1\": "),

@@ -84,8 +84,8 @@ TEST_F(Files, FreopenGoesToTheFileAndBack)
                  time++);
     std::FILE* file = std::fopen(path("first").c_str(), "w");
     FileOutput out(file);
-    RowPrinter rows(out, s.consumer().display());
-    EXPECT_TRUE(s.consumer().drain(DrainKind::Final, out, rows));
+    PrintAll print_all;
+    EXPECT_TRUE(s.consumer().drain(DrainKind::Final, out, print_all));
     EXPECT_TRUE(out.flush());
     std::fclose(file);
     EXPECT_EQ(content(path("first")), "x1x4");
@@ -109,8 +109,8 @@ TEST_F(Files, SystemRunsAtItsPlaceAndFtruncateEmpties)
     s.record(print, bytes_of<std::int32_t>(3), 5);
     std::FILE* file = std::fopen(path("out").c_str(), "a");
     FileOutput out(file);
-    RowPrinter rows(out, s.consumer().display());
-    EXPECT_TRUE(s.consumer().drain(DrainKind::Final, out, rows));
+    PrintAll print_all;
+    EXPECT_TRUE(s.consumer().drain(DrainKind::Final, out, print_all));
     EXPECT_TRUE(out.flush());
     std::fclose(file);
     EXPECT_EQ(content(path("seen")), "x1\n");
@@ -125,8 +125,8 @@ TEST_F(Files, AFullDiskEndsTheDrainWithAnError)
         s.record(print, bytes_of<std::int32_t>(i), static_cast<std::uint64_t>(i));
     std::FILE* file = std::fopen("/dev/full", "w");
     FileOutput out(file);
-    RowPrinter rows(out, s.consumer().display());
-    auto drained = s.consumer().drain(DrainKind::Final, out, rows);
+    PrintAll print_all;
+    auto drained = s.consumer().drain(DrainKind::Final, out, print_all);
     ASSERT_FALSE(drained);
     EXPECT_EQ(drained.error().sys, ENOSPC);
     std::fclose(file);

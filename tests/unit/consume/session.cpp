@@ -225,14 +225,14 @@ Consumer& Session::consumer()
         config.per_cpu = per_cpu;
         consumer_ = std::make_unique<Consumer>(config);
         consumer_->add_program(program_, 0);
-        rows_ = std::make_unique<RowPrinter>(output_, consumer_->display());
     }
     return *consumer_;
 }
 
-std::string Session::drain(DrainKind kind)
+std::string Session::drain(DrainKind kind, RecordSink* sink)
 {
-    auto drained = consumer().drain(kind, output_, *rows_);
+    auto drained =
+        consumer().drain(kind, output_, sink != nullptr ? *sink : print_all_);
     EXPECT_TRUE(drained);
     return std::exchange(output_.taken, {});
 }

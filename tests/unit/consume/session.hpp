@@ -45,6 +45,29 @@ struct Entry {
         constant; // a constant of the program; unset: a computed value
 };
 
+// A sink that lets the consumer print every record.
+struct PrintAll : RecordSink {
+    Verdict probe(const ProbeData&) override { return Verdict::This; }
+    Verdict record(const ProbeData&, const RecordDesc*) override
+    {
+        return Verdict::This;
+    }
+};
+
+// Collects one line per record: the indented function of flowindent.
+struct FlowLines : PrintAll {
+    std::string text;
+    Verdict probe(const ProbeData& data) override
+    {
+        text.append(static_cast<std::size_t>(data.indent), ' ').append(data.prefix);
+        text += data.probe->function;
+        if (data.flow == Flow::None)
+            text += ":" + data.probe->name;
+        text += "\n";
+        return Verdict::This;
+    }
+};
+
 class Session : public Events {
 public:
     explicit Session(std::uint32_t n_shards = 2);
@@ -77,7 +100,7 @@ public:
     // Creates the consumer on first use. All clauses must exist by then.
     Consumer& consumer();
     // Runs one round. Returns its output.
-    std::string drain(DrainKind kind = DrainKind::Final);
+    std::string drain(DrainKind kind = DrainKind::Final, RecordSink* sink = nullptr);
     // Prints all aggregations.
     std::string dump();
 
@@ -103,7 +126,7 @@ private:
     std::shared_ptr<Program> program_ = std::make_shared<Program>();
     std::unique_ptr<Consumer> consumer_;
     StringOutput output_;
-    std::unique_ptr<RowPrinter> rows_;
+    PrintAll print_all_;
 };
 
 } // namespace dt
