@@ -77,7 +77,7 @@ static_assert(int{DTRACE_PATCH_JUMP} == int{dt::ProcessPatch::jump} &&
 int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* arg,
                       dtrace_patchinfo_t* info)
 {
-    auto symbols = dtp->state().processes.look_at(pid);
+    auto symbols = dtp->state().processes.untraced().open(pid);
     if (!symbols)
         return dtp->fail(symbols.error());
     auto found = dt::find_patches(**symbols);

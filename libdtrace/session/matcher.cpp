@@ -76,8 +76,8 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
     if (digits == 0 || !s_.providers.may_be_static(spec) ||
         std::from_chars(spec.provider.data() + digits, end, pid).ptr != end)
         return "";
-    auto looked = s_.processes.look_at(pid);
-    if (looked || looked.error().code != Code::permission)
+    auto opened = s_.processes.untraced().open(pid);
+    if (opened || opened.error().code != Code::permission)
         return "";
     return "; process " + std::to_string(pid) +
            " may not be read: that requires its user, or root";

@@ -57,7 +57,8 @@ Options::Refused change_option(SessionState& state, std::string_view name,
             for (auto folder : std::views::split(value, ':'))
                 add_debug_folder({folder.begin(), folder.end()});
         else if (name == "pgmax")
-            state.processes.keep_at_most(static_cast<std::size_t>(state.options.pgmax));
+            state.processes.untraced().set_limit(
+                static_cast<std::size_t>(state.options.pgmax));
     }
     debug("option %.*s=%.*s%s", static_cast<int>(name.size()), name.data(),
           static_cast<int>(value.size()), value.data(),

@@ -5,6 +5,7 @@
 #include "base/hex_text.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/error_prefix.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -12,15 +13,6 @@
 #include <unistd.h>
 
 namespace dt {
-
-// Removes a prefix that the agent and our callers would both add.
-static Error without(const std::string& doing, const Error& error)
-{
-    std::string prefix = doing + ": ";
-    bool doubled = error.text.compare(0, prefix.size(), prefix) == 0;
-    return Error{error.code, doubled ? error.text.substr(prefix.size()) : error.text,
-                 error.sys};
-}
 
 Result<Ok> Processes::ensure_agent()
 {
@@ -61,7 +53,7 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
         return agent.error();
     auto target = agent_->create(argv, env, evaltime);
     if (!target)
-        return without(argv[0], without("start", target.error()));
+        return without_prefix(argv[0], without_prefix("start", target.error()));
     return adopt(*target);
 }
 
@@ -73,7 +65,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
         return agent.error();
     auto target = agent_->grab(pid);
     if (!target)
-        return without("grab process " + std::to_string(pid), target.error());
+        return without_prefix("grab process " + std::to_string(pid), target.error());
     auto adopted = adopt(*target);
     if (!adopted)
         return adopted;
@@ -82,7 +74,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
         if (auto put = agent_->put_back(pid, *left); !put)
-            return without("grab process " + std::to_string(pid), put.error());
+            return without_prefix("grab process " + std::to_string(pid), put.error());
     }
     return adopted;
 }
@@ -153,16 +145,6 @@ std::vector<ProcessSymbols*> Processes::everybody()
         }
     }
     return all;
-}
-
-Result<ProcessSymbols*> Processes::look_at(pid_t pid)
-{
-    auto& kept = visitor(pid);
-    auto opened = ProcessSymbols::open(pid, images_);
-    if (!opened)
-        return without("symbols of " + std::to_string(pid), opened.error());
-    kept = std::move(*opened);
-    return kept.get();
 }
 
 void Processes::release(ps_prochandle* process)
@@ -263,32 +245,7 @@ ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
     bool traced = false;
     if (ProcessSymbols* symbols = traced_symbols(id, traced); traced)
         return symbols;
-    const bool known = visitors_.count(id) != 0;
-    auto& kept = visitor(id);
-    if (!known)
-        if (auto opened = ProcessSymbols::open(id, images_))
-            kept = std::move(*opened);
-    return kept.get();
-}
-
-void Processes::keep_at_most(std::size_t n_visitors)
-{
-    max_visitors_ = n_visitors;
-    auto earlier = [](const auto& a, const auto& b) {
-        return a.second.used < b.second.used;
-    };
-    while (visitors_.size() > max_visitors_) {
-        auto oldest = std::min_element(visitors_.begin(), visitors_.end(), earlier);
-        debug("process %d: its symbols are freed", oldest->first);
-        visitors_.erase(oldest);
-    }
-}
-
-std::unique_ptr<ProcessSymbols>& Processes::visitor(pid_t pid)
-{
-    visitors_[pid].used = ++n_uses_;
-    keep_at_most(max_visitors_);
-    return visitors_[pid].symbols;
+    return untraced_.find(id);
 }
 
 std::string Processes::uaddr(std::uint64_t pid, std::uint64_t addr)

@@ -4,12 +4,14 @@
 //
 // The agent is started with the first process. A process that has exited stays known,
 // so that addresses that were recorded before still get names. If the user did not name
-// the process, only the data for these names is kept (ended_processes.hpp).
+// the process, only the data for these names is kept (ended_processes.hpp). Addresses of
+// processes that are not traced get names as well (untraced_symbols.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/session/ended_processes.hpp"
+#include "libdtrace/session/untraced_symbols.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -81,11 +83,6 @@ public:
     std::unique_ptr<ProcessSymbols> glance_at(pid_t pid);
     // Returns how many processes the last everybody() was not permitted to read.
     int n_forbidden() const { return n_forbidden_; }
-    // Returns symbols that only name addresses. The process need not be grabbed.
-    Result<ProcessSymbols*> look_at(pid_t pid);
-    // Limits the number of processes that are kept for their symbols only. Removes the
-    // ones that were used longest ago.
-    void keep_at_most(std::size_t n_visitors);
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. It may have exited.
     void follow(pid_t parent, pid_t child);
@@ -100,6 +97,8 @@ public:
     {
         return processes_;
     }
+    // The symbols of processes that are not targets.
+    UntracedSymbols& untraced() { return untraced_; }
     AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
     Result<Ok> ensure_agent();
     // Returns sentences about files of targets of which not everything is read.
@@ -122,24 +121,16 @@ private:
     Result<ps_prochandle*> adopt(Target target);
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
-    std::unique_ptr<ProcessSymbols>& visitor(pid_t pid);
 
     KernelSymbols kernel_;
     std::optional<AgentClient> agent_;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;
-    // Processes that are only symbolized.
-    struct Visitor {
-        std::unique_ptr<ProcessSymbols> symbols; // null: not available
-        std::uint64_t used = 0;
-    };
-    std::map<pid_t, Visitor> visitors_;
+    UntracedSymbols untraced_{images_};
     std::map<pid_t, std::unique_ptr<ProcessSymbols>>
         everybody_; // without those in processes_
     int n_forbidden_ = 0;
-    std::size_t max_visitors_ = 8; // -x pgmax
-    std::uint64_t n_uses_ = 0;
 };
 
 } // namespace dt

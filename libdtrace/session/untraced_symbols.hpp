@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Symbols of processes that are not traced. They give names to addresses, for example
+// of a profile of all CPUs.
+//
+// Such a profile can contain addresses of thousands of processes, so only the processes
+// that were used last are kept (-x pgmax). A process without readable symbols is kept
+// as well, so that it is not opened again for each of its addresses.
+#pragma once
+
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <sys/types.h>
+
+namespace dt {
+
+class UntracedSymbols {
+public:
+    static constexpr std::size_t default_limit = 8; // processes
+
+    // The cache of images must outlive this object.
+    explicit UntracedSymbols(ImageCache& images) : images_(images) {}
+
+    // Returns the symbols of a process, and opens them on first use. Returns null if
+    // they could not be read then.
+    ProcessSymbols* find(pid_t pid);
+    // Opens the symbols of a process again, and keeps them. If that fails, the ones
+    // that were kept before stay.
+    Result<ProcessSymbols*> open(pid_t pid);
+    // Limits the number of processes, which must be at least 1. Removes the ones that
+    // were used longest ago.
+    void set_limit(std::size_t limit);
+
+    bool keeps(pid_t pid) const { return kept_.count(pid) != 0; }
+
+private:
+    struct Kept {
+        std::unique_ptr<ProcessSymbols> symbols; // null: not readable
+        std::uint64_t used = 0;                  // n_uses_ at the last use
+    };
+    Kept& use(pid_t pid);
+
+    ImageCache& images_;
+    std::map<pid_t, Kept> kept_;
+    std::size_t limit_ = default_limit;
+    std::uint64_t n_uses_ = 0;
+};
+
+} // namespace dt
