@@ -4,6 +4,7 @@
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/anonymous.hpp"
 #include "libdtrace/session/backends/arena_sizes.hpp"
+#include "libdtrace/session/backends/backend_choice.hpp"
 #include "libdtrace/session/backends/kernel_backend.hpp"
 #include "libdtrace/session/backends/local_host.hpp"
 #include "libdtrace/session/backends/memory_budget.hpp"
@@ -30,47 +31,27 @@ int Session::exec(dtrace_prog* prog)
     return 0;
 }
 
-int Session::choose_backend()
+int Session::make_backend()
 {
-    const bool wanted = s_.options.mechanism == MechanismOption::uprobe;
-    bool of_kernel = false, profiles = false, ticks = false, in_processes = false;
-    for (const Enabling& each : s_.enabled) {
-        of_kernel |= each.prog->program->needs_kernel;
-        // A module that is loaded later may have the probes (-Z).
-        for (const auto& clause : each.prog->program->clauses)
-            for (const ProbeSpec& spec : clause.probes)
-                of_kernel |= s_.kernel && is_kernel_provider(spec.provider);
-        for (const auto& ids : each.prog->matched)
-            for (std::uint32_t id : ids) {
-                const ProbeInfo& probe = s_.registry.at(id);
-                of_kernel |= s_.providers.of_kernel(id) != nullptr;
-                profiles |= probe.name.starts_with("profile-");
-                ticks |= probe.name.starts_with("tick-");
-                in_processes |= probe.owner == &s_.providers.pid ||
-                                probe.owner == &s_.providers.usdt;
-            }
-    }
-    in_processes |= s_.awaits_statics();
-    // Only the kernel sees all activity of a CPU, with or without -c and -p. But a
-    // clock probe alone must not turn probes in processes into uprobes, which cost many
-    // times as much.
-    const bool of_clock =
-        in_processes ? profiles && !s_.has_own_targets() : profiles || ticks;
-    const bool fires_in_module = of_kernel || wanted || (of_clock && s_.kernel);
-    if (!fires_in_module) {
-        if (s_.kernel && profiles)
-            s_.complain(
-                "profile-n samples only the traced processes, because this program "
-                "does not run in the kernel module; -x mechanism=uprobe samples every "
-                "CPU");
+    const BackendFacts facts = backend_facts(s_);
+    switch (choose_backend(facts)) {
+    case BackendChoice::processes_for_profile:
+        s_.complain("profile-n samples only the traced processes, because this program "
+                    "does not run in the kernel module; -x mechanism=uprobe samples "
+                    "every CPU");
+        [[fallthrough]];
+    case BackendChoice::processes:
         backend_ = std::make_unique<ProcessBackend>(s_, reports_);
         return 0;
+    case BackendChoice::module:
+        backend_ = std::make_unique<KernelBackend>(s_, reports_);
+        return 0;
+    case BackendChoice::module_unusable:
+        break;
     }
-    if (!s_.kernel)
-        return s_.fail(ENXIO, (wanted ? "-x mechanism=uprobe needs the kernel: " : "") +
-                                  s_.why_no_kernel);
-    backend_ = std::make_unique<KernelBackend>(s_, reports_);
-    return 0;
+    const char* prefix =
+        facts.module_wanted ? "-x mechanism=uprobe needs the kernel: " : "";
+    return s_.fail(ENXIO, prefix + s_.why_no_kernel);
 }
 
 // Returns the error for a clause whose record exceeds its buffer.
@@ -126,7 +107,7 @@ int Session::go()
 // Chooses a backend, creates the arena with all enabled probes, and plants them.
 int Session::prepare()
 {
-    if (choose_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
+    if (make_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
         backend_->make_arena() != 0)
         return -1;
     targets_.grab_found();
@@ -357,7 +338,7 @@ int Session::save_anonymous(FILE* to)
         return s_.fail(EDT_ACTIVE);
     if (!s_.kernel)
         return s_.fail(ENXIO, s_.why_no_kernel);
-    if (choose_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0)
+    if (make_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0)
         return -1;
     const int saved = dt::save_anonymous(s_, to);
     backend_.reset();

@@ -56,7 +56,7 @@ public:
     int save_anonymous(FILE* to);
 
 private:
-    int choose_backend();
+    int make_backend();
     int start(); // go(), which may fail at any step
     int prepare();
     void back_out();

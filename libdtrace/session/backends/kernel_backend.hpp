@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Probes that fire in the kernel module. All probes of a session fire there, also
 // BEGIN, END, tick and profile, if a program needs one probe or one value that only the
-// module has, or with -x mechanism=uprobe. Session::choose_backend() has the exact
-// rule.
+// module has, or with -x mechanism=uprobe. backend_choice.hpp has the exact rule.
 //
 // The module owns the arena, and the consumer drains it like any other. Processes
 // cannot write to that arena, so probes in processes are uprobes (uprobes.hpp).

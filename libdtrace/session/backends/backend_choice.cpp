@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/backends/backend_choice.hpp"
+
+#include "libdtrace/session/session_state.hpp"
+
+namespace dt {
+
+BackendFacts backend_facts(const SessionState& state)
+{
+    BackendFacts facts;
+    facts.module_usable = state.kernel.has_value();
+    facts.module_wanted = state.options.mechanism == MechanismOption::uprobe;
+    facts.named_targets = state.has_own_targets();
+    facts.process_probes = state.awaits_statics();
+    for (const Enabling& each : state.enabled) {
+        facts.kernel_probes |= each.prog->program->needs_kernel;
+        // A kernel module that is loaded later may have the probes (-Z).
+        for (const auto& clause : each.prog->program->clauses)
+            for (const ProbeSpec& spec : clause.probes)
+                facts.kernel_probes |=
+                    facts.module_usable && is_kernel_provider(spec.provider);
+        for (const auto& ids : each.prog->matched)
+            for (std::uint32_t id : ids) {
+                const ProbeInfo& probe = state.registry.at(id);
+                facts.kernel_probes |= state.providers.of_kernel(id) != nullptr;
+                facts.profile_probes |= probe.name.starts_with("profile-");
+                facts.tick_probes |= probe.name.starts_with("tick-");
+                facts.process_probes |= probe.owner == &state.providers.pid ||
+                                        probe.owner == &state.providers.usdt;
+            }
+    }
+    return facts;
+}
+
+BackendChoice choose_backend(const BackendFacts& facts)
+{
+    if (facts.kernel_probes || facts.module_wanted)
+        return facts.module_usable ? BackendChoice::module
+                                   : BackendChoice::module_unusable;
+    if (!facts.module_usable)
+        return BackendChoice::processes;
+    const bool clock_in_module = facts.process_probes
+                                     ? facts.profile_probes && !facts.named_targets
+                                     : facts.profile_probes || facts.tick_probes;
+    if (clock_in_module)
+        return BackendChoice::module;
+    return facts.profile_probes ? BackendChoice::processes_for_profile
+                                : BackendChoice::processes;
+}
+
+} // namespace dt

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Chooses where the probes of a session fire.
+//
+//   SessionState ──backend_facts()──▶ BackendFacts ──choose_backend()──▶ BackendChoice
+//
+// Probes of the kernel's providers can only fire in the kernel module. All other probes
+// fire in processes, unless -x mechanism=uprobe requests the module.
+//
+// Only the kernel sees all activity of a CPU, with or without -c and -p. So tick and
+// profile fire in the module if it can be used. But a clock probe alone must not turn
+// probes in processes into uprobes, which cost many times as much. If a program also has
+// probes in processes, only profile can require the module, and only if the user named
+// no processes.
+#pragma once
+
+namespace dt {
+
+struct SessionState;
+
+struct BackendFacts {
+    bool module_usable = false;  // the kernel module's device is open
+    bool module_wanted = false;  // -x mechanism=uprobe
+    bool kernel_probes = false;  // or the program reads the kernel's memory
+    bool process_probes = false; // pid and static ones, also in later processes
+    bool profile_probes = false;
+    bool tick_probes = false;
+    bool named_targets = false; // by -p or -c
+};
+
+enum class BackendChoice {
+    processes,
+    // In processes. Its profile probes sample only the traced processes, and the kernel
+    // module could sample every CPU.
+    processes_for_profile,
+    module,
+    module_unusable, // the program needs the module, which cannot be used
+};
+
+BackendFacts backend_facts(const SessionState& state);
+BackendChoice choose_backend(const BackendFacts& facts);
+
+} // namespace dt
