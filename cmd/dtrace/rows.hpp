@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of dtrace(1), which it prints around the text that libdtrace prints for a record.
+// Rows of dtrace(1), which it prints around the text that libdtrace prints for a
+// record.
 //
 //   CPU     ID                    FUNCTION:NAME     the header, before the first row
 //     0      1                           :BEGIN     before the record, without newline

@@ -185,7 +185,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
             return;
         std::uint64_t now = dt::monotonic_ns();
         dtp->session.tend(now);
-        dtp->session.targets().look_at_new_processes(now);
+        dtp->session.targets().check_new_processes(now);
         // This prints nothing, so the caller need not know. If it fails, the next round
         // fails as well and reports that.
         if (dtp->state().consumer->wants_snapshot())

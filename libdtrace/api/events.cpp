@@ -128,7 +128,7 @@ private:
 // process.
 int dtrace_hdl::run_command(const std::string& command)
 {
-    constexpr timespec look_again{0, 10'000'000};
+    constexpr timespec check_again{0, 10'000'000};
     IgnoredInterrupts ignored;
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -158,7 +158,7 @@ int dtrace_hdl::run_command(const std::string& command)
                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
                         {state().new_processes.fd(), POLLIN, 0}};
         if (agent == nullptr || !agent->has_event())
-            (void)::ppoll(fds, std::size(fds), &look_again, nullptr);
+            (void)::ppoll(fds, std::size(fds), &check_again, nullptr);
     }
 }
 

@@ -5,9 +5,9 @@
 //   profile-N[unit]  once per interval for every running thread of the targets, with
 //                    arg1 its program counter; once per CPU when there is no target
 //
-// A description that names a probe creates it. One thread (Clock) sleeps until the next
-// probe is due, and fires it, as a host of its own. An interval below 200 us is
-// refused, because firing would take most of a CPU.
+// A description that names a probe creates it. One thread (TimerThread) sleeps until
+// the next probe is due, and fires it, as a host of its own. An interval below 200 us
+// is refused, because firing would take most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

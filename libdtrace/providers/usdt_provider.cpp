@@ -196,7 +196,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     if (read.not_its_own.count(probe.provider) != 0)
         return nullptr; // of another version of the program
     std::string name = probe.provider + ":::" + probe.name;
-    if (told_.insert(image->path() + name).second)
+    if (reported_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
                          std::to_string(n_passed) +
                          " arguments, and its definition has " +
@@ -228,7 +228,7 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
         this, provider, std::string_view(module.name).substr(0, max_name),
         std::string_view(probe.function).substr(0, 127), name_in_d(probe));
     ids.push_back(id);
-    if (told_.insert(provider + ":" + probe.name).second)
+    if (reported_.insert(provider + ":" + probe.name).second)
         if (std::string lacks =
                 missing_switch(symbols.pid(), probe.provider, probe.name);
             !lacks.empty())
@@ -325,12 +325,13 @@ bool UsdtProvider::has_any(const ProbeSpec& spec, const ProcessSymbols& symbols)
 Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
 {
     Outcome outcome;
-    const bool everybody = may_mean(spec);
-    if (!everybody &&
+    const SearchScope scope =
+        may_mean(spec) ? SearchScope::named_or_all : SearchScope::named;
+    if (scope == SearchScope::named &&
         !registry_.match(spec.provider, spec.module, spec.function, spec.name).empty())
         return outcome;
     std::vector<std::uint32_t>& ids = outcome.provided.ids;
-    for (ProcessSymbols* symbols : candidates_(everybody)) {
+    for (ProcessSymbols* symbols : candidates_(scope)) {
         std::vector<std::uint32_t> of_one = provide_in(spec, *symbols);
         ids.insert(ids.end(), of_one.begin(), of_one.end());
     }
@@ -356,7 +357,7 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
         return "";
     std::set<std::string> providers, names;
     const Pattern provider(spec.provider);
-    for (ProcessSymbols* symbols : candidates_(true))
+    for (ProcessSymbols* symbols : candidates_(SearchScope::named_or_all))
         for (const Module* module : symbols->match_modules("")) {
             if (module->image == nullptr)
                 continue;

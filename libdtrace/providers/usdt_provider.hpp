@@ -28,11 +28,16 @@
 
 namespace dt {
 
+// Which processes are searched for static probes.
+enum class SearchScope {
+    named,        // those that the user named, by -p or -c
+    named_or_all, // if there are none, all processes of the machine
+};
+
 class UsdtProvider : public Provider {
 public:
-    // Returns the processes to search: the session's, or all processes if it has none
-    // and `everybody` allows it. An unreadable process is omitted.
-    using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
+    // Returns the processes to search. An unreadable process is omitted.
+    using Candidates = std::function<std::vector<ProcessSymbols*>(SearchScope)>;
 
     UsdtProvider(Registry& registry, ProcessProbes& probes, Candidates candidates);
     std::string name() const override { return "usdt"; }
@@ -87,7 +92,7 @@ private:
     std::deque<StaticArguments> arguments_;
     // Indexed by id, for the probes that have a definition.
     std::map<std::uint32_t, std::pair<Definition, const ProviderProbe*>> defined_;
-    std::set<std::string> told_;
+    std::set<std::string> reported_;
     std::vector<std::string> notes_;
 };
 

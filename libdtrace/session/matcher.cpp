@@ -55,7 +55,7 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     if (match.ids.empty() && !match.retained) {
         std::string why = why_not_in_process(spec);
         if (why.empty())
-            why = hint_for(spec) + looked_at(spec);
+            why = hint_for(spec) + searched_text(spec);
         return Diagnostic{Tag::PDESC_ZERO, spec.at,
                           "probe description " + spec.provider + ":" + spec.module +
                               ":" + spec.function + ":" + spec.name +
@@ -112,17 +112,17 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
 
 // Returns the processes that were searched for static probes, if the session has none
 // of its own.
-std::string Matcher::looked_at(const ProbeSpec& spec)
+std::string Matcher::searched_text(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
     if (!s_.providers.may_be_static(spec) ||
         spec.provider.find_first_not_of('*') == std::string::npos ||
-        !s_.usdt_candidates(false).empty())
+        !s_.usdt_candidates(SearchScope::named).empty())
         return "";
     auto processes_text = [](std::size_t n) {
         return std::to_string(n) + (n == 1 ? " process" : " processes");
     };
-    const auto all = s_.processes.everybody();
+    const auto all = s_.processes.all_readable();
     auto has_program = [](const ProcessSymbols* p) { return !p->modules().empty(); };
     const auto n =
         static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has_program));

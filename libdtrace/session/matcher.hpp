@@ -25,7 +25,7 @@ private:
     std::string hint_for(const ProbeSpec& spec);
     std::string kernel_hint(const ProbeSpec& spec);
     std::string why_not_in_process(const ProbeSpec& spec);
-    std::string looked_at(const ProbeSpec& spec);
+    std::string searched_text(const ProbeSpec& spec);
 
     SessionState& s_;
     std::map<std::string, ProbeMatch> matches_; // of the current compilation

@@ -24,7 +24,7 @@ namespace dt {
 namespace {
 
 // times after the exec
-constexpr std::array<std::uint64_t, 6> look_after_ns = {
+constexpr std::array<std::uint64_t, 6> check_after_ns = {
     0, 5'000'000, 20'000'000, 100'000'000, 500'000'000, 2'000'000'000};
 constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr int answer_ms = 50;
@@ -93,7 +93,7 @@ bool NewProcesses::listen()
     return true;
 }
 
-void NewProcesses::hear(std::uint64_t now_ns)
+void NewProcesses::read_events(std::uint64_t now_ns)
 {
     for (;;) {
         alignas(nlmsghdr) char data[1024];
@@ -108,7 +108,7 @@ void NewProcesses::hear(std::uint64_t now_ns)
             return;
         auto event = event_in(data, static_cast<std::size_t>(n));
         if (event && event->what == proc_event::PROC_EVENT_EXEC)
-            looks_[event->event_data.exec.process_tgid] = {now_ns, 0};
+            checks_[event->event_data.exec.process_tgid] = {now_ns, 0};
     }
 }
 
@@ -124,7 +124,7 @@ void NewProcesses::read_proc(std::uint64_t now_ns, bool all_are_new)
         auto before = known_.find(pid);
         if (all_are_new ||
             (!first && (before == known_.end() || before->second != program)))
-            looks_[pid] = {now_ns, 0};
+            checks_[pid] = {now_ns, 0};
         now.emplace(pid, program);
     }
     if (!events_)
@@ -138,18 +138,18 @@ std::vector<pid_t> NewProcesses::due(std::uint64_t now_ns)
     if (!began_)
         return pids;
     if (events_)
-        hear(now_ns);
+        read_events(now_ns);
     else if (now_ns - read_at_ >= read_every_ns)
         read_proc(now_ns, false);
-    for (auto at = looks_.begin(); at != looks_.end();) {
-        auto& [pid, looks] = *at;
-        const std::size_t n_before = looks.n_done;
-        while (looks.n_done < look_after_ns.size() &&
-               now_ns - looks.since >= look_after_ns[looks.n_done])
-            ++looks.n_done;
-        if (looks.n_done != n_before)
+    for (auto at = checks_.begin(); at != checks_.end();) {
+        auto& [pid, checks] = *at;
+        const std::size_t n_before = checks.n_done;
+        while (checks.n_done < check_after_ns.size() &&
+               now_ns - checks.since >= check_after_ns[checks.n_done])
+            ++checks.n_done;
+        if (checks.n_done != n_before)
             pids.push_back(pid);
-        at = looks.n_done == look_after_ns.size() ? looks_.erase(at) : std::next(at);
+        at = checks.n_done == check_after_ns.size() ? checks_.erase(at) : std::next(at);
     }
     return pids;
 }

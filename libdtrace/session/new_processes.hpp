@@ -34,15 +34,15 @@ public:
     // Returns the processes that should be checked now. now_ns is monotonic time.
     std::vector<pid_t> due(std::uint64_t now_ns);
     // Ends the checks of a process that has exited or needs no further one.
-    void forget(pid_t pid) { looks_.erase(pid); }
-    void look_again(pid_t pid, std::uint64_t now_ns) { looks_[pid] = {now_ns, 0}; }
+    void forget(pid_t pid) { checks_.erase(pid); }
+    void check_again(pid_t pid, std::uint64_t now_ns) { checks_[pid] = {now_ns, 0}; }
 
 private:
     bool listen();
-    void hear(std::uint64_t now_ns);
+    void read_events(std::uint64_t now_ns);
     void read_proc(std::uint64_t now_ns, bool all_are_new);
 
-    struct Looks {
+    struct Checks {
         std::uint64_t since = 0;
         std::size_t n_done = 0;
     };
@@ -50,7 +50,7 @@ private:
 
     bool began_ = false;
     Fd events_;
-    std::map<pid_t, Looks> looks_;
+    std::map<pid_t, Checks> checks_;
     std::map<pid_t, Program> known_; // without events
     std::uint64_t read_at_ = 0;
 };

@@ -30,9 +30,9 @@ Result<ps_prochandle*> Processes::adopt(Target target)
     auto process = std::make_unique<ps_prochandle>();
     process->pid = target.pid;
     process->created = target.created;
-    auto seen = everybody_.extract(target.pid);
-    if (seen && seen.mapped()->refresh()) {
-        process->symbols = std::move(seen.mapped());
+    auto searched = searched_.extract(target.pid);
+    if (searched && searched.mapped()->refresh()) {
+        process->symbols = std::move(searched.mapped());
     } else {
         auto symbols = ProcessSymbols::open(target.pid, images_);
         if (!symbols)
@@ -97,7 +97,7 @@ bool Processes::is_ours(pid_t pid) const
     return pid == ::getpid() || (agent_ && pid == agent_->agent_pid());
 }
 
-std::unique_ptr<ProcessSymbols> Processes::glance_at(pid_t pid)
+std::unique_ptr<ProcessSymbols> Processes::open_symbols(pid_t pid)
 {
     if (is_ours(pid))
         return nullptr;
@@ -121,7 +121,7 @@ std::vector<pid_t> pids_in_proc()
     return pids;
 }
 
-std::vector<ProcessSymbols*> Processes::everybody()
+std::vector<ProcessSymbols*> Processes::all_readable()
 {
     std::vector<ProcessSymbols*> all;
     n_forbidden_ = 0;
@@ -133,7 +133,7 @@ std::vector<ProcessSymbols*> Processes::everybody()
                 all.push_back(process->symbols.get());
             continue;
         }
-        auto& known = everybody_[pid];
+        auto& known = searched_[pid];
         if (known != nullptr && known->refresh()) {
             all.push_back(known.get());
         } else if (auto opened = ProcessSymbols::open(pid, images_)) {
@@ -141,7 +141,7 @@ std::vector<ProcessSymbols*> Processes::everybody()
             all.push_back(known.get());
         } else {
             n_forbidden_ += opened.error().code == Code::permission ? 1 : 0;
-            everybody_.erase(pid);
+            searched_.erase(pid);
         }
     }
     return all;
@@ -187,7 +187,7 @@ ps_prochandle* Processes::find(pid_t pid)
     return nullptr;
 }
 
-void Processes::bury()
+void Processes::remove_ended()
 {
     auto is_done = [](const auto& process) {
         return !process->alive && (process->followed != 0 || process->newcomer);

@@ -4,8 +4,8 @@
 //
 // The agent is started with the first process. A process that has exited stays known,
 // so that addresses that were recorded before still get names. If the user did not name
-// the process, only the data for these names is kept (ended_processes.hpp). Addresses of
-// processes that are not traced get names as well (untraced_symbols.hpp).
+// the process, only the data for these names is kept (ended_processes.hpp). Addresses
+// of processes that are not traced get names as well (untraced_symbols.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -53,9 +53,9 @@ struct ps_prochandle {
     bool execed = false;   // it has executed another program while it was traced
     int status = 0;        // of waitpid(2) after its exit; -1: it is no longer held
     std::string unmatched; // the program it executed, if no probe matches there
-    std::uint64_t executed_ns = 0;               // monotonic time of that exec
-    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null if it is followed
-    std::set<std::uint32_t> told; // probes whose sites SiteReports has reported
+    std::uint64_t executed_ns = 0;                     // monotonic time of that exec
+    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if it is followed
+    std::set<std::uint32_t> reported_probes;           // by SiteReports
     std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
     // Uprobes that were requested for its current program: probe, file, offset.
@@ -77,11 +77,11 @@ public:
     Result<ProcessSymbols*> symbols_of(pid_t pid);
     // Returns the symbols of every process that we may read, except our own processes.
     // Probes that are found in them stay valid if such a process is grabbed later.
-    std::vector<ProcessSymbols*> everybody();
+    std::vector<ProcessSymbols*> all_readable();
     // Returns the symbols of a process that is not a target, for one check. Returns
     // null if they cannot be read, or if the process is one of ours.
-    std::unique_ptr<ProcessSymbols> glance_at(pid_t pid);
-    // Returns how many processes the last everybody() was not permitted to read.
+    std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
+    // Returns how many processes the last all_readable() was not permitted to read.
     int n_forbidden() const { return n_forbidden_; }
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. It may have exited.
@@ -89,7 +89,7 @@ public:
     int n_followed() const; // that are alive
 
     // Removes the handles of processes that have exited and that the user did not name.
-    void bury();
+    void remove_ended();
 
     ps_prochandle* find(pid_t pid);
     ps_prochandle* first(); // $target
@@ -128,8 +128,8 @@ private:
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;
     UntracedSymbols untraced_{images_};
-    std::map<pid_t, std::unique_ptr<ProcessSymbols>>
-        everybody_; // without those in processes_
+    // Processes that all_readable() has read and that are not in processes_.
+    std::map<pid_t, std::unique_ptr<ProcessSymbols>> searched_;
     int n_forbidden_ = 0;
 };
 

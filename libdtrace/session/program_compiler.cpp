@@ -260,11 +260,10 @@ Compiler& ProgramCompiler::compiler()
     return *compiler_;
 }
 
-// Reports to the agent the maximum number of sites of a description, so that it
-// prepares for them.
-void ProgramCompiler::foresee(std::size_t n_sites, unsigned n_threads)
+void ProgramCompiler::announce_sites(std::size_t n_sites, unsigned n_threads)
 {
-    if (n_sites <= std::exchange(n_foreseen_, std::max(n_sites, n_foreseen_)))
+    if (n_sites <=
+        std::exchange(n_announced_sites_, std::max(n_sites, n_announced_sites_)))
         return;
     if (AgentClient* agent = s_.processes.agent();
         agent != nullptr && n_sites >= many_sites)
@@ -322,7 +321,7 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
     s_.providers.pid.plants = nullptr;
     if ((cflags & DTRACE_C_NOENABLE) == 0)
         s_.providers.pid.plants = [this](std::size_t n_sites, unsigned n_threads) {
-            foresee(n_sites, n_threads);
+            announce_sites(n_sites, n_threads);
         };
     auto compiled = compiler_->compile(text, to);
     while (std::holds_alternative<Diagnostic>(compiled) && load_kernel_libraries(text))

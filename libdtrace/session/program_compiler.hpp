@@ -31,8 +31,8 @@ public:
     // Compiles D libraries of stable providers that a refused program needs. Returns
     // false if there are no more.
     bool load_kernel_libraries(std::string_view refused);
-    // Forgets the number of sites for which the agent has prepared.
-    void forget_foreseen() { n_foreseen_ = 0; }
+    // Forgets the number of sites that was announced to the agent.
+    void forget_announced_sites() { n_announced_sites_ = 0; }
 
     // Returns the stability of the parts of a probe, from its provider or from a
     // pragma.
@@ -59,7 +59,9 @@ private:
                                        std::string_view name) override;
 
     int load_libraries(uint_t cflags);
-    void foresee(std::size_t n_sites, unsigned n_threads);
+    // Reports the maximum number of sites of a description to the agent, so that it
+    // prepares for them.
+    void announce_sites(std::size_t n_sites, unsigned n_threads);
 
     SessionState& s_;
     Matcher matcher_{s_};
@@ -67,7 +69,7 @@ private:
     ProcessNames names_{s_, kernel_};
     std::unique_ptr<Compiler> compiler_;
     std::vector<std::string> libraries_, library_folders_; // that were compiled
-    std::size_t n_foreseen_ = 0; // number of sites that the agent has prepared for
+    std::size_t n_announced_sites_ = 0; // maximum of all descriptions
 };
 
 } // namespace dt

@@ -8,7 +8,7 @@
 
 namespace dt {
 
-ProviderSet::ProviderSet(Processes& processes, Candidates candidates)
+ProviderSet::ProviderSet(Processes& processes, UsdtProvider::Candidates candidates)
     : dtrace(registry), profile(registry),
       pid(registry, probes,
           [&processes](pid_t pid) { return processes.symbols_of(pid); }),

@@ -28,10 +28,7 @@ class Processes;
 
 class ProviderSet {
 public:
-    // Returns the processes in which static probes are searched. If the argument is
-    // true and the session has no targets, these are all processes of the machine.
-    using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
-    ProviderSet(Processes& processes, Candidates candidates);
+    ProviderSet(Processes& processes, UsdtProvider::Candidates candidates);
 
     std::span<Provider* const> list() const { return list_; }
     void set_kernel_usable(bool usable);

@@ -110,10 +110,10 @@ int Session::prepare()
     if (make_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
         backend_->make_arena() != 0)
         return -1;
-    targets_.grab_found();
+    targets_.grab_matched();
     if (s_.processes.agent() != nullptr && backend_->prepare_agent() != 0)
         return -1;
-    compiler_.forget_foreseen();
+    compiler_.forget_announced_sites();
     make_consumer();
 
     for (Enabling& each : s_.enabled)
@@ -150,7 +150,7 @@ int Session::start()
             "them");
     fire(probe_begin);
     dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
-    return backend_->start_clock();
+    return backend_->start_timers();
 }
 
 void Session::make_consumer()
@@ -207,7 +207,7 @@ void Session::fire(std::uint32_t probe)
 void Session::back_out()
 {
     if (backend_ && s_.arena) {
-        backend_->stop_clock();
+        backend_->stop_timers();
         // A target or an agent that died needs nothing undone.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
@@ -233,7 +233,7 @@ int Session::stop()
         return 0;
     s_.stopped = true;
     debug("stop");
-    backend_->stop_clock();
+    backend_->stop_timers();
     targets_.report_unmatched(UINT64_MAX);
     targets_.report_cuts();
     void* base = s_.arena->base();
@@ -374,7 +374,7 @@ void Session::serve_targets()
         return;
     const std::uint64_t now = monotonic_ns();
     tend(now);
-    targets_.look_at_new_processes(now);
+    targets_.check_new_processes(now);
 }
 
 } // namespace dt

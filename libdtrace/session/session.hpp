@@ -10,8 +10,8 @@
 // called again. A library that a target loads later can add probes to the same arena.
 // stop() fires END. The records that are still in the buffers are consumed after it.
 //
-// Everything happens in the caller's thread, except tick and profile (Clock) and the
-// sweeps of modules while probes are made (ExtentMaps).
+// Everything happens in the caller's thread, except tick and profile (TimerThread) and
+// the sweeps of modules while probes are made (ExtentMaps).
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

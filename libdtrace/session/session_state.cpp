@@ -11,9 +11,8 @@
 namespace dt {
 
 SessionState::SessionState(Listener& to)
-    : listener(to), providers(processes, [this](bool everybody) {
-          return usdt_candidates(everybody);
-      })
+    : listener(to),
+      providers(processes, [this](SearchScope scope) { return usdt_candidates(scope); })
 {
     open_kernel();
 }
@@ -57,17 +56,17 @@ bool SessionState::has_own_targets() const
                        [](const auto& process) { return !process->implied; });
 }
 
-std::vector<ProcessSymbols*> SessionState::usdt_candidates(bool everybody)
+std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
 {
     std::vector<ProcessSymbols*> all;
     for (const auto& process : processes.all())
         if (process->alive && !process->implied && process->symbols != nullptr)
             all.push_back(process->symbols.get());
-    if (!all.empty() || !everybody)
+    if (!all.empty() || scope == SearchScope::named)
         return all;
     // Watching begins before the list is read, so that no process is missed between.
     new_processes.begin();
-    return processes.everybody();
+    return processes.all_readable();
 }
 
 std::string SessionState::pid_provider_of(const ps_prochandle& process) const

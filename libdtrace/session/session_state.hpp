@@ -60,10 +60,9 @@ struct SessionState {
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
-    // Returns the processes in which static probes are searched: those that the user
-    // named. If there are none and the argument is true, returns all processes of the
-    // machine and starts the search for new ones.
-    std::vector<ProcessSymbols*> usdt_candidates(bool everybody);
+    // Returns the processes in which static probes are searched. If these are all
+    // processes of the machine, starts the search for new ones.
+    std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
     // Returns the name that descriptions use for the pid provider of a process. If a
     // child was followed into another program, they name the process that it came from.
     std::string pid_provider_of(const ps_prochandle& process) const;

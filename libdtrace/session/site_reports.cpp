@@ -32,17 +32,17 @@ void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& 
                                const std::vector<Refusal>& refused,
                                const SiteWords& words)
 {
-    constexpr std::size_t max_told = 10;
+    constexpr std::size_t max_reported = 10;
     std::size_t n = 0;
-    std::vector<std::uint32_t> told;
+    std::vector<std::uint32_t> reported;
     for (const Refusal& refusal : refused) {
         if (refusal.site >= sites.size() ||
-            process.told.count(sites[refusal.site].probe) != 0)
+            process.reported_probes.count(sites[refusal.site].probe) != 0)
             continue;
-        told.push_back(sites[refusal.site].probe);
+        reported.push_back(sites[refusal.site].probe);
         if (!is_new_place(process, words.before, sites[refusal.site].probe))
             continue;
-        if (++n > max_told)
+        if (++n > max_reported)
             continue;
         const ProbeInfo& probe = s_.registry.at(sites[refusal.site].probe);
         s_.report(&process,
@@ -51,9 +51,9 @@ void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& 
                                          sites[refusal.site].at.value) +
                       words.after + ": " + refusal.reason);
     }
-    if (n > max_told)
-        s_.report(&process, "and " + std::to_string(n - max_told) + words.more);
-    process.told.insert(told.begin(), told.end());
+    if (n > max_reported)
+        s_.report(&process, "and " + std::to_string(n - max_reported) + words.more);
+    process.reported_probes.insert(reported.begin(), reported.end());
 }
 
 // Reports the first functions by name, and the number of the others.
@@ -64,7 +64,7 @@ void SiteReports::report_loops(ps_prochandle& process, const std::vector<Site>& 
     std::string names;
     std::size_t n = 0;
     for (std::uint32_t i : looping) {
-        if (i < sites.size() && process.told.insert(sites[i].probe).second &&
+        if (i < sites.size() && process.reported_probes.insert(sites[i].probe).second &&
             is_new_place(process, "loops ", sites[i].probe) && ++n <= max_named)
             names.append(n == 1 ? "" : ", ")
                 .append(s_.registry.at(sites[i].probe).function);

@@ -59,7 +59,7 @@ void Targets::report_unmatched(std::uint64_t now_ns)
 }
 
 // Records which program a target now runs, if the user named the target.
-void Targets::note_program(ps_prochandle& process, bool goes_on,
+void Targets::note_program(ps_prochandle& process, bool still_traced,
                            const std::string& program)
 {
     report_unmatched(process); // the previous program
@@ -67,7 +67,7 @@ void Targets::note_program(ps_prochandle& process, bool goes_on,
         s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
         !s_.awaits_libraries(process))
         return;
-    if (!goes_on) {
+    if (!still_traced) {
         s_.report(&process,
                   "process " + std::to_string(process.pid) + " executed " +
                       (program.empty() ? "another program" : printable_name(program)) +
@@ -78,22 +78,22 @@ void Targets::note_program(ps_prochandle& process, bool goes_on,
     process.executed_ns = monotonic_ns();
 }
 
-// Updates a process after exec. program: the new one's path, or "". goes_on: the process
-// is also traced in it (-x follow).
-void Targets::program_changed(ps_prochandle& process, bool goes_on,
+// Updates a process after exec. program: the new one's path, or "". still_traced: the
+// process is also traced in it (-x follow).
+void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
     // If descriptions match all processes, it counts as a new process.
-    const bool begins = !goes_on && process.implied && !s_.has_own_targets();
-    if (begins && process.followed == 0) {
+    const bool is_new = !still_traced && process.implied && !s_.has_own_targets();
+    if (is_new && process.followed == 0) {
         s_.processes.release(&process);
         process.newcomer = true;
     }
-    if (begins || (process.followed != 0 && !goes_on)) {
+    if (is_new || (process.followed != 0 && !still_traced)) {
         process.alive = false; // the agent detached from it
         forget_sites(process.pid);
-        if (begins)
-            s_.new_processes.look_again(process.pid, monotonic_ns());
+        if (is_new)
+            s_.new_processes.check_again(process.pid, monotonic_ns());
         return;
     }
     forget_sites(process.pid);
@@ -101,10 +101,10 @@ void Targets::program_changed(ps_prochandle& process, bool goes_on,
     process.watched = false;
     process.unplanted.clear();
     process.uprobes.clear();
-    process.told.clear();
-    note_program(process, goes_on, program);
+    process.reported_probes.clear();
+    note_program(process, still_traced, program);
     // Fails if the process has exited since. Its exit event will report that.
-    if (process.symbols == nullptr || !process.symbols->refresh() || !goes_on ||
+    if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
         return;
     if (rematch(process) != 0 || plant(process) != 0)
@@ -169,7 +169,7 @@ int Targets::rematch(ps_prochandle& process)
     return 0;
 }
 
-void Targets::look_at_new_processes(std::uint64_t now)
+void Targets::check_new_processes(std::uint64_t now)
 {
     if (!s_.active || s_.stopped)
         return;
@@ -177,18 +177,18 @@ void Targets::look_at_new_processes(std::uint64_t now)
         const ps_prochandle* known = s_.processes.find(pid);
         if (s_.has_own_targets() || (known != nullptr && known->alive))
             continue;
-        auto symbols = s_.processes.glance_at(pid);
+        auto symbols = s_.processes.open_symbols(pid);
         if (symbols == nullptr)
             s_.new_processes.forget(pid);
         else if (s_.is_any_enabled([&](const ProbeSpec& spec) {
                      return s_.providers.may_be_static(spec) &&
                             s_.providers.usdt.has_any(spec, *symbols);
                  }))
-            take_up(pid);
+            grab_new(pid);
     }
 }
 
-void Targets::take_up(pid_t pid)
+void Targets::grab_new(pid_t pid)
 {
     if (!admits(pid))
         return users_.report_left_out();

@@ -71,7 +71,7 @@ bool Targets::admits(pid_t pid)
 
 // Makes targets of the processes that descriptions found only by their probes. Reports
 // a process that cannot be traced, and continues with the others.
-void Targets::grab_found()
+void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {
         if (s_.processes.find(pid) != nullptr || !admits(pid))
@@ -89,7 +89,7 @@ void Targets::grab_found()
 void Targets::report_untraced(pid_t pid, const Error& why)
 {
     if (why.code == Code::gone || why.code == Code::not_found ||
-        !told_untraced_.insert(pid).second)
+        !reported_untraced_.insert(pid).second)
         return;
     std::string name = read_proc_file(pid, "comm", 64);
     name = printable_name(name.substr(0, name.find('\n')));
@@ -165,7 +165,7 @@ void Targets::handle_events()
     AgentClient* agent = s_.processes.agent();
     if (agent == nullptr)
         return;
-    s_.processes.bury();
+    s_.processes.remove_ended();
     if (s_.active)
         recycler_.recycle();
     for (std::uint64_t began = monotonic_ns();

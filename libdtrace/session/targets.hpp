@@ -30,7 +30,7 @@ public:
 
     // Grabs the processes whose probes descriptions matched and that are not targets
     // yet.
-    void grab_found();
+    void grab_matched();
     // Plants the sites of a process that are not in place yet. Returns 0, or -1 after
     // SessionState::fail().
     int plant(ps_prochandle& process);
@@ -38,7 +38,7 @@ public:
     void handle_events();
     // Checks processes that started since the last call, if descriptions mean all
     // processes.
-    void look_at_new_processes(std::uint64_t now_ns);
+    void check_new_processes(std::uint64_t now_ns);
     // Reports programs that were executed and in which no probe matches, if they had
     // time to load their libraries.
     void report_unmatched(std::uint64_t now_ns);
@@ -56,18 +56,19 @@ private:
     void forget_sites(pid_t pid);
     void resume_changed(const AgentEvent& event);
     void libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten);
-    void program_changed(ps_prochandle& process, bool goes_on,
+    void program_changed(ps_prochandle& process, bool still_traced,
                          const std::string& program);
-    void note_program(ps_prochandle& process, bool goes_on, const std::string& program);
+    void note_program(ps_prochandle& process, bool still_traced,
+                      const std::string& program);
     int rematch(ps_prochandle& process);
-    void take_up(pid_t pid);
+    void grab_new(pid_t pid);
 
     SessionState& s_;
     const std::unique_ptr<Backend>& backend_;
     UserLimit users_;
     ProbeRecycler recycler_;
     std::size_t n_cuts_reported_ = 0;
-    std::set<pid_t> told_untraced_; // processes that report_untraced() has reported
+    std::set<pid_t> reported_untraced_; // processes that report_untraced() has reported
 };
 
 } // namespace dt

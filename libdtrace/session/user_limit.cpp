@@ -34,10 +34,10 @@ bool UserLimit::admits(pid_t pid)
 // Reports omitted processes, once for each user.
 void UserLimit::report_left_out()
 {
-    if (std::includes(told_users_.begin(), told_users_.end(), left_out_users_.begin(),
-                      left_out_users_.end()))
+    if (std::includes(reported_users_.begin(), reported_users_.end(),
+                      left_out_users_.begin(), left_out_users_.end()))
         return;
-    told_users_ = left_out_users_;
+    reported_users_ = left_out_users_;
     auto counted = [](std::size_t n, const char* one, const char* several) {
         return std::to_string(n) + " " + (n == 1 ? one : several);
     };

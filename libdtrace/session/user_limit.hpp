@@ -25,7 +25,7 @@ public:
 private:
     SessionState& s_;
     std::optional<std::uint64_t> other_user_; // the first one that is not dtrace's own
-    std::set<std::uint64_t> left_out_users_, told_users_;
+    std::set<std::uint64_t> left_out_users_, reported_users_;
     std::set<pid_t> left_out_;
 };
 

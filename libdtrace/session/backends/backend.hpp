@@ -9,7 +9,7 @@
 // Session::go() chooses one and calls it in this order:
 //
 //   make_arena  prepare_agent  load ...  add_probes  enable ...  touch_arena  plant ...
-//   attach  fire(BEGIN)  start_clock
+//   attach  fire(BEGIN)  start_timers
 //
 // While tracing, programs and modules that come later repeat add_probes, enable, plant
 // and attach. A backend is used for one tracing run. If go() fails, Session::back_out()
@@ -62,8 +62,8 @@ public:
     // Runs the clauses of BEGIN or END.
     virtual void fire(std::uint32_t probe) = 0;
     // Starts tick and profile.
-    virtual int start_clock() = 0;
-    virtual void stop_clock() {}
+    virtual int start_timers() = 0;
+    virtual void stop_timers() {}
     // Does periodic work. The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 

@@ -8,9 +8,9 @@
 //
 // Only the kernel sees all activity of a CPU, with or without -c and -p. So tick and
 // profile fire in the module if it can be used. But a clock probe alone must not turn
-// probes in processes into uprobes, which cost many times as much. If a program also has
-// probes in processes, only profile can require the module, and only if the user named
-// no processes.
+// probes in processes into uprobes, which cost many times as much. If a program also
+// has probes in processes, only profile can require the module, and only if the user
+// named no processes.
 #pragma once
 
 namespace dt {

@@ -154,7 +154,7 @@ int KernelBackend::attach()
 {
     for (const auto& process : s_.processes.all())
         if (process->alive && walks_user_stacks())
-            unwind_->know(process->pid);
+            unwind_->pass_maps(process->pid);
     std::vector<KernelSite> sites;
     std::vector<std::uint32_t> ids; // the probe of each site
     for (std::uint32_t id = first_unattached_; s_.registry.has(id); id++) {
@@ -264,7 +264,7 @@ int KernelBackend::match_new_modules()
     return attach();
 }
 
-int KernelBackend::start_clock()
+int KernelBackend::start_timers()
 {
     std::vector<KernelSite> sites;
     std::vector<std::uint32_t> ids;
@@ -299,7 +299,7 @@ void KernelBackend::fire(std::uint32_t probe)
 void KernelBackend::tend(std::uint64_t now_ns)
 {
     look_at_modules(now_ns);
-    unwind_->look(now_ns); // last, because it may take longest
+    unwind_->pass_unknown(now_ns); // last, because it may take longest
 }
 
 // Creates uprobes for the sites. The agent gets none of them: it only watches
@@ -314,7 +314,7 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
     if (!watched)
         return s_.fail(watched.error());
     if (walks_user_stacks())
-        unwind_->know(process.pid);
+        unwind_->pass_maps(process.pid);
     Uprobes uprobes(process, statics,
                     s_.options.follow == FollowOption::fork ||
                         s_.options.follow == FollowOption::exec);

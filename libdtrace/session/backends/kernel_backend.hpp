@@ -43,7 +43,7 @@ public:
     void unplant(ps_prochandle& process) override;
     int attach() override;
     void fire(std::uint32_t probe) override;
-    int start_clock() override;
+    int start_timers() override;
     void tend(std::uint64_t now_ns) override;
     std::uint32_t owner() const override;
     bool targets_share_memory() const override { return false; }

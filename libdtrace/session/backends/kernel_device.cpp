@@ -172,7 +172,7 @@ Result<Ok> KernelDevice::set_maps(pid_t pid, std::span<const dtk_unwind_map> map
     return Ok{};
 }
 
-Result<std::uint32_t> KernelDevice::strangers(std::span<std::uint32_t> pids)
+Result<std::uint32_t> KernelDevice::take_unknown(std::span<std::uint32_t> pids)
 {
     return give(DTK_STRANGERS, "get the processes with unknown stacks from the kernel",
                 pids.data(), pids.size_bytes(),

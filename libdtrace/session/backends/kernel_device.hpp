@@ -44,7 +44,7 @@ public:
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
     // Stores pids of processes in whose text ustack() found no table. Returns how many
     // were stored.
-    Result<std::uint32_t> strangers(std::span<std::uint32_t> pids);
+    Result<std::uint32_t> take_unknown(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
     // Makes this device the consumer of the anonymous enabling. not_found: there is

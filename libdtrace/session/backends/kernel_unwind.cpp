@@ -71,7 +71,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     return 0;
 }
 
-void KernelUnwind::know(pid_t pid)
+void KernelUnwind::pass_maps(pid_t pid)
 {
     auto mapped = ProcessMaps::read(pid);
     if (!mapped)
@@ -88,21 +88,21 @@ void KernelUnwind::know(pid_t pid)
               given.error().text.c_str());
 }
 
-void KernelUnwind::look(std::uint64_t now_ns)
+void KernelUnwind::pass_unknown(std::uint64_t now_ns)
 {
     constexpr std::uint64_t every_ns = 50'000'000, at_most_ns = 200'000'000;
-    if (now_ns - looked_at_ < every_ns)
+    if (now_ns - polled_at_ < every_ns)
         return;
-    looked_at_ = now_ns;
-    std::array<std::uint32_t, 64> met{};
-    auto n = device_.strangers(met);
+    polled_at_ = now_ns;
+    std::array<std::uint32_t, 64> unknown{};
+    auto n = device_.take_unknown(unknown);
     for (std::size_t i = 0; n && i < *n; i++)
-        if (std::find(strangers_.begin(), strangers_.end(), pid_t(met[i])) ==
-            strangers_.end())
-            strangers_.push_back(static_cast<pid_t>(met[i]));
-    while (!strangers_.empty() && monotonic_ns() - now_ns < at_most_ns) {
-        know(strangers_.front());
-        strangers_.pop_front();
+        if (std::find(pending_.begin(), pending_.end(), pid_t(unknown[i])) ==
+            pending_.end())
+            pending_.push_back(static_cast<pid_t>(unknown[i]));
+    while (!pending_.empty() && monotonic_ns() - now_ns < at_most_ns) {
+        pass_maps(pending_.front());
+        pending_.pop_front();
     }
 }
 

@@ -21,10 +21,10 @@ public:
 
     // Passes the mappings of a process, so that its stacks are walked by tables. A
     // failure is reported as a debug line. Stacks are then walked by frame pointers.
-    void know(pid_t pid);
+    void pass_maps(pid_t pid);
     // Does the same for the processes that ustack() has found, for a limited time in
     // each call. now_ns is monotonic time.
-    void look(std::uint64_t now_ns);
+    void pass_unknown(std::uint64_t now_ns);
 
 private:
     // Returns 0 if there is no table.
@@ -32,8 +32,8 @@ private:
 
     KernelDevice& device_;
     std::map<FileVersion, std::uint32_t> tables_;
-    std::deque<pid_t> strangers_;
-    std::uint64_t looked_at_ = 0;
+    std::deque<pid_t> pending_;
+    std::uint64_t polled_at_ = 0;
 };
 
 } // namespace dt

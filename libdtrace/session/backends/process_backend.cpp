@@ -20,7 +20,7 @@ static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 
 ProcessBackend::~ProcessBackend()
 {
-    clock_.stop();
+    timer_thread_.stop();
 }
 
 std::uint64_t ProcessBackend::default_aggsize() const
@@ -207,7 +207,7 @@ void ProcessBackend::report_sampled()
     }
 }
 
-int ProcessBackend::start_clock()
+int ProcessBackend::start_timers()
 {
     std::vector<Timer> timers;
     std::vector<ProfileTimer> sampled; // the agent samples these, in the targets
@@ -228,8 +228,8 @@ int ProcessBackend::start_clock()
     if (!sampled.empty())
         if (auto set = s_.processes.agent()->profile(sampled); !set)
             return s_.fail(set.error());
-    // The clock's thread is a host of its own.
-    auto started = clock_.start(std::move(timers), [this](const Timer& timer) {
+    // The new thread is a host of its own.
+    auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
         thread_local void* clock_arena = nullptr;
         if (clock_arena != s_.arena->base()) {
@@ -247,9 +247,9 @@ int ProcessBackend::start_clock()
     return started ? 0 : s_.fail(started.error());
 }
 
-void ProcessBackend::stop_clock()
+void ProcessBackend::stop_timers()
 {
-    clock_.stop();
+    timer_thread_.stop();
     if (AgentClient* agent = s_.processes.agent())
         if (auto ended = agent->profile({}); !ended && ended.error().code != Code::gone)
             s_.complain(ended.error().text);

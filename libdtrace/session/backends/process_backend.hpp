@@ -5,8 +5,8 @@
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
-#include "libdtrace/session/backends/clock.hpp"
 #include "libdtrace/session/backends/local_host.hpp"
+#include "libdtrace/session/backends/timer_thread.hpp"
 #include "libdtrace/session/site_reports.hpp"
 
 #include <memory>
@@ -34,8 +34,8 @@ public:
               const StaticTable& statics) override;
     void unplant(ps_prochandle& process) override;
     void fire(std::uint32_t probe) override;
-    int start_clock() override;
-    void stop_clock() override;
+    int start_timers() override;
+    void stop_timers() override;
     std::uint32_t owner() const override { return host_->owner(); }
     bool targets_share_memory() const override { return true; }
     bool can_rename_probes() const override;
@@ -47,7 +47,7 @@ private:
 
     SiteReports& reports_;
     std::unique_ptr<LocalHost> host_;
-    Clock clock_;
+    TimerThread timer_thread_;
     bool agent_is_prepared_ = false;
     bool arena_is_charged_to_us_ = false; // because targets have little memory left
 };

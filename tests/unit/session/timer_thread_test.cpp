@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the thread that fires tick.
-#include "libdtrace/session/backends/clock.hpp"
+// Tests the thread that fires tick and profile.
+#include "libdtrace/session/backends/timer_thread.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,44 +29,44 @@ struct Counter {
     }
 };
 
-TEST(Clock, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
+TEST(TimerThread, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
 {
     Counter counter;
-    dt::Clock clock;
+    dt::TimerThread timers;
     auto began = std::chrono::steady_clock::now();
-    ASSERT_TRUE(clock.start({{1, 5'000'000, false}, {2, 50'000'000, false}},
-                            counter.counting()));
+    ASSERT_TRUE(timers.start({{1, 5'000'000, false}, {2, 50'000'000, false}},
+                             counter.counting()));
     while (counter.of(2) < 3)
         std::this_thread::sleep_for(1ms);
     auto took = std::chrono::steady_clock::now() - began;
-    clock.stop();
+    timers.stop();
     EXPECT_GE(took, 150ms);
     EXPECT_LE(counter.of(1), took / 5ms);
     // Missed intervals are fired later, at most ten each time.
     EXPECT_GE(counter.of(1), 10);
 }
 
-TEST(Clock, AnIntervalOfManyYearsDoesNotFireImmediately)
+TEST(TimerThread, AnIntervalOfManyYearsDoesNotFireImmediately)
 {
     Counter counter;
-    dt::Clock clock;
-    ASSERT_TRUE(clock.start({{1, INT64_MAX, false}, {2, 1'000'000, false}},
-                            counter.counting()));
+    dt::TimerThread timers;
+    ASSERT_TRUE(timers.start({{1, INT64_MAX, false}, {2, 1'000'000, false}},
+                             counter.counting()));
     while (counter.of(2) < 20)
         std::this_thread::sleep_for(1ms);
-    clock.stop();
+    timers.stop();
     EXPECT_EQ(counter.of(1), 0);
 }
 
-TEST(Clock, StopsImmediatelyTwiceAndStartsAgain)
+TEST(TimerThread, StopsImmediatelyTwiceAndStartsAgain)
 {
     Counter counter;
-    dt::Clock clock;
+    dt::TimerThread timers;
     for (int i = 0; i < 2; i++) {
-        ASSERT_TRUE(clock.start({{1, 3'600'000'000'000, false}}, counter.counting()));
+        ASSERT_TRUE(timers.start({{1, 3'600'000'000'000, false}}, counter.counting()));
         auto began = std::chrono::steady_clock::now();
-        clock.stop();
-        clock.stop();
+        timers.stop();
+        timers.stop();
         EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
     }
     EXPECT_EQ(counter.of(1), 0);

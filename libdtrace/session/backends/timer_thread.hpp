@@ -16,14 +16,14 @@
 
 namespace dt {
 
-class Clock {
+class TimerThread {
 public:
-    Clock() = default;
-    ~Clock() { stop(); }
-    Clock(const Clock&) = delete;
-    Clock& operator=(const Clock&) = delete;
+    TimerThread() = default;
+    ~TimerThread() { stop(); }
+    TimerThread(const TimerThread&) = delete;
+    TimerThread& operator=(const TimerThread&) = delete;
 
-    // Calls `fire` in the clock's thread with each timer that is due.
+    // Calls `fire` in the new thread with each timer that is due.
     Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The clock's thread.
-#include "libdtrace/session/backends/clock.hpp"
+// The new thread.
+#include "libdtrace/session/backends/timer_thread.hpp"
 
 #include "base/clock_ns.hpp"
 #include "base/no_signals.hpp"
@@ -14,8 +14,8 @@
 
 namespace dt {
 
-Result<Ok> Clock::start(std::vector<Timer> timers,
-                        std::function<void(const Timer&)> fire)
+Result<Ok> TimerThread::start(std::vector<Timer> timers,
+                              std::function<void(const Timer&)> fire)
 {
     if (timers.empty())
         return Ok{};
@@ -35,10 +35,10 @@ Result<Ok> Clock::start(std::vector<Timer> timers,
     if (refused == 0)
         return Ok{};
     ::close(std::exchange(wake_fd_, -1));
-    return errno_error("start the clock's thread", refused);
+    return errno_error("start the new thread", refused);
 }
 
-void Clock::stop()
+void TimerThread::stop()
 {
     if (!thread_.joinable())
         return;
@@ -50,7 +50,7 @@ void Clock::stop()
     ::close(std::exchange(wake_fd_, -1));
 }
 
-void Clock::run()
+void TimerThread::run()
 {
     constexpr std::uint64_t max_burst = 10;
     std::uint64_t start = monotonic_ns();
