@@ -57,7 +57,7 @@ int dtrace_ctlfd(dtrace_hdl_t*)
 int dtrace_update(dtrace_hdl_t* dtp)
 {
     for (const auto& process : dtp->state().processes.all())
-        if (process->alive && process->symbols)
+        if (process->is_held() && process->symbols)
             // A process that has exited keeps its known symbols; its exit is reported
             // as an event.
             (void)process->symbols->refresh();
@@ -119,7 +119,7 @@ ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int)
 
 void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
-    if (!proc->alive)
+    if (!proc->is_held())
         return;
     // If the target has died in between, its exit event reports that.
     if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
@@ -133,7 +133,7 @@ void dtrace_proc_release(dtrace_hdl_t* dtp, ps_prochandle* proc)
 
 int dtrace_proc_status(dtrace_hdl_t*, ps_prochandle* proc)
 {
-    return proc->status;
+    return proc->status();
 }
 
 int dtrace_proc_followed(dtrace_hdl_t* dtp)

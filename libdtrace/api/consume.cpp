@@ -172,13 +172,13 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         if (ready > 0) {
             std::uint64_t count = 0;
             bool woken = ::read(dtp->wake.get(), &count, sizeof count) > 0;
-            std::size_t alive_before = 0, alive_after = 0;
+            std::size_t n_held_before = 0, n_held_after = 0;
             for (const auto& process : dtp->state().processes.all())
-                alive_before += process->alive;
+                n_held_before += process->is_held();
             dtp->session.targets().handle_events();
             for (const auto& process : dtp->state().processes.all())
-                alive_after += process->alive;
-            if (woken || alive_before != alive_after)
+                n_held_after += process->is_held();
+            if (woken || n_held_before != n_held_after)
                 return;
         }
         if (!dtp->state().active)

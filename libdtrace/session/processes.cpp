@@ -25,22 +25,21 @@ Result<Ok> Processes::ensure_agent()
     return Ok{};
 }
 
-Result<ps_prochandle*> Processes::adopt(Target target)
+Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind)
 {
-    auto process = std::make_unique<ps_prochandle>();
-    process->pid = target.pid;
-    process->created = target.created;
-    auto searched = searched_.extract(target.pid);
+    auto process = std::make_unique<ps_prochandle>(pid, kind);
+    auto searched = searched_.extract(pid);
     if (searched && searched.mapped()->refresh()) {
         process->symbols = std::move(searched.mapped());
     } else {
-        auto symbols = ProcessSymbols::open(target.pid, images_);
+        auto symbols = ProcessSymbols::open(pid, images_);
         if (!symbols)
             return symbols.error();
         process->symbols = std::move(*symbols);
     }
     debug("process %d: %s, %zu modules", process->pid,
-          process->created ? "created" : "grabbed", process->symbols->modules().size());
+          kind == TargetKind::created ? "created" : "grabbed",
+          process->symbols->modules().size());
     processes_.push_back(std::move(process));
     return processes_.back().get();
 }
@@ -54,19 +53,19 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
     auto target = agent_->create(argv, env, evaltime);
     if (!target)
         return without_prefix(argv[0], without_prefix("start", target.error()));
-    return adopt(*target);
+    return adopt(target->pid, TargetKind::created);
 }
 
-Result<ps_prochandle*> Processes::grab(pid_t pid)
+Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
 {
-    if (ps_prochandle* known = find(pid); known != nullptr && known->alive)
+    if (ps_prochandle* known = find(pid); known != nullptr && known->is_held())
         return known;
     if (auto agent = ensure_agent(); !agent)
         return agent.error();
     auto target = agent_->grab(pid);
     if (!target)
         return without_prefix("grab process " + std::to_string(pid), target.error());
-    auto adopted = adopt(*target);
+    auto adopted = adopt(pid, kind);
     if (!adopted)
         return adopted;
     // Restores text that an earlier tracer patched and did not restore: sites cannot be
@@ -83,11 +82,10 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 {
     ps_prochandle* process = find(pid);
     if (process == nullptr) {
-        auto grabbed = grab(pid);
+        auto grabbed = grab(pid, TargetKind::matched);
         if (!grabbed)
             return grabbed.error();
         process = *grabbed;
-        process->implied = true;
     }
     return process->symbols.get();
 }
@@ -128,7 +126,8 @@ std::vector<ProcessSymbols*> Processes::all_readable()
     for (pid_t pid : pids_in_proc()) {
         if (is_ours(pid))
             continue;
-        if (ps_prochandle* process = find(pid); process != nullptr && process->alive) {
+        if (ps_prochandle* process = find(pid);
+            process != nullptr && process->is_held()) {
             if (process->symbols != nullptr)
                 all.push_back(process->symbols.get());
             continue;
@@ -150,22 +149,18 @@ std::vector<ProcessSymbols*> Processes::all_readable()
 void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
-    if (process->alive && agent_) {
-        // A target that has died needs no further work.
-        if (auto detached = agent_->detach(process->pid); !detached)
-            process->alive = false;
-    }
-    process->alive = false;
+    // Detaching fails if the target has died, which needs no further work.
+    if (process->is_held() && agent_)
+        (void)agent_->detach(process->pid);
+    process->leave(HoldState::released);
 }
 
 void Processes::follow(pid_t parent, pid_t child)
 {
-    auto process = std::make_unique<ps_prochandle>();
-    process->pid = child;
-    process->followed = parent;
+    auto process = std::make_unique<ps_prochandle>(child, TargetKind::followed);
+    process->parent = parent;
     const ps_prochandle* from = find(parent);
-    process->origin = from != nullptr && from->followed != 0 ? from->origin : parent;
-    process->implied = true;
+    process->origin = from != nullptr && from->is_followed() ? from->origin : parent;
     if (auto symbols = ProcessSymbols::open(child, images_))
         process->symbols = std::move(*symbols);
     processes_.push_back(std::move(process));
@@ -175,7 +170,7 @@ int Processes::n_followed() const
 {
     int n = 0;
     for (const auto& process : processes_)
-        n += process->followed != 0 && process->alive ? 1 : 0;
+        n += process->is_followed() && process->is_held() ? 1 : 0;
     return n;
 }
 
@@ -190,20 +185,20 @@ ps_prochandle* Processes::find(pid_t pid)
 void Processes::remove_ended()
 {
     auto is_done = [](const auto& process) {
-        return !process->alive && (process->followed != 0 || process->newcomer);
+        return !process->is_held() &&
+               (process->is_followed() || process->kind == TargetKind::started_later);
     };
     bool traced = false;
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
         // A process that exited before it was read has its parent's symbols.
-        const ProcessSymbols* parent = process->followed != 0
-                                           ? traced_symbols(process->followed, traced)
-                                           : nullptr;
+        const ProcessSymbols* parent =
+            process->is_followed() ? traced_symbols(process->parent, traced) : nullptr;
         const bool like_parent =
             parent != nullptr && !process->execed &&
             (process->symbols == nullptr || parent->has_modules_of(*process->symbols));
-        ended_.add(process->pid, like_parent ? process->followed : 0,
+        ended_.add(process->pid, like_parent ? process->parent : 0,
                    like_parent ? nullptr : std::move(process->symbols));
     }
     std::erase_if(processes_, is_done);
@@ -211,7 +206,8 @@ void Processes::remove_ended()
 
 ps_prochandle* Processes::first()
 {
-    return processes_.empty() || processes_[0]->implied ? nullptr : processes_[0].get();
+    return processes_.empty() || !processes_[0]->by_user() ? nullptr
+                                                           : processes_[0].get();
 }
 
 // Returns the symbols of a process that is or was traced. Returns null if there is
@@ -224,9 +220,9 @@ ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
     for (int i = 0; i < max_ancestors; ++i) {
         if (const ps_prochandle* process = find(pid)) {
             traced = true;
-            if (process->symbols != nullptr || process->followed == 0)
+            if (process->symbols != nullptr || !process->is_followed())
                 return process->symbols.get();
-            pid = process->followed;
+            pid = process->parent;
         } else if (const EndedProcess* ended = ended_.find(pid)) {
             traced = true;
             if (ended->symbols != nullptr || ended->like == 0)

@@ -11,6 +11,7 @@
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/session/ended_processes.hpp"
+#include "libdtrace/session/process_handle.hpp"
 #include "libdtrace/session/untraced_symbols.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -19,48 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <vector>
-
-namespace dt {
-
-// The probes of one program that a process executed. They are shared by all processes
-// that can fire them: that process, and children that have not executed another program
-// since they were forked.
-struct ProgramProbes {
-    pid_t pid = 0;
-    std::string kin;                // Registry::begin_kin()
-    std::vector<std::uint32_t> ids; // once the process exited or ran another program
-};
-
-} // namespace dt
-
-// The handle of the C API.
-struct ps_prochandle {
-    pid_t pid = 0;
-    bool created = false; // by dtrace_proc_create(): dtrace must start it
-    bool alive = true;
-    bool implied = false; // grabbed because a description matched it
-    bool watched = false; // the agent reports changes of its libraries
-    bool cramped = false; // it gets breakpoints (ProcessBackend::choose_mechanism)
-    // It started while descriptions mean all processes.
-    bool newcomer = false;
-    // The parent, if this is a followed child.
-    pid_t followed = 0;
-    // The nearest ancestor of a followed child that is not itself followed.
-    pid_t origin = 0;
-    bool execed = false;   // it has executed another program while it was traced
-    int status = 0;        // of waitpid(2) after its exit; -1: it is no longer held
-    std::string unmatched; // the program it executed, if no probe matches there
-    std::uint64_t executed_ns = 0;                     // monotonic time of that exec
-    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if it is followed
-    std::set<std::uint32_t> reported_probes;           // by SiteReports
-    std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
-    std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
-    // Uprobes that were requested for its current program: probe, file, offset.
-    std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
-};
 
 namespace dt {
 
@@ -71,7 +31,8 @@ class Processes : public Symbolizer {
 public:
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
-    Result<ps_prochandle*> grab(pid_t pid);
+    // Returns the existing handle if the process is held. The kind is for a new one.
+    Result<ps_prochandle*> grab(pid_t pid, TargetKind kind = TargetKind::named);
     // Returns the symbols of a process. Grabs the process first if it is not a target
     // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
@@ -86,7 +47,7 @@ public:
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. It may have exited.
     void follow(pid_t parent, pid_t child);
-    int n_followed() const; // that are alive
+    int n_followed() const; // that are held
 
     // Removes the handles of processes that have exited and that the user did not name.
     void remove_ended();
@@ -118,7 +79,7 @@ public:
 
 private:
     bool is_ours(pid_t pid) const;
-    Result<ps_prochandle*> adopt(Target target);
+    Result<ps_prochandle*> adopt(pid_t pid, TargetKind kind);
     ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
 

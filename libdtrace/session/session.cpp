@@ -127,7 +127,7 @@ int Session::prepare()
     backend_->touch_arena();
 
     for (const auto& process : s_.processes.all())
-        if (process->alive && targets_.plant(*process) != 0)
+        if (process->is_held() && targets_.plant(*process) != 0)
             return -1;
     return backend_->attach();
 }
@@ -211,7 +211,7 @@ void Session::back_out()
         // A target or an agent that died needs nothing undone.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
-                if (process->alive)
+                if (process->is_held())
                     backend_->unplant(*process);
     }
     s_.active = s_.stopped = false;

@@ -53,14 +53,14 @@ void SessionState::open_kernel()
 bool SessionState::has_own_targets() const
 {
     return std::any_of(processes.all().begin(), processes.all().end(),
-                       [](const auto& process) { return !process->implied; });
+                       [](const auto& process) { return process->by_user(); });
 }
 
 std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
 {
     std::vector<ProcessSymbols*> all;
     for (const auto& process : processes.all())
-        if (process->alive && !process->implied && process->symbols != nullptr)
+        if (process->is_held() && process->by_user() && process->symbols != nullptr)
             all.push_back(process->symbols.get());
     if (!all.empty() || scope == SearchScope::named)
         return all;
@@ -71,7 +71,7 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
 
 std::string SessionState::pid_provider_of(const ps_prochandle& process) const
 {
-    const bool like_origin = process.followed != 0 && process.execed;
+    const bool like_origin = process.is_followed() && process.execed;
     const pid_t pid = like_origin ? process.origin : process.pid;
     return "pid" + std::to_string(pid);
 }

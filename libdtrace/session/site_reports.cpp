@@ -18,7 +18,7 @@ bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view re
 {
     // a limit, because targets choose the names of modules
     constexpr std::size_t max_remarks = 10'000;
-    const bool repeats = process.implied || process.execed;
+    const bool repeats = !process.by_user() || process.execed;
     if (remarks_.size() >= max_remarks)
         return !repeats;
     const ProbeInfo& probe = s_.registry.at(id);

@@ -23,7 +23,7 @@ namespace dt {
 void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten)
 {
     ps_prochandle* process = s_.processes.find(pid);
-    if (process == nullptr || !process->alive || process->symbols == nullptr)
+    if (process == nullptr || !process->is_held() || process->symbols == nullptr)
         return;
     for (const ForgottenProbe& each : forgotten) {
         ProcessProbe* probe = s_.probes.probe(each.probe);
@@ -63,9 +63,8 @@ void Targets::note_program(ps_prochandle& process, bool still_traced,
                            const std::string& program)
 {
     report_unmatched(process); // the previous program
-    if (process.followed != 0 || process.implied ||
-        s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
-        !s_.awaits_libraries(process))
+    if (!process.by_user() || s_.options.follow == FollowOption::none || !s_.active ||
+        s_.stopped || !s_.awaits_libraries(process))
         return;
     if (!still_traced) {
         s_.report(&process,
@@ -84,13 +83,13 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
     // If descriptions match all processes, it counts as a new process.
-    const bool is_new = !still_traced && process.implied && !s_.has_own_targets();
-    if (is_new && process.followed == 0) {
+    const bool is_new = !still_traced && !process.by_user() && !s_.has_own_targets();
+    if (is_new && !process.is_followed()) {
         s_.processes.release(&process);
-        process.newcomer = true;
+        process.kind = TargetKind::started_later;
     }
-    if (is_new || (process.followed != 0 && !still_traced)) {
-        process.alive = false; // the agent detached from it
+    if (is_new || (process.is_followed() && !still_traced)) {
+        process.leave(HoldState::released); // the agent detached from it
         forget_sites(process.pid);
         if (is_new)
             s_.new_processes.check_again(process.pid, monotonic_ns());
@@ -175,7 +174,7 @@ void Targets::check_new_processes(std::uint64_t now)
         return;
     for (pid_t pid : s_.new_processes.due(now)) {
         const ps_prochandle* known = s_.processes.find(pid);
-        if (s_.has_own_targets() || (known != nullptr && known->alive))
+        if (s_.has_own_targets() || (known != nullptr && known->is_held()))
             continue;
         auto symbols = s_.processes.open_symbols(pid);
         if (symbols == nullptr)
@@ -192,14 +191,13 @@ void Targets::grab_new(pid_t pid)
 {
     if (!admits(pid))
         return users_.report_left_out();
-    auto grabbed = s_.processes.grab(pid);
+    auto grabbed = s_.processes.grab(pid, TargetKind::started_later);
     if (!grabbed) {
         debug("process %d: new, but %s", pid, grabbed.error().text.c_str());
         report_untraced(pid, grabbed.error());
         return;
     }
     ps_prochandle& process = **grabbed;
-    process.implied = process.newcomer = true;
     if ((!backend().agent_is_prepared() && backend().prepare_agent() != 0) ||
         rematch(process) != 0 || plant(process) != 0)
         s_.complain(s_.error_text);

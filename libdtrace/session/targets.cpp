@@ -31,10 +31,11 @@ int Targets::plant(ps_prochandle& process)
     const Follow what = children              ? Follow::all
                         : s_.awaits_statics() ? Follow::statics
                                               : Follow::none;
-    const FollowExec exec = s_.options.follow == FollowOption::exec ? FollowExec::all
-                            : process.created && s_.options.follow != FollowOption::none
-                                ? FollowExec::itself
-                                : FollowExec::none;
+    const FollowExec exec =
+        s_.options.follow == FollowOption::exec ? FollowExec::all
+        : process.kind == TargetKind::created && s_.options.follow != FollowOption::none
+            ? FollowExec::itself
+            : FollowExec::none;
     if (what != Follow::none || exec != FollowExec::none) {
         auto followed = s_.processes.agent()->follow(process.pid, what, exec);
         if (!followed && followed.error().code != Code::gone)
@@ -76,10 +77,8 @@ void Targets::grab_matched()
     for (pid_t pid : s_.found_by_probes()) {
         if (s_.processes.find(pid) != nullptr || !admits(pid))
             continue;
-        auto grabbed = s_.processes.grab(pid);
-        if (grabbed)
-            (*grabbed)->implied = true;
-        else
+        auto grabbed = s_.processes.grab(pid, TargetKind::matched);
+        if (!grabbed)
             report_untraced(pid, grabbed.error());
     }
     users_.report_left_out();
@@ -182,10 +181,8 @@ void Targets::handle_events()
         debug("process %d: %s", event.pid, event_text(event.kind));
         switch (event.kind) {
         case AgentEvent::exited:
-            if (process == nullptr || !process->alive)
+            if (process == nullptr || !process->leave(HoldState::exited, event.status))
                 break;
-            process->alive = false;
-            process->status = event.status;
             report_unmatched(*process);
             forget_sites(event.pid);
             s_.listener.process(process, nullptr);
@@ -218,9 +215,8 @@ void Targets::handle_events()
             break;
         case AgentEvent::given_up:
             s_.report(process, event.text);
-            if (process == nullptr || !std::exchange(process->alive, false))
+            if (process == nullptr || !process->leave(HoldState::lost))
                 break;
-            process->status = -1;
             forget_sites(event.pid);
             s_.listener.process(process, nullptr);
             break;
@@ -231,9 +227,8 @@ void Targets::handle_events()
             s_.complain("the process that holds the targets died: " + event.text);
             // The processes may still run, but for this session all have ended.
             for (const auto& other : s_.processes.all()) {
-                if (!std::exchange(other->alive, false))
+                if (!other->leave(HoldState::lost))
                     continue;
-                other->status = -1;
                 if (mechanism_of(s_.options) == Mechanism::int3)
                     report_threads_in_danger(*other);
                 lower_semaphores(other->pid);

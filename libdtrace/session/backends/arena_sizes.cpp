@@ -286,7 +286,7 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
 {
     std::set<pid_t> pids = state.found_by_probes();
     for (const auto& process : state.processes.all())
-        if (process->alive)
+        if (process->is_held())
             pids.insert(process->pid);
     return pids;
 }

@@ -153,7 +153,7 @@ bool KernelBackend::walks_user_stacks() const
 int KernelBackend::attach()
 {
     for (const auto& process : s_.processes.all())
-        if (process->alive && walks_user_stacks())
+        if (process->is_held() && walks_user_stacks())
             unwind_->pass_maps(process->pid);
     std::vector<KernelSite> sites;
     std::vector<std::uint32_t> ids; // the probe of each site

@@ -113,7 +113,7 @@ void ProcessBackend::touch_arena()
 // Returns whether the control group of a later target has too little memory for the
 // pages that its firings would touch first. The arena was not sized for it. Targets
 // that existed when the arena was created have twice as much.
-bool ProcessBackend::is_cramped(pid_t pid) const
+bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
         return false;
@@ -123,9 +123,9 @@ bool ProcessBackend::is_cramped(pid_t pid) const
 
 void ProcessBackend::choose_mechanism(ps_prochandle& process)
 {
-    process.cramped =
-        mechanism_of(s_.options) == Mechanism::automatic && is_cramped(process.pid);
-    if (process.cramped)
+    process.breakpoints_only = mechanism_of(s_.options) == Mechanism::automatic &&
+                               has_little_memory(process.pid);
+    if (process.breakpoints_only)
         s_.report(&process,
                   "its control group has too little memory for dtrace's buffers, "
                   "so breakpoints are used, which are slower");
@@ -136,7 +136,7 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
 {
     auto planted = s_.processes.agent()->plant(
         process.pid, sites,
-        process.cramped ? Mechanism::int3 : mechanism_of(s_.options),
+        process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options),
         seen_text(process), statics);
     if (!planted) {
         if (planted.error().code == Code::gone)
@@ -193,7 +193,7 @@ void ProcessBackend::report_sampled()
             continue;
         const auto n =
             std::count_if(s_.processes.all().begin(), s_.processes.all().end(),
-                          [](const auto& process) { return process->alive; });
+                          [](const auto& process) { return process->is_held(); });
         const std::string what =
             s_.processes.agent() == nullptr ? "only dtrace itself is"
             : n == 1

@@ -42,7 +42,7 @@ public:
     std::uint64_t default_aggsize() const override;
 
 private:
-    bool is_cramped(pid_t pid) const;
+    bool has_little_memory(pid_t pid) const;
     void report_sampled();
 
     SiteReports& reports_;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// The handle of one target, which the C API passes to its callers.
+//
+//          leave()
+//   held ───────────▶ exited     it has exited, with a wait status
+//        ───────────▶ lost       the agent gave it up or died; the process may still run
+//        ───────────▶ released   the session detached from it
+//
+// A handle leaves `held` once. Reports that come later change nothing.
+#pragma once
+
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <sys/types.h>
+#include <tuple>
+#include <vector>
+
+namespace dt {
+
+// Why a process is a target.
+enum class TargetKind {
+    created, // by dtrace_proc_create(): dtrace must start it
+    named,   // by dtrace_proc_grab()
+    matched, // a description matched it
+    // It started, or executed another program, while descriptions mean all processes.
+    started_later,
+    followed, // a child of another target
+};
+
+enum class HoldState { held, exited, lost, released };
+
+// The probes of one program that a process executed. They are shared by all processes
+// that can fire them: that process, and children that have not executed another program
+// since they were forked.
+struct ProgramProbes {
+    pid_t pid = 0;
+    std::string kin;                // Registry::begin_kin()
+    std::vector<std::uint32_t> ids; // once the process exited or ran another program
+};
+
+} // namespace dt
+
+struct ps_prochandle {
+    ps_prochandle(pid_t target, dt::TargetKind why) : pid(target), kind(why) {}
+
+    bool is_held() const { return state_ == dt::HoldState::held; }
+    // Changes the state from `held` to another one. Returns false, and changes nothing,
+    // if the process was not held. wait_status is the one of waitpid(2) for `exited`.
+    bool leave(dt::HoldState to, int wait_status = 0);
+    // Returns the wait status if the process has exited, -1 if it was lost, and else 0.
+    int status() const { return status_; }
+
+    // Returns whether the user named this process.
+    bool by_user() const
+    {
+        return kind == dt::TargetKind::created || kind == dt::TargetKind::named;
+    }
+    bool is_followed() const { return kind == dt::TargetKind::followed; }
+
+    const pid_t pid;
+    dt::TargetKind kind;
+    // Of a followed child: its parent, and its nearest ancestor that is not followed.
+    pid_t parent = 0, origin = 0;
+
+    bool execed = false;  // it has executed another program while it was traced
+    bool watched = false; // the agent reports changes of its libraries
+    bool breakpoints_only = false; // ProcessBackend::choose_mechanism()
+    std::string unmatched;         // the program it executed, if no probe matches there
+    std::uint64_t executed_ns = 0; // monotonic time of that exec
+    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if it is followed
+    std::set<std::uint32_t> reported_probes;           // by SiteReports
+    std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
+    std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
+    // Uprobes that were requested for its current program: probe, file, offset.
+    std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
+
+private:
+    dt::HoldState state_ = dt::HoldState::held;
+    int status_ = 0;
+};
