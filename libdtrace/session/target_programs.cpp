@@ -2,19 +2,15 @@
 // Applies enabled descriptions to later events: libraries that a target loads, a
 // program that it executes, and processes that start if descriptions match all
 // processes.
-//
-// dtrace_prog::matched contains the probes that a description matched when it was
-// compiled. Probes that it matches later are added to the arena immediately.
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/process_matcher.hpp"
 #include "libdtrace/symbols/demangle.hpp"
 #include "process/proc_files.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
 namespace dt {
@@ -110,59 +106,10 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         s_.complain(s_.error_text);
 }
 
-// Matches all descriptions against the new modules of one process. A description in
-// several clauses is matched once.
 int Targets::rematch(ps_prochandle& process)
 {
-    s_.probes.drop_gone(*process.symbols);
-    // Probes are recycled only for programs that were executed under follow=exec. A
-    // program that the command line named keeps its probes.
-    const bool recycles = backend().can_rename_probes() &&
-                          s_.options.follow == FollowOption::exec && process.execed;
-    const std::string kin = recycles ? s_.pid_provider_of(process) : "";
-    if (recycles && process.program_probes == nullptr)
-        process.program_probes =
-            std::make_shared<ProgramProbes>(ProgramProbes{process.pid, kin, {}});
-    s_.registry.begin_kin(kin);
-    struct EndKin {
-        Registry& registry;
-        ~EndKin() { registry.begin_kin(""); }
-    } end_kin{s_.registry};
-    s_.providers.pid.plants = [](std::size_t, unsigned) {};
-    const std::string provider = s_.pid_provider_of(process);
-    using Names = std::tuple<std::string, std::string, std::string, std::string>;
-    std::map<Names, std::vector<std::uint32_t>> matched;
-    auto matches_of = [&](const ProbeSpec& spec) -> const auto&
-    {
-        auto [known, first] = matched.try_emplace(
-            Names{spec.provider, spec.module, spec.function, spec.name});
-        std::vector<std::uint32_t>& ids = known->second;
-        if (!first)
-            return ids;
-        if (spec.provider == provider) {
-            ProbeSpec its = spec;
-            its.provider = "pid" + std::to_string(process.pid);
-            auto outcome = s_.providers.pid.provide_new(its);
-            if (!outcome.refused)
-                ids = std::move(outcome.provided.ids);
-        } else if (s_.providers.may_be_static(spec)) {
-            ids = s_.providers.usdt.provide_in(spec, *process.symbols);
-        }
-        process.unplanted.insert(process.unplanted.end(), ids.begin(), ids.end());
-        return ids;
-    };
-    for (const Enabling& each : s_.enabled) {
-        const auto& clauses = each.prog->program->clauses;
-        for (std::size_t k = 0; k < clauses.size(); k++) {
-            for (const ProbeSpec& spec : clauses[k].probes) {
-                const std::vector<std::uint32_t>& ids = matches_of(spec);
-                if (backend().add_probes() != 0 || recycler_.rename() != 0)
-                    return -1;
-                if (each.loaded && backend().enable(ids, each.first_clause + k) != 0)
-                    return -1;
-            }
-        }
-    }
+    if (ProcessMatcher(s_, backend(), recycler_, process).add_probes() != 0)
+        return -1;
     if (!process.unplanted.empty())
         process.unmatched.clear();
     return 0;

@@ -60,6 +60,7 @@ private:
                          const std::string& program);
     void note_program(ps_prochandle& process, bool still_traced,
                       const std::string& program);
+    // Matches the descriptions against the current modules of a process.
     int rematch(ps_prochandle& process);
     void grab_new(pid_t pid);
 

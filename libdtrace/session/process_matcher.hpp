@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Matches the enabled descriptions against the modules that one process has now: when
+// it becomes a target while the session traces, has loaded a library, or has executed a
+// program.
+//
+//   descriptions ──▶ pid and usdt providers ──▶ new probes ──▶ Backend: arena, ECBs
+//
+// dtrace_prog::matched contains the probes that a description matched when it was
+// compiled. Probes that it matches later are added to the arena immediately. Their
+// sites are not in place yet.
+#pragma once
+
+#include "libdtrace/session/backends/backend.hpp"
+#include "libdtrace/session/probe_recycler.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace dt {
+
+// Serves one pass over the descriptions. The process must have symbols, and they must
+// have been refreshed.
+class ProcessMatcher {
+public:
+    ProcessMatcher(SessionState& state, Backend& backend, ProbeRecycler& recycler,
+                   ps_prochandle& process);
+
+    // Adds the probes that match, appends them to ps_prochandle::unplanted, and enables
+    // them. Returns 0, or -1 after SessionState::fail().
+    int add_probes();
+
+private:
+    bool recycles() const;
+    const std::vector<std::uint32_t>& probes_of(const ProbeSpec& spec);
+    std::vector<std::uint32_t> provide(const ProbeSpec& spec);
+
+    SessionState& s_;
+    Backend& backend_;
+    ProbeRecycler& recycler_;
+    ps_prochandle& process_;
+    // The name that descriptions use for the pid provider of this process.
+    const std::string provider_;
+    // A description in several clauses is matched once. The key is its four parts.
+    using Names = std::tuple<std::string, std::string, std::string, std::string>;
+    std::map<Names, std::vector<std::uint32_t>> matched_;
+};
+
+} // namespace dt
