@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,17 @@ ps_prochandle* create(const SessionHandle& session, std::vector<std::string> wor
 }
 
 const std::string spin = VICTIMS "/spin";
+
+// Waits until a condition holds. Returns false after 30 s.
+template <class Condition> bool wait_until(Condition holds)
+{
+    for (int i = 0; i < 30'000; i++) {
+        if (holds())
+            return true;
+        ::usleep(1000);
+    }
+    return false;
+}
 
 // Returns the program's executable segment from memory, and from its file.
 std::pair<std::string, std::string> text_of(pid_t pid)
@@ -65,9 +77,10 @@ public:
     explicit FewDescriptors(std::size_t more)
     {
         // A thread that sweeps modules opens and closes files.
-        while (std::distance(std::filesystem::directory_iterator("/proc/self/task"),
-                             {}) > 1)
-            ::usleep(1000);
+        EXPECT_TRUE(wait_until([] {
+            return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                                 {}) == 1;
+        }));
         ::getrlimit(RLIMIT_NOFILE, &before_);
         while (held_.size() < 64) // fill the gaps below
             held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -221,15 +234,13 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    // Waits until the process is cat(1) and has loaded its library.
-    for (int i = 0; i < 1000; i++) {
-        std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-        std::string all(std::istreambuf_iterator<char>(maps), {});
-        if (all.find("/cat") != all.npos && all.find("/libc.so") != all.npos)
-            break;
-        ::usleep(10'000);
-    }
-    ::usleep(100'000); // time to start reading
+    // Only cat(1) reads from descriptor 0.
+    const std::string reading = std::to_string(SYS_read) + " 0x0 ";
+    ASSERT_TRUE(wait_until([&] {
+        std::ifstream call("/proc/" + std::to_string(pid) + "/syscall");
+        std::string all(std::istreambuf_iterator<char>(call), {});
+        return all.starts_with(reading);
+    }));
     ASSERT_NE(dtrace_proc_grab(session.get(), pid, 0), nullptr) << error_of(session);
     dtrace_program_exec(
         session.get(),

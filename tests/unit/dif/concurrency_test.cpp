@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -367,15 +368,24 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     ASSERT_EQ(dt_load(s.memory(), image.data(), image.size(), &first, &n, &s.error), 0);
     std::uint32_t probe = dt_probe_add(s.memory(), "p", "m", "f", "n");
     std::atomic<bool> done{false};
+    std::atomic<std::uint64_t> n_fired{0};
     std::thread firing([&] {
         ThreadHost h(s, 1);
-        while (!done)
+        while (!done) {
             dt_fire(&h.host, probe, nullptr, 0);
+            n_fired++;
+        }
     });
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        usleep(200);
+        // A firing that began after the addition has ended.
+        const std::uint64_t enough = n_fired + 2;
+        while (n_fired < enough && Clock::now() < deadline)
+            std::this_thread::yield();
     }
+    EXPECT_LT(Clock::now(), deadline);
     done = true;
     firing.join();
     EXPECT_EQ(dt_ecb_add(s.memory(), probe, first), 20u)

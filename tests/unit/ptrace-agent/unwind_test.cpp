@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -28,6 +29,17 @@ namespace {
 constexpr std::uint32_t max_frames = 64;
 using Pcs = std::vector<std::uint64_t>;
 
+// Returns the CPU time of a process. Returns 0 if it has exited.
+std::uint64_t cpu_ns(pid_t pid)
+{
+    clockid_t clock = 0;
+    timespec used{};
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(used.tv_nsec);
+}
+
 // A program that the test traces by ptrace and stops at random moments.
 class Sampled {
 public:
@@ -45,7 +57,9 @@ public:
             execvp(args[0], args.data());
             _exit(127);
         }
-        usleep(300'000); // the libraries are mapped in this time
+        // The libraries are mapped and the loop runs after this much CPU time.
+        constexpr std::uint64_t start_ns = 100'000'000;
+        EXPECT_TRUE(wait_until([this] { return cpu_ns(pid_) >= start_ns; }));
         ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr);
         process_.pid = pid_;
         process_.space = std::make_shared<AddressSpace>(pid_, table_);
