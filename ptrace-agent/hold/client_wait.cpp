@@ -7,8 +7,8 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t patience_s = 10;
-constexpr std::uint64_t patience_ns = patience_s * 1'000'000'000;
+constexpr std::uint64_t max_silence_s = 10;
+constexpr std::uint64_t max_silence_ns = max_silence_s * 1'000'000'000;
 
 bool ClientWait::begin_request()
 {
@@ -28,7 +28,7 @@ void ClientWait::hold(Thread& thread)
     thread.patience_ends = 0;
     if (!thread.process->started)
         return; // a command that the client has not started yet
-    thread.patience_ends = monotonic_ns() + patience_ns;
+    thread.patience_ends = monotonic_ns() + max_silence_ns;
     alarms_.set_if_unset(Alarms::silent_client, thread.patience_ends);
 }
 
@@ -54,7 +54,7 @@ void ClientWait::report_held_back()
 
 void ClientWait::release_of(Process& process, std::optional<int> change)
 {
-    std::vector<pid_t> tids; // going on may end others
+    std::vector<pid_t> tids; // release() may end other threads
     for (auto& [tid, thread] : process.threads) {
         if (!change || (thread->awaits != 0 && thread->awaits <= *change))
             tids.push_back(tid);
@@ -74,7 +74,7 @@ void ClientWait::release_overdue()
     for (auto& [tid, thread] : tracees_.threads()) {
         std::uint64_t ends = thread->held ? thread->patience_ends : 0;
         if (ends != 0)
-            ends = std::max(ends, last_request_ns_ + patience_ns);
+            ends = std::max(ends, last_request_ns_ + max_silence_ns);
         if (ends != 0 && monotonic_ns() >= ends)
             late.push_back(tid);
         else if (ends != 0)
@@ -88,9 +88,9 @@ void ClientWait::release_overdue()
         silent_ = true;
         client_.report_error(
             thread->process->pid,
-            "libraries came while nothing was heard of dtrace for " +
-                std::to_string(patience_s) +
-                " s; it went on, and what it called there was not seen");
+            "the target loaded libraries while dtrace did not respond for " +
+                std::to_string(max_silence_s) +
+                " s; it was resumed, and calls into those libraries were not traced");
         release(*thread);
     }
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait for the client, and a client that does not answer.
+// Threads that wait for the client, and the limit of that wait.
 //
 // A thread that loads a library waits until the client has planted probes in it. The
-// client may itself be stopped, or block on a full pipe. So the thread waits for 10 s at
-// most and then continues, without probes in the library. From then on no thread waits
-// until the client has sent a request. PeriodicTask one change of the libraries is reported
-// and later ones are not: the client examines all libraries when it handles the report.
+// client may be stopped itself, or may block on a full pipe. So the thread waits for at
+// most 10 s, then it continues without probes in the library. From then on the client
+// counts as silent, and no thread waits for it until it sends a request.
+//
+// A silent client gets at most one report of library changes per process. Further
+// changes are reported when the client sends a request again. No change is missed,
+// because the client examines all libraries when it handles a report.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -23,26 +26,33 @@ public:
     {
     }
 
-    // Returns whether the client has not answered in time, so that no thread waits for it.
+    // Returns whether the client did not answer in time. Then no thread waits for it.
     bool is_silent() const { return silent_; }
-    // The client has sent a request. Returns what is_silent() was before.
+    // Notes that the client has sent a request, so it is no longer silent. Returns
+    // whether it was silent.
     bool begin_request();
-    void end_request(); // the client's answer is ready
+    // Notes that the reply to the request is ready.
+    void end_request();
 
-    // Sends the event that the libraries of a process have changed. If the client is
-    // silent and has not answered an earlier event, the report is held back.
+    // Sends the event `libraries_changed` of a process. If the client is silent and has
+    // not answered an earlier event of the process, the report is held back.
     void report_libraries_changed(pid_t pid);
-    void report_held_back(); // when the client answers again
+    // Sends the reports that were held back. Called when the client is no longer
+    // silent.
+    void report_held_back();
 
-    // Keeps a stopped thread until the client has answered the last change of its process.
+    // Keeps a stopped thread from running until the client has answered the last
+    // library change of its process, or has not answered in time.
     void hold(Thread& thread);
-    // Releases the threads that wait for an answer to this change or to an earlier one;
-    // without a change, all held threads.
+    // Releases the threads of a process that wait for an answer to this change or to an
+    // earlier one. Without a change, releases all threads of the process.
     void release_of(Process& process, std::optional<int> change);
-    void release_overdue(); // the threads that have waited too long
+    // Releases the threads that have waited too long, and reports an error for each.
+    void release_overdue();
 
 private:
-    // Resumes the thread, after its stop is handled if that is still to be done.
+    // Ends the hold. A stop of the thread that is still pending is handled before the
+    // thread continues.
     void release(Thread& thread);
 
     Tracees& tracees_;

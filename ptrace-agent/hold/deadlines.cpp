@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Deadlines: a target that misbehaves costs the agent two seconds, and the other
-// targets nothing.
+// Deadlines: a target that does not stop delays the agent for a bounded time.
 //
-//   wait for a stop ── late ──> give_up(space) ── main loop ──> release, event `given_up`
+//   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
 //
-// The waits for the threads of one address space, in one turn of the agent's loop, share
-// a budget of stop_patience_ns (wait_budget.hpp). A thread that is late then is in
-// uninterruptible sleep, or runs code of ours that its process has changed. Its process
-// is given up: the text is restored, and the threads that are stopped are detached. The
+// The waits for the threads of one address space, in one turn of the agent's loop,
+// share a budget of 2 s (stop_patience_ns, wait_budget.hpp). A thread that has not
+// stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
+// or it runs code of ours that its process has changed. The agent then gives up the
+// process: it restores the text and detaches from the threads that are stopped. The
 // late thread is detached at its next stop, or by the kernel when the agent exits. The
-// runtime stays mapped in such a process, because a thread may be in it, but it fires
-// nothing any more.
+// runtime stays mapped, because a thread may be in it, but it fires no probes.
 //
-// When the consumer has exited, all targets are released, and their deadlines run at the
-// same time (releaser.hpp).
+// When the consumer has exited, all targets are released, and their deadlines run at
+// the same time (releaser.hpp).
 //
-// A runnable thread that has no processor yet is not late: it gets more time on a busy
-// machine. It is late once it has run for half a second and has not stopped: the kernel
-// repeats a page fault that a userfaultfd holds back as long as a signal is pending. If the consumer has exited it does not, because other targets wait for their
-// release.
+// A runnable thread may only be waiting for a processor. So it is late only if one of
+// these is true:
+//   - It has run for half a second since the budget was spent, and has not stopped. A
+//     userfaultfd can cause this: the kernel repeats the page fault as long as a signal
+//     is pending.
+//   - The agent has waited for 10 s.
+//   - The consumer has exited. Then other targets wait for their release.
+//   - The process was given up before.
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "base/clock_ns.hpp"
@@ -30,38 +33,38 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
-constexpr std::uint64_t run_patience_ns = 500'000'000;
-constexpr std::uint64_t alone_patience_ns = 10'000'000'000;
+constexpr std::uint64_t max_runnable_ns = 10'000'000'000;
+constexpr std::uint64_t max_run_ns = 500'000'000;
+constexpr std::uint64_t lone_exec_ns = 10'000'000'000;
 
 bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 {
     return space.budget.is_spent() &&
            (space.given_up || client_.check_in_wait() ||
-            space.budget.spent_ns() >= runnable_patience_ns ||
+            space.budget.spent_ns() >= max_runnable_ns ||
             thread_state(tid, tid) != 'R' ||
-            space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >=
-                run_patience_ns);
+            space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >= max_run_ns);
 }
 
-// Returns how long an execve(2) of this process may take. The kernel reads the program
-// meanwhile, and a slow file system is no attack: while no other target waits it gets more
-// time. If other targets wait, it gets as much as a thread gets for any stop; then the
-// process is not attached to, or the command is not started, and its user can try again.
+// Returns how long an execve(2) of this process may take, in ns. The kernel reads the
+// program during the call, and a slow file system is no attack. So the limit is longer
+// if no other target waits. After the limit the process is not attached to, or the
+// command is not started, and the user can try again.
 std::uint64_t Tracees::exec_patience_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);
-    return processes_.size() > n_own ? stop_patience_ns : alone_patience_ns;
+    return processes_.size() > n_own ? stop_patience_ns : lone_exec_ns;
 }
 
-// Returns the time until a wait is to look again. Where nothing is left of the budget, a
-// stop that is due at once is still taken.
+// Returns after how many milliseconds a wait checks its deadline. The time is short
+// when the budget is spent. A stop that has already happened is found even then.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
-// Waits like waitpid(2); for any thread if tid is -1.
+// Waits like waitpid(2), for any thread if tid is -1. After secure_hits(), a report is
+// examined before it is taken (StopHandler::secure_hit()).
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)
@@ -77,14 +80,15 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
         if (report.si_code == CLD_TRAPPED && report.si_status == SIGTRAP)
             handler_.secure_hit(*thread);
     }
-    pid_t got = waitpid(report.si_pid, &status.raw, __WALL | WNOHANG);
-    if (got != 0 || (flags & WNOHANG) != 0)
-        return got;
-    errno = EINTR; // it was killed in between: its end is about to be reported
+    pid_t reported = waitpid(report.si_pid, &status.raw, __WALL | WNOHANG);
+    if (reported != 0 || (flags & WNOHANG) != 0)
+        return reported;
+    errno = EINTR; // the thread was killed in between; its exit is reported next
     return -1;
 }
 
-// Waits for a thread of the address space, or for a new child of one.
+// Waits for a stop of a thread of the address space, or of a new child of such a
+// thread.
 Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
@@ -96,10 +100,10 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
     WaitBudget::Wait wait(space.budget);
     for (;;) {
         Mailbox::ring_in_ms(look_in_ms(space));
-        pid_t got = wait_for(tid, status);
-        if (got == tid)
+        pid_t reported = wait_for(tid, status);
+        if (reported == tid)
             return status.is_stopped() ? Waited::stopped : Waited::ended;
-        if (got >= 0 || errno != EINTR)
+        if (reported >= 0 || errno != EINTR)
             return Waited::ended;
         client_.check_in_wait(); // clears the mail signal
         if (is_overdue(space, tid))
@@ -107,7 +111,8 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
     }
 }
 
-// Lets the thread run until its next stop, at which it is detached.
+// Lets the thread run until its next stop, at which it is detached, and gives up its
+// process.
 void Tracees::leave_late(Thread& thread, const char* why)
 {
     thread.move_to(ThreadState::running);
@@ -115,7 +120,8 @@ void Tracees::leave_late(Thread& thread, const char* why)
     give_up(*thread.process->space, why);
 }
 
-// A process that was given up gets only a short time from then on.
+// Marks the address space, so that the main loop releases its processes. All later
+// waits for their threads share one short budget.
 void Tracees::give_up(AddressSpace& space, const char* why)
 {
     if (space.given_up)

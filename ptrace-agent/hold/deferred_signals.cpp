@@ -13,7 +13,8 @@
 
 namespace dt::agent {
 
-// By tgkill(2), as we send it; without anything, where the kernel's queue was full.
+// Returns whether the signal was sent by tgkill(2), as we send signals again. If the
+// kernel's queue is full, the signal arrives with an empty siginfo (SI_USER, pid 0).
 static bool is_resent(const siginfo_t& info)
 {
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
@@ -21,8 +22,9 @@ static bool is_resent(const siginfo_t& info)
 
 void defer_signal(Thread& thread, const siginfo_t& info)
 {
-    // One that we sent again came to a stop, and is deferred once more. Another of its kind may
-    // have come first: then ours was merged with it.
+    // If a signal with this number was sent again by us, there are two cases. The
+    // signal is ours and has stopped the thread in our code once more. Or it is
+    // another one that arrived first, and the kernel has merged ours with it.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {
@@ -49,7 +51,6 @@ bool has_deferred(const Thread& thread)
                        [](const DeferredSignal& each) { return !each.sent; });
 }
 
-// A signal that we sent again has its own siginfo.
 void restore_deferred(Thread& thread, int signal)
 {
     auto sent = std::find_if(thread.deferred.begin(), thread.deferred.end(),
@@ -59,11 +60,13 @@ void restore_deferred(Thread& thread, int signal)
     if (sent == thread.deferred.end())
         return;
     siginfo_t now;
-    bool ours = get_siginfo(thread.tid, now) && is_resent(now);
-    if (ours)
+    bool is_ours = get_siginfo(thread.tid, now) && is_resent(now);
+    if (is_ours)
         set_siginfo(thread.tid, sent->info);
-    // Another one of the kind may have come first: ours was merged with it, or is behind it.
-    if (ours || signal < SIGRTMIN)
+    // If the siginfo is not ours, another signal of the same number arrived first. A
+    // standard signal of ours was merged with it. A real-time signal of ours follows
+    // it.
+    if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
 
@@ -74,8 +77,9 @@ void resend_deferred(Thread& thread)
         int signal = each.info.si_signo;
         if (each.sent)
             return false;
-        // A process may queue such a signal with its siginfo. The kernel refuses a
-        // real-time signal if its queue is full, so nothing is lost.
+        // A process may queue a signal with any siginfo if the si_code is negative. So
+        // the original siginfo is sent. If the queue is full, the kernel refuses a
+        // real-time signal, so nothing is lost.
         if (signal >= SIGRTMIN && each.info.si_code < 0 &&
             each.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)
@@ -91,14 +95,17 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // The kernel wakes a traced thread for signals, too, that it ignores.
+    // A traced thread wakes even for a signal that it ignores, so its wait is repeated.
+    // A stop signal is excluded, because it ends such a wait even without a tracer
+    // (signal(7)).
     if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
         signal != SIGTTOU)
         repeat_wait(thread.tid);
     if (!has_deferred(thread))
         return signal;
-    // The kernel would have to queue one that is blocked. PTRACE_GETSIGMASK tells the mask
-    // that comes back when a wait ends, this the one of now.
+    // A signal that is blocked now cannot be delivered, so it is not chosen. During
+    // sigsuspend(2) and similar calls, PTRACE_GETSIGMASK returns the mask that is
+    // restored after the call. /proc shows the current mask.
     std::string status = thread_status(thread.process->pid, thread.tid);
     std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
     auto first = std::find_if(thread.deferred.begin(), thread.deferred.end(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The time for which the agent waits for the threads of one address space.
 //
-// All waits of one turn of the agent's loop share it, so that many threads, or many steps
-// of one operation, cost no more than one. Waits may nest: the time of the inner one is part
-// of the outer one's and is counted once. A target that was given up gets a short budget,
-// once and for all.
+// All waits in one turn of the agent's loop share this budget. A wait for many threads,
+// or for many steps of one operation, therefore takes no longer than a wait for one.
+// Waits may nest. The time of the inner wait is part of the outer one's and is counted
+// once. A target that was given up gets one short budget for all later turns.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -16,12 +16,11 @@
 namespace dt::agent {
 
 constexpr std::uint64_t stop_patience_ns = 2'000'000'000;
-constexpr std::uint64_t second_patience_ns =
-    200'000'000; // where the first was not enough
+constexpr std::uint64_t second_patience_ns = 200'000'000; // after the first was spent
 
 class WaitBudget {
 public:
-    // Refills the budget if the turn is another than that of the last call.
+    // Refills the budget if the number of the turn has changed since the last call.
     void begin_turn(std::uint64_t turn)
     {
         if (turn != turn_)
@@ -49,8 +48,8 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns how long a thread has run since it was first looked at after the budget was
-    // spent. ran_ns is the time that it has run in its life.
+    // Returns for how many ns a thread has run since the first call for it after the
+    // last restart(). ran_ns: the time that it has run in its life.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
@@ -81,7 +80,8 @@ private:
     std::uint64_t limit_ns_ = stop_patience_ns;
     std::uint64_t spent_ns_ = 0;
     std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
-    std::unordered_map<pid_t, std::uint64_t> ran_ns_; // when first looked at
+    std::unordered_map<pid_t, std::uint64_t>
+        ran_ns_; // at run_since_spent()'s first call
     int n_waits_ = 0;
     bool is_last_ = false;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Most system calls that are interrupted are restarted by the kernel when no handler runs.
-// These are not (signal(7), "Interruption of system calls and library functions by stop
-// signals"): a program without a handler meets EINTR only when somebody stops it.
+// The kernel restarts most interrupted system calls if no handler runs. It does not
+// restart the calls below (signal(7), "Interruption of system calls and library
+// functions by stop signals"). A program without a handler gets EINTR from them only if
+// it is stopped.
 #include "ptrace-agent/hold/waits.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
@@ -13,9 +14,10 @@
 
 namespace dt::agent {
 
-// They have done nothing when they end with EINTR, and connect(2) waits on (when its time is
-// over then, it says EALREADY). Those of sockets are here because of SO_RCVTIMEO and
-// SO_SNDTIMEO, read(2) also because of inotify.
+// Calls that have done nothing when they end with EINTR, so that they can be repeated.
+// A repeated connect(2) continues to wait for the connection. If its timeout passes
+// then, it fails with EALREADY. The calls for sockets are in the list because of
+// SO_RCVTIMEO and SO_SNDTIMEO, and read(2) also because of inotify.
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
@@ -34,7 +36,7 @@ void repeat_wait(pid_t tid)
     auto call = static_cast<long>(user.orig_rax); // negative: in no system call
     if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
         return;
-    // The kernel makes it again, or EINTR of it where a handler runs first.
+    // The kernel repeats the call. If a handler runs first, it returns EINTR instead.
     user.rax = static_cast<std::uint64_t>(-restart_no_hand);
     set_regs(tid, user);
 }
