@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Stopping all threads of an address space, and letting them go on.
+// Stops all threads of an address space, and resumes them.
 //
-// Every running thread gets a PTRACE_INTERRUPT; then reports are collected until all
-// have stopped, for whatever reason. What a thread stopped for stays pending, except
-// two things that would dangle when text changes under them:
-//
+// Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until all
+// threads have stopped, for whatever reason. A thread's stop stays pending, except for
+// two things that would become invalid if the text changed:
 //   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
-//     continued until the report comes (take_raised_signal());
-//   - a run over a copy: it is ended, and where the copy had not run, the thread's pc
-//     is the original instruction again, which it enters without firing a second time.
+//     continued until the report arrives (take_raised_signal()).
+//   - an instruction that runs as a copy in a slot: it is finished. If the copy has not
+//     run yet, the pc is set back to the original instruction, which the thread then
+//     executes without firing again.
 //
-// A thread counts as stopped without a report when it cannot run user code before it
-// sees our interrupt: one that waits in the kernel for its vfork child, one in
-// uninterruptible sleep, a leader that ended before its threads.
+// A thread counts as stopped without a report if it cannot run user code before it
+// handles our interrupt:
+//   - a thread that waits in the kernel for its vfork child
+//   - a thread in uninterruptible sleep
+//   - a leader that exited before its threads
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "process/proc_files.hpp"
@@ -46,8 +48,8 @@ static bool is_guests_exec(const Thread& thread)
            thread.process->is_guest();
 }
 
-// In the middle of fork(2) or clone(2) nobody can make a call for us: it comes to its end,
-// and to a stop there.
+// Runs a thread to the end of its fork(2) or clone(2), and interrupts it there. No
+// system call can be injected in the middle of such a call.
 void Tracees::finish_call(Thread& thread)
 {
     if (thread.in_vfork || thread.step.active)
@@ -58,7 +60,8 @@ void Tracees::finish_call(Thread& thread)
     resume_thread(PTRACE_CONT, thread.tid, 0);
 }
 
-// Returns whether no thread is late. With another try to come the process is not given up.
+// Stops all threads. Returns false if one of them is late. Try::again: the process is
+// not given up then, because the caller tries again.
 bool Tracees::stop_all(AddressSpace& space, Try which)
 {
     space.budget.begin_turn(turn_);
@@ -83,9 +86,9 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                     finish_call(*thread);
                 } else if (thread->is_pending() && is_guests_exec(*thread)) {
                     thread->move_to(ThreadState::handled);
-                    handler_.handle_exec(*thread); // it is in other memory, and let go
+                    handler_.handle_exec(*thread); // it has left this memory
                     new_tasks = true;
-                    break; // it and others are no more
+                    break; // the list of threads has changed
                 }
                 continue;
             }
@@ -94,7 +97,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            // If its vfork child is no guest any more, the thread is about to continue,
+            // If its vfork child has left this memory, the thread is about to continue,
             // and the kernel will report that.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
@@ -119,7 +122,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         if (all_inert)
             break;
         if (all_late) {
-            // They run no code of the program before the interrupt stops them.
+            // A late thread runs no code of the program before our interrupt stops it.
             if (which == Try::last)
                 give_up(space, "one of its threads did not stop within the deadline");
             in_time = false;
@@ -133,7 +136,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// It was interrupted, and nothing else is to be done about it.
+// Returns whether the thread has stopped because of our interrupt, and nothing else is
+// to be done about its stop.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&
@@ -149,7 +153,7 @@ void Tracees::release_all(AddressSpace& space)
         if (!thread->is_pending())
             handler_.go_on(*thread, 0);
         else if (is_only_interrupted(*thread) || handler_.is_simple(*thread))
-            handler_.handle_stop(*thread); // not when all that is under way is done
+            handler_.handle_stop(*thread); // now, and not when the loop reaches it
     }
 }
 
@@ -169,24 +173,26 @@ StoppedWorld::~StoppedWorld()
 Thread* StoppedWorld::any_thread() const
 {
     Thread* with_signal = nullptr;
-    Thread* counting = nullptr;
+    Thread* in_runtime = nullptr;
     for (Thread* thread : tracees_.threads_in(*space_)) {
         if (!thread->is_stopped() || thread->in_vfork)
             continue;
         if (thread->inside_exec)
-            return thread; // Injector leads it out
-        // The other events stand in the middle of a system call.
+            return thread; // the Injector runs it to the end of the call
+        // The other events are in the middle of a system call.
         if (thread->event() == 0)
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)
             continue;
-        // A restartable sequence would be forgotten, and not restarted.
+        // A thread in the runtime's code may be in a restartable sequence, which an
+        // injected call would end without a restart. Such a thread is used only if
+        // there is no other one.
         user_regs_struct user;
         if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))
             return thread;
-        counting = thread;
+        in_runtime = thread;
     }
-    return counting != nullptr ? counting : with_signal;
+    return in_runtime != nullptr ? in_runtime : with_signal;
 }
 
 } // namespace dt::agent

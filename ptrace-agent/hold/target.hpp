@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A traced process and its threads, as the agent knows them.
+// The agent's records of a traced process and its threads.
 //
-//   Process 1 ──< Thread        (ptrace holds threads, one by one)
+//   Process 1 ──< Thread        (ptrace(2) attaches to threads, not to processes)
 //           n >── 1 AddressSpace
 //
-// A thread runs until the kernel reports a stop; that stop is pending until it is handled,
-// and the thread stays stopped until it is resumed:
+// A thread runs until the kernel reports a stop; that stop is pending until it is
+// handled, and the thread stays stopped until it is resumed:
 //
-//   running ──> pending ──> handled ──> running       also pending ──> running, where the
-//                              └──────> listening     stop was the agent's own
+//   running ──> pending ──> handled ──> running       also pending ──> running, if the
+//                              └──────> listening     agent itself caused the stop
 //   running, listening ──> handled                    a stop that needs no handling
 #pragma once
 
@@ -43,33 +43,34 @@ enum class ThreadAge : std::uint8_t {
     known,
 };
 
-// Whether a thread is detached at its next stop.
+// Says whether a thread is detached at its next stop.
 enum class Leaving : std::uint8_t {
     no,
     yes,
-    late, // because it kept the agent waiting
+    late, // yes, because it did not stop in time
 };
 
-// One thread on its way over the copy of an instruction.
+// The execution of a copied instruction in the slot of one thread.
 struct Step {
     bool active = false;
-    TargetAddr site; // where the tracepoint is; it may be gone when the step ends
+    TargetAddr site; // of the tracepoint, which may be removed before the step ends
     Displaced plan;
     SlotRun run;
     bool mask_saved = false;
-    std::uint64_t mask = 0; // to be put back
+    std::uint64_t mask = 0; // signal mask to restore after the step
 };
 
-// A handler of the program for a SIGTRAP of its own.
+// A handler of the program that runs because of a SIGTRAP which no breakpoint of ours
+// raised.
 struct TrapHandler {
-    std::uint64_t interrupted = 0; // where the program was
+    std::uint64_t interrupted = 0; // pc that the signal interrupted
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
 };
 
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    bool sent; // once more, by us: it will come with our siginfo
+    bool sent; // by us, to the thread again; its next stop has another siginfo
 };
 
 struct Thread {
@@ -78,43 +79,46 @@ struct Thread {
     WaitStatus status; // of the last stop
     ThreadAge age = ThreadAge::fresh;
     Leaving leaving = Leaving::no;
-    bool interrupted = false; // PTRACE_INTERRUPT was sent, its stop is to come
-    bool in_vfork = false;    // in the kernel until its child execs or exits
-    bool held = false;        // not continued until the client says so
-    bool inside_exec = false; // held in the event of its exec, inside the call
-    // Or then, if the client is silent (monotonic ns); 0: never.
+    bool interrupted = false; // PTRACE_INTERRUPT was sent, and has not stopped it yet
+    bool in_vfork = false;    // waits in the kernel until its child execs or exits
+    bool held = false;        // not continued until the client requests it
+    bool inside_exec = false; // held at the event of its exec, inside execve(2)
+    // Time at which a silent client makes the hold end (monotonic ns); 0: never.
     std::uint64_t patience_ends = 0;
-    // Held for the answer to this one of its library_changes; 0: for another reason.
+    // The number of the library change that the client has to answer before the hold
+    // ends; 0: the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
-    bool reenter = false;    // goes on with the instruction at its pc, without firing
-    std::uint8_t faults = 0; // emulations of one instruction that failed
+    bool reenter = false;    // executes the instruction at its pc next, without firing
+    std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // of our code, by run_out()
-    std::uint64_t fs_base = 0;          // in the runtime's table; 0: none
-    bool changes_base = false;          // the runtime cannot identify it by fs_base
-    pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
-    std::vector<DeferredSignal> deferred; // that came while it was in our code
-    bool crowded = false; // the kernel's queue had no room for one of them
+    bool running_out = false;           // run_out() makes it leave our code
+    std::uint64_t fs_base = 0;          // its entry in the runtime's table; 0: none
+    bool changes_base = false;          // so fs_base does not identify it
+    pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
+    std::vector<DeferredSignal> deferred; // signals that arrived in our code
+    bool crowded = false;                 // the kernel's queue was full for one of them
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
         user_regs_struct regs;
         std::uint64_t mask;
     };
     std::optional<LateCall> late_call;
-    std::uint64_t in_our_code_ns = 0; // monotonic; when its way out began
-    std::uint32_t n_runs_out = 0;     // of it, since then
-    // The address of the hit at which it stopped with the pc put back already, or 0.
+    std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
+    std::uint32_t n_runs_out = 0;     // attempts to leave it since then
+    // The address of the breakpoint that it has hit, if the pc is set back to it
+    // already; else 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
-    std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
-    // The system call at this site was interrupted and will be restarted: its next
-    // hit is no new one.
+    std::vector<TrapHandler> trap_handlers; // that have not returned, innermost last
+    // The site of a system call that was interrupted and will be restarted. The next
+    // hit of the site belongs to the same call.
     std::optional<TargetAddr> restarting;
 
     ThreadState state() const { return state_; }
-    // The kernel has reported a stop of it, and it has not been resumed since.
+    // Returns whether the kernel has reported a stop and the thread has not been
+    // resumed since.
     bool is_stopped() const
     {
         return state_ == ThreadState::pending || state_ == ThreadState::handled;
@@ -131,7 +135,8 @@ struct Thread {
         move_to(to_be_handled ? ThreadState::pending : ThreadState::handled);
     }
 
-    void leave() // at its next stop
+    // Detaches the thread at its next stop.
+    void leave()
     {
         if (leaving == Leaving::no)
             leaving = Leaving::yes;
@@ -139,7 +144,8 @@ struct Thread {
 
     int signal() const { return status.signal(); }
     int event() const { return status.event(); } // PTRACE_EVENT_*, 0: a signal
-    // Because we asked for it, in no group-stop.
+    // Returns whether our PTRACE_INTERRUPT caused the stop. A group-stop has another
+    // signal.
     bool is_interrupt() const
     {
         return event() == PTRACE_EVENT_STOP && signal() == SIGTRAP;
@@ -152,15 +158,15 @@ private:
 // The kernel's struct sigaction: handler, flags, restorer, mask.
 using KernelAction = std::array<std::uint64_t, 4>;
 
-// What the program wants SIGTRAP to do. A breakpoint hit with SIGTRAP blocked or
-// ignored makes the kernel reset it, and the agent puts it back.
+// The program's action for SIGTRAP. If a breakpoint is hit while SIGTRAP is blocked or
+// ignored, the kernel resets the action, and the agent restores it.
 struct TrapAction {
     bool known = false;
     std::uint64_t handler = 0, flags = 0;
-    std::uint64_t restorer = 0, mask = 0; // 0: not known, none
+    std::uint64_t restorer = 0, mask = 0; // 0: not known, or not set
 };
 
-// A probed place of a parent, and what of ours its child has with its memory.
+// A site that is probed in a parent, and is to be probed in its child.
 struct InheritedSite {
     Instruction insn;
     std::vector<Firing> firings;
@@ -170,36 +176,40 @@ struct InheritedSite {
     bool jump = false;
     bool may_be_breakpoint = false;
 };
+// The probes and mappings of ours that a child inherits with its parent's memory.
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
-    Statics statics; // raised in its memory, too
+    Statics statics; // their semaphores are raised in the child's memory, too
 };
 
 struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
-    bool is_guest() const { return pid != space->owner(); } // a vfork child, say
+    // Returns whether it runs in another process's memory, for example as a vfork
+    // child.
+    bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    bool is_target = false;     // the client asked for it; others share its memory
-    bool created = false;       // our child
-    bool started = true;        // resume() was called
+    bool is_target = false; // requested by the client; else it shares a target's memory
+    bool created = false;   // the agent has started it, as its child
+    bool started = true;    // false: the client has not requested to start it yet
     bool to_preinit = false;    // create() waits for the libraries to be mapped
     bool arrived = false;       // at the point that create() runs it to
-    bool doomed = false;        // being killed: no event
-    bool planted = false;       // the client wants to hear of its libraries
-    bool by_kernel = false;     // which fires its probes: nothing of ours goes into it
-    std::uint32_t n_execs = 0;  // the client was told of
-    int library_changes = 0;    // likewise
-    int answered_change = 0;    // the last that it has answered
-    bool untold_change = false; // while it is silent, and has not answered the last
-    Follow follow = Follow::none; // with what its children will be targets, too
+    bool doomed = false;        // being released or killed, so it sends no events
+    bool planted = false;       // the client wants reports of its library changes
+    bool by_kernel = false;     // the kernel fires its probes; nothing of ours is in it
+    std::uint32_t n_execs = 0;  // execs that were reported to the client
+    int library_changes = 0;    // library changes that were reported to the client
+    int answered_change = 0;    // the last of them that the client has answered
+    bool untold_change = false; // a change is not reported yet; the client is silent
+    Follow follow = Follow::none; // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
-    pid_t parent = 0;      // of a vfork child, that runs in its memory
-    bool followed = false; // and it is such a child
+    pid_t parent = 0;      // if it is a vfork child, which runs in its parent's memory
+    bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // until its probes are planted
     TrapAction trap_action;
-    // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
+    // Signal masks that were read while they were exact, without their SIGTRAP bit, and
+    // whether SIGTRAP was blocked with each.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

@@ -173,7 +173,8 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     }
     if (thread == nullptr && status.event() == PTRACE_EVENT_EXEC) {
-        // The leader had ended before we came, and another thread takes its place.
+        // The leader exited before the process was seized. The thread that called
+        // execve(2) has the leader's tid now.
         if (Process* process = find_process(tid))
             thread = &add_thread(*process, tid);
     }
@@ -193,18 +194,19 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     if (!take_raised_signal(*thread))
         return;
-    if (thread->is_interrupt() && !was_listening) // which SIGCONT ended
+    if (thread->is_interrupt() && !was_listening) // SIGCONT wakes a listening thread
         repeat_wait(tid);
     ready_.push_back(tid);
 }
 
-// A signal that the kernel raised for an instruction of the thread, and will deliver before
-// it runs another; not one that the program queued for itself and blocks.
+// Returns whether the kernel has queued a signal that an instruction of the thread
+// raised, and will deliver it before the thread runs another instruction. A signal that
+// the program queued for itself and blocks does not count.
 static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];
-    __ptrace_peeksiginfo_args args{}; // glibc spells it so
-    args.nr = 16;                     // of the thread's own queue
+    __ptrace_peeksiginfo_args args{}; // flags 0: the thread's own queue
+    args.nr = 16;
     std::uint64_t raised = 0;
     for (long n = args.nr; n == args.nr; args.off += args.nr) {
         n = ptrace(PTRACE_PEEKSIGINFO, thread.tid, &args, queue);
@@ -219,10 +221,11 @@ static bool has_raised_signal(const Thread& thread)
     return (raised & ~status_number(status, "SigBlk", 0, 16)) != 0;
 }
 
-// The kernel reports our interrupt first, with the signal of an instruction that has run
-// still in the queue: a breakpoint's, or that of a dispatched system call. Whoever moves the
-// pc before it arrives makes it another instruction's, and a call that we inject would take
-// it for its own. So it becomes the stop, and the interrupt comes once more.
+// The kernel reports our interrupt before the queued signal of an instruction, for
+// example the SIGTRAP of a breakpoint. If the pc were moved before the signal arrives,
+// the signal would seem to belong to another instruction. An injected call would take
+// it for its own. So the thread is continued until the signal is its stop, and is
+// interrupted again.
 bool Tracees::take_raised_signal(Thread& thread)
 {
     if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||
@@ -232,7 +235,9 @@ bool Tracees::take_raised_signal(Thread& thread)
     Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
     if (waited != Waited::stopped) {
         if (waited == Waited::late)
-            leave_late(thread, "a signal of a thread of it did not arrive in time");
+            leave_late(
+                thread,
+                "a signal of one of its threads did not arrive within the deadline");
         else
             drop_thread(thread, status);
         return false;
@@ -242,7 +247,6 @@ bool Tracees::take_raised_signal(Thread& thread)
     return true;
 }
 
-// A running thread stops, with whatever else it had to stop for still to be handled.
 bool Tracees::stop_one(Thread& thread)
 {
     if (thread.is_stopped())
@@ -271,7 +275,7 @@ bool Tracees::stop_one(Thread& thread)
         handler_.take_sample(thread);
         return true;
     }
-    thread.interrupted = true; // ours is still to come
+    thread.interrupted = true; // the interrupt is still to be reported
     ready_.push_back(thread.tid);
     return true;
 }
@@ -284,11 +288,10 @@ void Tracees::handle_ready()
     if (thread == nullptr || !thread->is_pending())
         return;
     if (thread->held && thread->event() == 0)
-        return; // the signal is delivered when release_held() lets it go on
+        return; // the signal is delivered when the hold ends
     handler_.handle_stop(*thread);
 }
 
-// While something else is under way in whose midst other stops cannot be handled.
 void Tracees::pass_signals()
 {
     while (collect(Wait::poll)) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The processes and threads that the agent holds, and the waits for them.
+// The processes and threads that the agent traces, and the waits for them.
 //
-//   waitpid() ──> Tracees: which thread, which state ──> StopHandler: what the stop means
+//   waitpid() ──> Tracees: thread and its state ──> StopHandler: meaning of the stop
 //
-// Tracees knows when a thread runs and when it is stopped; it decides nothing about probes.
-// The agent, its StopHandler, decides what a stop means. Files: tracees.cpp (the tables,
-// and the reports of the kernel), stop_world.cpp (all threads of an address space),
-// deadlines.cpp (waits that end).
+// Tracees knows whether a thread runs or is stopped. It decides nothing about probes.
+// The agent implements StopHandler and decides what a stop means. Files:
+//   - tracees.cpp: the tables, and the reports of the kernel
+//   - stop_world.cpp: stops and resumes all threads of an address space
+//   - deadlines.cpp: waits that have a deadline
 //
-// A call of the handler may end any thread. So its caller looks each thread up again.
+// A call of the handler may end any thread. So its caller looks up each thread again.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
@@ -32,26 +33,28 @@ enum class Waited { stopped, ended, late };
 class StopHandler {
 public:
     virtual ~StopHandler() = default;
-    // A thread is about to be reported with a SIGTRAP: the last moment at which the agent
-    // may die without a report that is lost.
+    // Called before the SIGTRAP of a thread is taken from the kernel. Until then the
+    // agent may die, and the report is not lost.
     virtual void secure_hit(Thread& thread) = 0;
-    // A thread that is late with a system call of ours has stopped. Returns false if the
-    // stop belongs to the call, and the thread runs again.
+    // Handles a stop of a thread whose injected system call did not return in time.
+    // Returns false if the stop belongs to the call. Then the thread runs again.
     virtual bool end_late_call(Thread& thread) = 0;
-    // A stopped thread's trap or step becomes final, because its text may change.
+    // Finishes the trap or step of a stopped thread, because its text may change.
     virtual void settle(Thread& thread) = 0;
     virtual void handle_stop(Thread& thread) = 0;
-    // Returns whether its stop concerns the thread alone, and nothing of ours.
+    // Returns whether the stop has nothing to do with tracing, so that it can be
+    // handled at any time.
     virtual bool is_simple(const Thread& thread) const = 0;
     virtual void handle_new_task(Thread& parent) = 0;
     virtual void handle_vfork_done(Thread& parent) = 0;
     virtual void handle_exec(Thread& thread) = 0;
-    // A new task stopped before its parent's stop announced it.
+    // Handles the stop of a new task that no stop of its parent has announced.
     virtual void handle_unannounced(pid_t tid) = 0;
     virtual void go_on(Thread& thread, int signal) = 0;
-    virtual void handle_alarms() = 0; // whatever may be due
+    virtual void handle_alarms() = 0; // does the periodic work that is due
     virtual void take_sample(Thread& thread) = 0;
-    virtual void before_release(AddressSpace& space) = 0; // of a stopped world
+    // Called before the threads of a stopped world are resumed.
+    virtual void before_release(AddressSpace& space) = 0;
     virtual void thread_added(pid_t tid) = 0;
     virtual void process_ended(const Process& process, WaitStatus status) = 0;
 };
@@ -70,23 +73,26 @@ public:
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
-    // Returns the process if it is a target, or the error of a request that names it.
+    // Returns the process if it is a target. `doing` begins the text of the error.
     Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;
-    // For calls that may end others: each is looked up again.
+    // Returns the ids of the threads of an address space. They are for a loop in which
+    // a call may end other threads. Such a loop looks up each thread again.
     std::vector<pid_t> tids_in(const AddressSpace& space) const;
-    // Returns another process that runs in the thread's memory, a vfork child for example;
-    // 0: none. A target before others.
+    // Returns another process that runs in the thread's memory, for example a vfork
+    // child; 0 if there is none. Prefers targets.
     pid_t guest_of(const Thread& thread) const;
     Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
     Thread& add_thread(Process& process, pid_t tid);
-    void drop_thread(Thread& thread, WaitStatus status); // it has ended
-    void remove_thread(Thread& thread);                  // it is detached
+    // Removes a thread that has exited. If it was the last one, its process has ended.
+    void drop_thread(Thread& thread, WaitStatus status);
+    void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
-    void remove_others(Thread& thread); // threads of its process that an exec ended
+    // Removes the other threads of its process, which an exec has ended.
+    void remove_others(Thread& thread);
 
-    // Tasks that have stopped and that no parent's stop has announced.
+    // New tasks that have stopped, but that no stop of their parent has announced.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
         return early_stops_;
@@ -94,22 +100,32 @@ public:
     void keep_early_stop(pid_t tid, WaitStatus status) { early_stops_[tid] = status; }
     void drop_early_stop(pid_t tid) { early_stops_.erase(tid); }
     void detach_at_first_stop(pid_t child) { late_children_.insert(child); }
+    // Adds a new thread to a process. If its stop was early, the stop becomes pending.
     void adopt(Process& process, pid_t tid);
 
-    // Waiting. collect() takes one report of the kernel; false: none came.
+    // Takes one report of the kernel. Returns false if there was none.
     bool collect(Wait wait);
+    // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
-    // From now on a report is looked at before it is taken (StopHandler::secure_hit()).
+    // From now on StopHandler::secure_hit() is called before a SIGTRAP is taken.
     void secure_hits() { secures_hits_ = true; }
-    bool stop_one(Thread& thread);           // false: it ended, or did not stop in time
-    bool take_raised_signal(Thread& thread); // false: it ended
+    // Stops a running thread. If it has stopped for another reason than our interrupt,
+    // that stop is still to be handled. Returns false if it ended or did not stop in
+    // time.
+    bool stop_one(Thread& thread);
+    // Continues an interrupted thread until the kernel reports a signal that one of its
+    // instructions has raised, if there is one. Returns false if the thread ended or
+    // did not stop in time.
+    bool take_raised_signal(Thread& thread);
 
-    // Stopped threads whose stops are to be handled, in the order of their stops.
+    // Stopped threads with a stop that is to be handled, in the order of their stops.
     bool any_ready() const { return !ready_.empty(); }
     void add_ready(pid_t tid) { ready_.push_back(tid); }
     void handle_ready();
-    void pass_signals(); // while something is under way: only those of the program
+    // Handles only the stops that is_simple() allows. Called during a long operation,
+    // in which other stops cannot be handled.
+    void pass_signals();
 
     // Calls of the handler.
     void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }
@@ -119,8 +135,10 @@ public:
     // Deadlines.
     void begin_turn() { ++turn_; } // of the agent's loop (wait_budget.hpp)
     std::uint64_t turn() const { return turn_; }
+    // Returns whether a thread that has not stopped is late.
     bool is_overdue(AddressSpace& space, pid_t tid);
     std::uint64_t exec_patience_ns(pid_t of) const;
+    // `why` is a clause for the user that says what was late.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     // Returns the owner of an address space that was given up, and the reason.
@@ -139,7 +157,7 @@ private:
     StopHandler& handler_;
     Processes processes_;
     Threads threads_;
-    Thread* last_ = nullptr; // of the last report
+    Thread* last_ = nullptr; // the thread that find_thread() found last
     std::unordered_map<pid_t, WaitStatus> early_stops_;
     std::set<pid_t> late_children_; // detached at their first stop
     std::deque<pid_t> ready_;
@@ -148,11 +166,11 @@ private:
     bool secures_hits_ = false;
 };
 
-int look_in_ms(
-    const AddressSpace& space); // until a wait for its threads is to look again
+int look_in_ms(const AddressSpace& space);
 
-// All threads that share an address space stand still while this exists. Taken once at
-// a time. Destruction lets those go on that are not held otherwise.
+// Keeps all threads of an address space stopped while the object exists. At most one
+// such object may exist at a time. The destructor resumes the threads that are not held
+// for another reason.
 class StoppedWorld {
 public:
     StoppedWorld(Tracees& tracees, std::shared_ptr<AddressSpace> space,
@@ -162,7 +180,7 @@ public:
     StoppedWorld& operator=(const StoppedWorld&) = delete;
 
     AddressSpace& space() const { return *space_; }
-    // One that can run a system call for us; null when there is none.
+    // Returns a thread in which a system call can be injected, or null.
     Thread* any_thread() const;
     bool in_time() const { return in_time_; } // no thread was late
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ptrace(2), one function per request that the agent uses. False means ESRCH, the
-// thread is going away, unless the function says otherwise.
+// Calls of ptrace(2), one function per request that the agent uses. A function returns
+// false if the call fails. That is usually ESRCH: the thread is about to exit.
 #pragma once
 
 #include <csignal>
@@ -62,8 +62,9 @@ constexpr std::uint64_t signal_bit(int signal)
     return 1ull << (signal - 1);
 }
 
-// Everything but what an instruction itself can raise: blocked while a thread runs a
-// copy. A blocked synchronous signal would be forced, and its handler reset.
+// All signals except those that an instruction can raise. They are blocked while a
+// thread runs a copy. If a synchronous signal were blocked, the kernel would force it
+// and reset its handler.
 constexpr std::uint64_t asynchronous_signals =
     ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
       signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));
