@@ -48,8 +48,6 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
     return all;
 }
 
-// The child is stopped at its first instruction, with clean text. False: there is
-// nothing to follow it with, neither probes nor a watch for libraries.
 bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
@@ -75,7 +73,6 @@ bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
     return true;
 }
 
-// Where the child does not stand itself.
 void Follower::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
 {
     for (auto [at, bytes] : inherited.mappings) {
@@ -109,7 +106,7 @@ void Follower::begin(Thread& newborn)
         tp->firings = site.firings;
         tp->may_be_breakpoint = site.may_be_breakpoint;
         if (!site.jump)
-            continue; // nor here: its surroundings are not told
+            continue; // the parent has no jump here, so neither does the child
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
@@ -124,7 +121,7 @@ void Follower::begin(Thread& newborn)
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)
             return false;
-        space->forget(*tp); // a breakpoint is not what it had
+        space->forget(*tp); // a breakpoint must not replace the parent's jump
         return true;
     });
     bool unprotected = false;
@@ -132,21 +129,20 @@ void Follower::begin(Thread& newborn)
         unprotected = !trap_signals_.ensure_rescue(world);
         trap_signals_.watch_sigaction(world);
     }
-    for (Tracepoint* odd : unprotected ? fresh : space->write_breakpoints(fresh)) {
-        space->forget(*odd);
+    for (Tracepoint* failed : unprotected ? fresh : space->write_breakpoints(fresh)) {
+        space->forget(*failed);
         ++n_lost;
     }
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
     client_.report_error(space->owner(),
-                         std::to_string(n_lost) + " places of process " +
-                             std::to_string(space->owner()) +
-                             " cannot be probed as its parent's are" +
+                         "follow process " + std::to_string(space->owner()) + ": " +
+                             std::to_string(n_lost) +
+                             " sites that are probed in its parent cannot be probed" +
                              (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
-// A vfork child that is about to leave its parent's memory, if its parent wants that.
 void Follower::become_target(Process& guest)
 {
     const Process* parent = tracees_.find_process(guest.parent);
@@ -164,7 +160,6 @@ void Follower::become_target(Process& guest)
     client_.send_event(std::move(event));
 }
 
-// The event came in the midst of execve(2), where nobody can make a call for us.
 void Follower::hold_after_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
@@ -174,12 +169,13 @@ void Follower::hold_after_exec(Thread& thread)
                         ? tracees_.wait_for_stop(*thread.process->space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late)
-        return tracees_.leave_late(thread, "its execve() did not end in time");
+        return tracees_.leave_late(thread,
+                                   "its execve() did not end within the deadline");
     if (waited == Waited::ended)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // a group-stop: it waits anyway
+    if (!thread.is_interrupt()) { // a group-stop: the thread waits in it anyway
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -187,10 +183,11 @@ void Follower::hold_after_exec(Thread& thread)
     client_wait_.hold(thread);
 }
 
-constexpr const char* late_child = "a child of it did not begin in time";
+constexpr const char* late_child =
+    "a new child or thread did not stop within the deadline";
 
-// Finishes the parent's step in a child, which has a copy of the parent's registers and so
-// begins in the parent's slot.
+// Finishes the parent's step in a child. The child has a copy of the parent's
+// registers, so it begins in the parent's slot.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;
@@ -202,7 +199,7 @@ static void finish_step_in(pid_t child, const Step& step)
     set_regs(child, user);
 }
 
-// Threads of one process, or another process on the same memory?
+// Returns whether tid is a thread of the process. If not, it is another process.
 static bool same_group(pid_t pid, pid_t tid)
 {
     return syscall(SYS_tgkill, pid, tid, 0) == 0;
@@ -213,7 +210,7 @@ static bool same_memory(pid_t parent, pid_t child, int event)
     long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
     if (differ >= 0)
         return differ == 0;
-    return event != PTRACE_EVENT_FORK; // a kernel without kcmp: the usual meaning
+    return event != PTRACE_EVENT_FORK; // without kcmp(2), only fork(2) copies memory
 }
 
 void Follower::handle_new_task(Thread& parent)
@@ -227,7 +224,7 @@ void Follower::handle_new_task(Thread& parent)
 
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
-            // It starts in the parent's slot.
+            // The new thread starts in the parent's slot.
             WaitStatus status;
             Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
@@ -247,7 +244,7 @@ void Follower::handle_new_task(Thread& parent)
     if (!shared)
         return forked(parent, child);
 
-    // Its hits are the parent's, until it execs or exits.
+    // The child uses the parent's tracepoints until it execs or exits.
     WaitStatus status;
     Waited waited = tracees_.wait_for_stop(*process.space, child, status);
     if (waited == Waited::ended)
@@ -277,7 +274,8 @@ void Follower::forked(Thread& parent, pid_t child)
     parent.process->space->patches.restore_in(child);
     parent.process->space->remove_stub_in(child);
     if (waited == Waited::late) {
-        // The child has its text back already; it is detached when it stops.
+        // The child's text is restored already. The child is detached at its first
+        // stop.
         parent.process->space->statics.lower_in(*parent.process->space, child);
         tracees_.detach_at_first_stop(child);
         return tracees_.give_up(*parent.process->space, late_child);
@@ -304,7 +302,8 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The one that made the call has this one's number now, and its signals.
+        // The thread that called execve(2) has the tid of the leader now. Signals that
+        // were deferred for it are deferred for the leader instead.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });
@@ -313,31 +312,34 @@ void Follower::begin_program(Thread& thread)
     process.space->free_slot(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
-    thread.in_vfork = false; // what waited was another thread
+    thread.in_vfork = false; // the thread that waited has ended
     thread.fs_base = 0;
     thread.changes_base = false;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
-    if (process.started) { // what it waited for was the old program's
+    if (process.started) { // the thread waited for probes in the old program
         thread.held = false;
         thread.awaits = 0;
         thread.patience_ends = 0;
     }
-    pid_t stays = tracees_.guest_of(thread);
-    if (stays == 0 && process.space->runtime.image.value != 0)
-        arena_.free_shards_of(process.pid); // that its ended threads held
+    pid_t guest = tracees_.guest_of(thread);
+    if (guest == 0 && process.space->runtime.image.value != 0)
+        arena_.free_shards_of(process.pid); // its threads have ended
     if (!process.is_target)
-        return; // it is let go
+        return; // the caller detaches from it
     auto before = std::exchange(process.space,
                                 std::make_shared<AddressSpace>(process.pid, table_));
-    if (stays == 0) {
-        // One that we do not trace may live on; where none does nothing is written.
+    if (guest == 0) {
+        // A process that we do not trace may still run in this memory, so the text is
+        // restored. If the memory is not in use any more, the writes fail without harm.
         before->restore_originals(before->without_jump());
         before->forget_all();
     } else if (before->owner() == process.pid)
-        before->hand_over(stays);
+        before->hand_over(guest);
     process.trap_blocked.clear();
-    if (process.trap_action.handler > 1) // caught becomes default, ignored stays
+    // execve(2) resets a handler to the default action. An ignored signal stays
+    // ignored.
+    if (process.trap_action.handler > 1)
         process.trap_action = TrapAction{true};
     trap_signals_.learn_mask(thread);
 }

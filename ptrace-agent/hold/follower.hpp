@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Forks and execs of targets: what becomes of a child, and of a program that replaces
-// another (-x follow).
+// Handles forks and execs of targets (-x follow).
 //
-//   fork of the parent    the child gets clean text; the parent's probes are recorded
-//   turn of the child     mappings of ours are removed, its own runtime is loaded, its
-//                         probes are planted, it runs
+//   fork of the parent   the child's text is restored; the parent's probes are recorded
+//   turn of the child    the inherited mappings of ours are unmapped, the child gets
+//                        its own runtime, its probes are planted, and it runs
 //
-// From then on the child is a target of its own: its runtime fires with its pid, it has its
-// own jumps and breakpoints, and its exit is reported. It has run nothing before its probes
-// are planted. PlacedSites stops all threads of the child, which is impossible while another
-// target is stopped, so the child waits until the agent's loop reaches it.
+// A followed child is a target of its own: its runtime fires with its pid, it has its
+// own jumps and breakpoints, and its exit is reported. It runs no instruction before
+// its probes are planted. Planting stops all threads of the child. That is impossible
+// while another target is stopped, so the child waits until the agent's loop reaches
+// it.
 //
-// An exec removes the probes. Without follow=exec a followed child is released then. With
-// follow=exec it remains a target, and so does a vfork child, which was not a target
-// before: it waits at the end of execve(2) until the client has planted the probes of the
-// new program. A command of -c remains a target through its own execs unless follow=none is
-// set.
+// An exec removes the probes. Which processes remain targets depends on -x follow:
+//   - With follow=exec, a followed child remains a target. A vfork child, which shared
+//     its parent's memory until now, becomes a target. The process waits at the end of
+//     execve(2) until the client has planted the probes of the new program.
+//   - Without follow=exec, a followed child is detached.
+//   - A command of -c remains a target through its own execs unless follow=none is set.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -42,28 +43,34 @@ public:
     {
     }
 
-    Reply set_follow(Reader& in); // the request `follow`
+    Reply set_follow(Reader& in); // handles the request `follow`
 
-    // Handles the stop in which a thread reports a new task: a thread of its process, a
-    // process that shares its memory, or one with memory of its own.
+    // Handles the stop at which a thread reports a new task. The task is a thread of
+    // its process, a process that shares its memory, or a process with its own memory.
     void handle_new_task(Thread& parent);
-    // Plants the recorded probes in a child whose turn has come.
+    // Plants the recorded probes in a followed child, and lets the child run.
     void begin(Thread& newborn);
-    // Makes a vfork child that is about to exec a target, if its parent has follow=exec.
+    // Makes a vfork child that is about to exec a target, if its parent has
+    // follow=exec.
     void become_target(Process& guest);
-    // Prepares a process after its exec, which left one thread and an address space without
-    // anything of ours. A process that lives on in the old address space, for example a
-    // vfork child of another thread, keeps its probes.
+    // Prepares a process after an exec, which left one thread and an address space
+    // without anything of ours. If another process still runs in the old address space,
+    // for example a vfork child of another thread, that process keeps its probes.
     void begin_program(Thread& thread);
     // Holds a thread at the end of its execve(2) until the client has planted probes.
-    // Within the exec event no system call of ours can be made.
+    // The thread first runs from the exec event to the end of the call, because no
+    // system call can be injected at the event.
     void hold_after_exec(Thread& thread);
 
 private:
-    // Restores the text of a child that has its own memory, and makes the child a target or
+    // Restores the text of a child that has its own memory. Then follows the child, or
     // detaches from it.
     void forked(Thread& parent, pid_t child);
+    // Makes a child a target. The child is stopped at its first instruction, and its
+    // text is restored. Returns false if there is nothing to follow it with, neither
+    // probes nor a watch for libraries or execs.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
+    // Unmaps what a child inherited of ours, except a mapping that contains its pc.
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     Tracees& tracees_;

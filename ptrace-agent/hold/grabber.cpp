@@ -22,12 +22,10 @@
 
 namespace dt::agent {
 
-// A thread that ended before it could be seized may have created another one, so the last
-// pass is one in which all threads are seized already. The first pass has no deadline: it
-// takes long only if there are many threads, or on a busy machine. The others are short
-// unless the process creates threads all the time.
-//
-// ends: the deadline (monotonic ns); 0: it is set after the first pass.
+// A thread that ended before it was seized may have created another one. So passes are
+// repeated until one finds that all threads are seized. The first pass has no deadline:
+// it takes long only if there are many threads, or on a busy machine. Later passes are
+// short unless the process creates threads all the time.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
@@ -52,7 +50,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                     found_new || tid != pid; // its threads may outlive the leader
                 continue;
             }
-            // A thread made by a seized one is ours already.
+            // A thread that was created by a seized one is traced by us already.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
                 static_cast<std::uint64_t>(getpid()))
@@ -61,8 +59,8 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
         }
         while (tracees_.collect(Wait::poll)) {
         }
-        if (tracees_.find_process(pid) == nullptr) // and so is `process`
-            return Error{Code::not_found, "it ended meanwhile"};
+        if (tracees_.find_process(pid) == nullptr) // `process` is destroyed
+            return Error{Code::not_found, "it exited during the attempt"};
         if (ends == 0)
             ends = monotonic_ns() + stop_patience_ns;
     }
@@ -71,10 +69,10 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
     return Ok{};
 }
 
-// A thread that is seized in the middle of clone(2) may still create one that is not traced.
-// When all threads have stopped none is in the middle of it any more. Returns whether a
-// thread is left that is not traced. The kernel ends a listing early if a thread of it exits
-// meanwhile, so the number of threads is compared as well.
+// A thread that is seized in the middle of clone(2) may still create a thread that is
+// not traced. After all threads have stopped, none of them is in the middle of that
+// call. If a thread exits while the kernel lists the threads, the list may end early,
+// so the number of threads is compared as well.
 bool Grabber::has_missed_thread(const Process& process)
 {
     const std::vector<pid_t> all = threads_of(process.pid);
@@ -88,7 +86,8 @@ bool Grabber::has_missed_thread(const Process& process)
            });
 }
 
-// Ended and waited for: its pid is free, or another's.
+// Returns whether the process has exited and was waited for. Then its pid is free, or
+// belongs to another process.
 static bool has_ended(const Fd& process)
 {
     return process &&
@@ -96,9 +95,9 @@ static bool has_ended(const Fd& process)
            errno == ESRCH;
 }
 
-// The kernel lets us seize a thread that is on its way through execve(2): it has the new
-// memory, half mapped, and its PTRACE_EVENT_EXEC is still to come. That event is the
-// program that was asked for, not one that follows it. true: look again.
+// The kernel allows us to seize a thread in the middle of execve(2). Its new memory is
+// only half mapped, and its PTRACE_EVENT_EXEC is still to come. That event belongs to
+// the program that the client wants to trace, so it is not reported to the client.
 bool Grabber::await_exec(const AddressSpace& space)
 {
     for (Thread* thread : tracees_.threads_in(space)) {
@@ -122,11 +121,11 @@ Reply Grabber::grab(Reader& in)
     std::string doing = "grab process " + std::to_string(pid);
     if (Process* known = tracees_.find_process(pid)) {
         if (known->doomed)
-            return Error{Code::busy, doing + ": it is being let go; try again"};
+            return Error{Code::busy, doing + ": it is being released; try again"};
         known->is_target = true;
         return Writer().put(known->n_execs).body();
     }
-    Fd asked_for(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    Fd requested(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (auto ok = check_grabbable(pid); !ok)
         return ok.error().during(doing);
     Process& process =
@@ -134,11 +133,11 @@ Reply Grabber::grab(Reader& in)
     process.is_target = true;
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
-    if (seized) // from now on the kernel tells of an exec
+    if (seized) // from now on the kernel reports each exec
         process.space->reopen();
-    if (seized && has_ended(asked_for))
+    if (seized && has_ended(requested))
         seized =
-            Error{Code::not_found, "it ended, and another process has its pid now"};
+            Error{Code::not_found, "it exited, and another process has its pid now"};
     auto refused = [&]() -> Reply {
         Process* left = tracees_.find_process(pid);
         if (left != nullptr && left->threads.empty())
@@ -164,7 +163,7 @@ Reply Grabber::grab(Reader& in)
     do {
         stopped.reset();
         if (tracees_.find_process(pid) == nullptr)
-            return Error{Code::not_found, doing + ": it ended meanwhile"};
+            return Error{Code::not_found, doing + ": it exited during the attempt"};
         if (!seized)
             return refused();
         if (monotonic_ns() > ends || client_.check_in_wait()) {
@@ -180,7 +179,7 @@ Reply Grabber::grab(Reader& in)
         stopped.emplace(tracees_, space);
     } while (await_exec(*space) || seize_missed());
     if (tracees_.find_process(pid) == nullptr)
-        return Error{Code::not_found, doing + ": it ended meanwhile"};
+        return Error{Code::not_found, doing + ": it exited during the attempt"};
     StoppedWorld& world = *stopped;
     for (Thread* thread : tracees_.threads_in(*space)) {
         if (thread->is_stopped())
@@ -192,11 +191,12 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// A thread in what the dead tracer left goes on there, and comes out into whole text: its
-// trampolines stay.
+// Restores the text that a tracer left patched when it died. A thread in a trampoline
+// of that tracer continues there and returns to restored text, so the trampolines stay
+// mapped.
 Reply Grabber::put_back(Reader& in)
 {
-    auto process = tracees_.find_target(in.get<pid_t>(), "put back the text of");
+    auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");
     if (!process)
         return process.error();
     auto n_texts = in.get<std::uint32_t>();
@@ -209,9 +209,10 @@ Reply Grabber::put_back(Reader& in)
         std::vector<std::byte> before = in.array<std::byte>(n);
         std::vector<std::byte> text(n);
         if (!in.ok())
-            return Error{Code::invalid, "put back text: the request is cut short"};
+            return Error{Code::invalid, "restore text: the request is truncated"};
         if (space->read_text(at, text) && text == now && !space->write_text(at, before))
-            return Error{Code::io, "put back what a tracer left in its text"};
+            return Error{Code::io, "restore the text that a dead tracer has patched: "
+                                   "it cannot be written"};
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes))

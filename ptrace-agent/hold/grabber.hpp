@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Takes hold of a process that is already running.
+// Attaches to a process that is already running.
 //
-// PTRACE_SEIZE stops nothing. Threads are seized until a pass over /proc/PID/task finds no
-// new thread; the kernel attaches to the children of seized threads before their first
-// instruction. refusals.hpp explains why a process cannot be seized.
+// PTRACE_SEIZE stops no thread. The agent seizes the threads until a pass over
+// /proc/PID/task finds no new one. The kernel attaches to the children of seized
+// threads before their first instruction. refusals.hpp explains why a process cannot be
+// seized.
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
@@ -24,13 +25,18 @@ public:
     {
     }
 
-    // The requests of these names.
+    // Handle the requests `grab` and `put_back`.
     Reply grab(Reader& in);
     Reply put_back(Reader& in);
 
 private:
+    // Seizes all threads. ends: the deadline (monotonic ns). If it is 0, it is set
+    // after the first pass.
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
+    // Returns whether a thread of the process is not traced.
     bool has_missed_thread(const Process& process);
+    // Waits for threads that are in the middle of execve(2). Returns true if it has
+    // found one; then the caller stops all threads and calls again.
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;

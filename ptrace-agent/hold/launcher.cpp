@@ -36,10 +36,11 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
-// Does no member have a parent outside the group but in its session? (POSIX: orphaned;
-// the kernel hangs up a group that becomes so while a member is stopped.) The
-// consumer's ancestors tell: a shell with job control stands above the group, and nobody does
-// under cron, a service or CI.
+// Returns whether the process group is orphaned (POSIX): no member has a parent that is
+// outside the group but in its session. The kernel sends SIGHUP to a group that becomes
+// orphaned while a member is stopped. A shell with job control is such a parent, but
+// cron, a service manager or a CI system is not. So only the consumer's ancestors are
+// examined.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -51,7 +52,9 @@ static bool is_orphaned(pid_t group)
     return true;
 }
 
-// In the child. Whatever the agent changed for itself is put back first.
+// Restores the signal handling that the agent has changed, waits until the pipe `go` is
+// closed, and executes the command. If that fails, writes the errno to the pipe
+// `failed`. Runs in the child.
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
@@ -82,12 +85,13 @@ constexpr int max_reap_ms = 2000;
 static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
-    for (int ms = 0; ms < max_reap_ms;) { // if it sleeps in the kernel it exits later
+    for (int ms = 0; ms < max_reap_ms;) { // uninterruptible sleep can take longer
         WaitStatus status;
-        pid_t got = waitpid(pid, &status.raw, __WALL | WNOHANG);
-        if ((got == pid && !status.is_stopped()) || (got < 0 && errno != EINTR))
+        pid_t reported = waitpid(pid, &status.raw, __WALL | WNOHANG);
+        if ((reported == pid && !status.is_stopped()) ||
+            (reported < 0 && errno != EINTR))
             return;
-        if (got == 0) {
+        if (reported == 0) {
             usleep(1000);
             ++ms;
         }
@@ -96,12 +100,12 @@ static void kill_and_reap(pid_t pid)
 
 struct Started {
     pid_t pid;
-    WaitStatus status; // of its stop
+    WaitStatus status; // of the stop in which it is held
 };
 
-// Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
-// The child is stopped in the event of the exec if it is held inside, else immediately
-// after the exec.
+// Starts a child, seizes it and waits for its exec. Fails when is_late() returns true.
+// If `inside` is true, the child is held at the exec event, else immediately after
+// execve(2).
 static Result<Started> start_command(const Command& command, bool inside,
                                      std::uint64_t patience_ns,
                                      const std::function<bool()>& is_late)
@@ -114,15 +118,16 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // As the parent of a member, in the session and outside the group, we would be its one
-    // link, and the group would become orphaned with the end of the command or ours.
+    // The command becomes a member of the group. If the agent stayed outside the group,
+    // it would be the only such parent, and the group would become orphaned when the
+    // command or the agent exits. So the agent joins the group.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("fork");
     if (pid == 0) {
-        go_write.reset(); // or the wait for its end would never end
+        go_write.reset(); // else become() would wait forever
         become(command, group, go_read.get(), failed_write.get());
     }
     failed_write.reset();
@@ -136,8 +141,8 @@ static Result<Started> start_command(const Command& command, bool inside,
     for (;;) {
         WaitStatus status;
         Mailbox::ring_in_ms(20);
-        pid_t got = waitpid(pid, &status.raw, __WALL);
-        if (got < 0 && errno == EINTR) {
+        pid_t reported = waitpid(pid, &status.raw, __WALL);
+        if (reported < 0 && errno == EINTR) {
             if (!is_late())
                 continue;
             kill_and_reap(pid);
@@ -147,23 +152,24 @@ static Result<Started> start_command(const Command& command, bool inside,
                              std::to_string(patience_ns / 1'000'000'000) +
                              " s; is its file system reachable?"};
         }
-        if (got != pid || !status.is_stopped()) {
+        if (reported != pid || !status.is_stopped()) {
             int error = 0;
             if (read(failed_read.get(), &error, sizeof error) == sizeof error)
                 return exec_error(command.argv[0], error);
-            return Error{Code::invalid, command.argv[0] + ": it ended before its exec"};
+            return Error{Code::invalid,
+                         command.argv[0] + ": it exited before its exec"};
         }
         if (execed && status.event() == PTRACE_EVENT_STOP)
             return Started{pid, status};
         if (status.event() == PTRACE_EVENT_EXEC) {
-            // The event stands inside execve(), where no other call can be made. The
-            // next stop is behind it, before the first instruction.
+            // The event is inside execve(2), where no system call can be injected. The
+            // next stop is after the call, before the first instruction.
             if (inside)
                 return Started{pid, status};
             execed = true;
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
-        // A signal from outside on its way.
+        // Another process may have sent a signal.
         resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
     }
 }
@@ -185,12 +191,13 @@ Reply Launcher::create(Reader& in)
         command.env.push_back(std::move(change));
     }
     if (!in.ok() || command.argv.empty())
-        return Error{Code::invalid, "start a command: the request is cut short"};
+        return Error{Code::invalid, "start a command: the request is truncated"};
     const std::string& name = command.argv[0];
 
     const std::uint64_t patience_ns = tracees_.exec_patience_ns(0);
     const std::uint64_t since = monotonic_ns();
-    // The kernel's proc:::exec-success fires when the command leaves the event.
+    // The probe proc:::exec-success of the kernel module fires when the command leaves
+    // the event, so with evaltime=exec the command is held at the event.
     const bool inside = evaltime == EvalTime::exec;
     auto started = start_command(command, inside, patience_ns, [&] {
         return client_.check_in_wait() || monotonic_ns() - since > patience_ns;
@@ -207,7 +214,7 @@ Reply Launcher::create(Reader& in)
     process.created = true;
     process.started = false;
     process.is_target = true;
-    process.doomed = true; // no events before the client knows it
+    process.doomed = true; // sends no events until the client knows its pid
     Thread& thread = tracees_.add_thread(process, pid);
     thread.age = ThreadAge::known;
     thread.move_to(ThreadState::handled);
@@ -220,10 +227,10 @@ Reply Launcher::create(Reader& in)
     if ((status_number(status, "SigIgn", 0, 16) & signal_bit(SIGTRAP)) != 0)
         process.trap_action.handler = 1; // inherited SIG_IGN
 
-    if (auto there = run_to(process, evaltime, name); !there) {
+    if (auto arrived = run_to(process, evaltime, name); !arrived) {
         if (tracees_.find_process(pid) != nullptr)
             ::kill(pid, SIGKILL);
-        return there.error().during("start");
+        return arrived.error().during("start");
     }
     tracees_.find_process(pid)->doomed = false;
     Writer out;
@@ -231,12 +238,11 @@ Reply Launcher::create(Reader& in)
     return Body(out.body());
 }
 
-// Handles what comes until the process arrives at its point, or ends.
 Result<Ok> Launcher::run_to(Process& process, EvalTime evaltime,
                             const std::string& name)
 {
     if (evaltime == EvalTime::exec) {
-        // Nothing may match yet; the linker tells when something can.
+        // No library is mapped yet. The watch reports when libraries are mapped.
         StoppedWorld world(tracees_, process.space);
         linker_.watch(world);
         return Ok{};
@@ -288,13 +294,13 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
     for (;;) {
         const Process* found = tracees_.find_process(pid);
         if (found == nullptr)
-            return Error{Code::invalid, name + ": it ended before it could be traced"};
+            return Error{Code::invalid, name + ": it exited before it could be traced"};
         if (found->arrived)
             return Ok{};
         if (Mailbox::rang()) {
             client_.receive();
             if (client_.has_exited())
-                return Error{Code::gone, "the consumer is gone"};
+                return Error{Code::gone, "the consumer has exited"};
         }
         tracees_.begin_turn();
         if (tracees_.any_ready())
@@ -318,7 +324,7 @@ Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
         auto insn = x86_64.decode(text, {user.rip});
         if (!insn || insn->flow == ControlFlow::syscall ||
             insn->flow == ControlFlow::stop)
-            break; // no C start-up code: it stays near its entry point
+            break; // no C start-up code: hold it near its entry point
         bool calls =
             insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});
@@ -330,14 +336,14 @@ Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
                             ? tracees_.wait_for_stop(space, pid, status)
                             : Waited::ended;
         if (waited == Waited::late)
-            return Error{Code::busy, name + ": it does not come to main()"};
+            return Error{Code::busy, name + ": it did not reach main() in time"};
         if (waited == Waited::ended) {
             if (Thread* thread = tracees_.find_thread(pid))
                 tracees_.drop_thread(*thread, status);
-            return Error{Code::invalid, name + ": it ended before main()"};
+            return Error{Code::invalid, name + ": it exited before main()"};
         }
         if (status.event() == 0 && status.signal() != SIGTRAP) {
-            // A signal from outside: let the ordinary handling deliver it.
+            // Another process has sent a signal. The agent's loop delivers it.
             Thread& thread = *tracees_.find_thread(pid);
             thread.status = status;
             thread.move_to(ThreadState::pending);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// dtrace -c: starts a command, runs it to the point that evaltime names and holds it there.
+// Starts a command (dtrace -c), runs it to the point that evaltime names, and holds it
+// there.
 //
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
-// preinit is the dynamic linker's report that all objects are mapped. main() needs no
-// symbol: the code at the entry point passes its address as the first argument of the
-// first call, to __libc_start_main(), so the agent steps to that call and reads it.
+// preinit is the dynamic linker's report that all objects are mapped. main() is found
+// without a symbol. The first call of the code at the entry point is to
+// __libc_start_main(), and its first argument is the address of main(). The agent steps
+// to that call and reads the argument.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -28,11 +30,18 @@ public:
     {
     }
 
-    Reply create(Reader& in); // the request `create`
+    // Handles the request `create`. Replies with the pid of the command.
+    Reply create(Reader& in);
 
 private:
+    // Runs the process to the point of evaltime. Fails if the process exits before.
+    // `name` begins the text of an error, also below.
     Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
+    // Runs the process until it arrives at the address. If the address is 0, runs it
+    // until it has arrived at preinit.
     Result<Ok> run_until(Process& process, TargetAddr at, const std::string& name);
+    // Runs a process from its entry point to main(). Leaves it near the entry point if
+    // it has no C start-up code.
     Result<Ok> step_to_main(Process& process, const std::string& name);
 
     Tracees& tracees_;

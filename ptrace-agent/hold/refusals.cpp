@@ -58,7 +58,8 @@ static bool is_marked_secure(pid_t pid)
     return false;
 }
 
-// Under a tracer without privileges such a program is marked, but gains nothing.
+// The kernel marks such a program also if its tracer has no privileges, but then the
+// program gains no rights.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
 {
     const std::string status = read_proc_file(pid, "status");
@@ -110,8 +111,8 @@ Error explain_refusal(pid_t pid, int error)
                           ", and we are user " + std::to_string(us));
     }
     struct stat info {};
-    // /proc/PID itself belongs to the process's user in any case, what is below it only
-    // when the process is dumpable (proc(5)).
+    // The folder /proc/PID always belongs to the user of the process. The files in it
+    // do so only if the process is dumpable (proc(5)).
     if (us != 0 && stat(proc_path(pid, "status").c_str(), &info) == 0 &&
         info.st_uid != us)
         return denied(
@@ -127,7 +128,7 @@ Error explain_refusal(pid_t pid, int error)
         return denied("kernel.yama.ptrace_scope is " + scope +
                       (scope == "1"   ? ", which allows descendants only"
                        : scope == "2" ? ", which allows root only"
-                                      : ", which allows nobody"));
+                                      : ", which allows no process to attach"));
     return denied(std::strerror(error));
 }
 
@@ -135,7 +136,7 @@ static bool is_kernel_thread(pid_t pid)
 {
     constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
     std::string stat = read_proc_file(pid, "stat");
-    unsigned long flags = 0; // behind the name: state ppid pgrp session tty tpgid flags
+    unsigned long flags = 0; // after the name: state ppid pgrp session tty tpgid flags
     std::size_t name_end = stat.rfind(')');
     return name_end != std::string::npos &&
            std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %lu",
@@ -156,13 +157,13 @@ Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::invalid, "a process cannot trace itself"};
     if (is_kernel_thread(pid))
         return Error{Code::unsupported, "it is a kernel thread"};
-    // An ended leader has no memory either; its threads have.
+    // A leader that has exited has no memory, but its other threads may still run.
     if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
-        return Error{Code::gone, "it has ended already (a zombie)"};
+        return Error{Code::gone, "it has already exited (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
         return held_by(tracer);
-    if (auto can_be = refuse_32_bit(pid, name_of(pid)); !can_be)
-        return can_be;
+    if (auto checked = refuse_32_bit(pid, name_of(pid)); !checked)
+        return checked;
     return refuse_shadow_stack(pid, name_of(pid));
 }
 

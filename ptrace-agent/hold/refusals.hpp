@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a process cannot be a target. The kernel only says EPERM, so the rule that applies is
-// found from /proc, before the system call where that is possible.
+// Finds out why a process cannot be a target. The kernel only returns EPERM. So the
+// rule that applies is found from /proc, before the system call if that is possible.
 #pragma once
 
 #include "base/result.hpp"
@@ -17,12 +17,13 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // Refuses a program that gained rights when it was executed (set-user-ID, set-group-ID,
-// capabilities): the other targets, whose user may have executed it, share memory with
-// it, and could read what it records and change what its probes do.
+// file capabilities). The other targets share memory with it, and their user may have
+// executed it. They could read what it records, and change what its probes do.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
-// Refuses a process that cannot be seized: a kernel thread, a zombie, a process that another
-// tracer holds, and those above.
+// Refuses a process that cannot be traced: a thread that is not a leader, dtrace
+// itself, a kernel thread, a zombie, a process that another tracer holds, a 32-bit
+// program, a process with a shadow stack.
 Result<Ok> check_grabbable(pid_t pid);
 // Returns the reason for which the kernel refused to seize a process with this errno
 // (ptrace(2), "Ptrace access mode checking").

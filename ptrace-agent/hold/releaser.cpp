@@ -15,14 +15,13 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
+// The slice of the first target that needs more than its slice; the n-th gets 1/n of
+// it.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
-// thread is put back before the instruction.
-
-// Reports the signals that are deferred for it and could not be sent once more.
+// Reports how many deferred signals could not be sent to the thread again.
 void Releaser::report_lost_signals(const Thread& thread)
 {
     auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
@@ -30,10 +29,10 @@ void Releaser::report_lost_signals(const Thread& thread)
     if (n != 0)
         client_.report_error(thread.process->pid,
                              std::to_string(n) +
-                                 " signals were lost: its queue was full");
+                                 " signals of a thread were lost, because its signal "
+                                 "queue was full");
 }
 
-// In a stop of this signal; 0: of none.
 void Releaser::detach_thread(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
@@ -47,7 +46,7 @@ void Releaser::detach_thread(Thread& thread, int signal)
         report_lost_signals(thread);
     if (!thread.deferred.empty() && !in_group_stop) {
         thread.leave();
-        // Its children are not ours.
+        // Children that it creates from now on are not traced.
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
         return tracees_.go_on(thread, signal);
     }
@@ -55,8 +54,6 @@ void Releaser::detach_thread(Thread& thread, int signal)
     tracees_.remove_thread(thread);
 }
 
-// The jumps out of the text, the threads out of our code, our code out of the memory.
-// Returns false if a thread needs another try.
 bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 {
     AddressSpace& space = world.space();
@@ -90,7 +87,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
         if (!runtime_exit_.run_out(*thread, which)) {
             out = tracees_.find_thread(tid) == nullptr;
         } else {
-            thread->status = status; // what it had stopped for is still to be done
+            thread->status = status; // of the stop that is still to be handled
             thread->stop(pending);
             out = get_regs(tid, user) && !in_our_code(space, {user.rip});
         }
@@ -102,7 +99,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     if (any_late && which == Try::again && !space.given_up)
         return false;
     if (!all_out)
-        return true; // a thread sleeps in there; the code fires nothing
+        return true; // a thread sleeps in our code
     const std::uint64_t limit_ns = unmap_limit_ns();
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
@@ -118,15 +115,14 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     return true;
 }
 
-// Returns the time for all calls that unmap the runtime of one target. When the consumer
-// has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
+// If the consumer has exited, other targets wait for their release. Then the n-th
+// target that is slow gets 1/n of the time.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
                                 : stop_patience_ns;
 }
 
-// After remove_runtime(): the space can get another runtime.
 void Releaser::forget_jumps(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
@@ -145,14 +141,13 @@ void Releaser::release(std::shared_ptr<AddressSpace> space)
     await_signals(space->given_up ? second_patience_ns : signals_ns);
 }
 
-// Until then these are let go, or nearly all.
-void Releaser::wait_for(const std::function<bool(const Thread&)>& whom,
+void Releaser::wait_for(const std::function<bool(const Thread&)>& which,
                         std::uint64_t ends)
 {
     while (monotonic_ns() < ends) {
         std::vector<pid_t> tids;
         for (auto& [tid, thread] : tracees_.threads()) {
-            if (whom(*thread))
+            if (which(*thread))
                 tids.push_back(tid);
         }
         if (tids.empty())
@@ -167,8 +162,6 @@ void Releaser::wait_for(const std::function<bool(const Thread&)>& whom,
     }
 }
 
-// Waits for the threads that have signals to take before they are let go. One that does
-// not take them in time is let go without.
 void Releaser::await_signals(std::uint64_t patience_ns)
 {
     auto takes_signals = [](const Thread& thread) {
@@ -193,8 +186,6 @@ void Releaser::await_signals(std::uint64_t patience_ns)
     wait_for(is_late, ends + last_call_ns);
 }
 
-// Waits for the late calls of released targets, so that the stub can be removed from
-// their text. The targets run meanwhile.
 void Releaser::await_late_calls(std::uint64_t patience_ns)
 {
     auto is_left = [](const Thread& thread) {
@@ -204,8 +195,6 @@ void Releaser::await_late_calls(std::uint64_t patience_ns)
     wait_for(is_left, monotonic_ns() + patience_ns);
 }
 
-// Returns false if a thread needs another try: then the text is restored at most, and the
-// threads go on.
 bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 {
     StoppedWorld world(tracees_, space, which);
@@ -216,11 +205,12 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         if (std::exchange(process.is_target, false))
             client_.report_error(
                 process.pid,
-                "it shares its memory with another target, and is let go with it");
-        process.doomed = true; // its end is nobody's news any more
+                "it shares its memory with another target, and is released with it");
+        process.doomed = true; // its exit is not reported any more
         hits_.undo(*thread, true);
     }
-    // Where one has made an exec, the others are no more, and nobody will tell us so.
+    // If a thread has executed another program, the other threads have ended, and the
+    // kernel does not report that.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->is_pending() &&
@@ -236,7 +226,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     space->statics.lower_all(*space);
     if (!remove_runtime(world, which))
         return false;
-    // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
+    // A thread in uninterruptible sleep could not be stopped, and may be in a slot.
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
@@ -260,13 +250,13 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         bool signalled = thread->is_pending() && thread->event() == 0;
         detach_thread(*thread, signalled ? thread->signal() : 0);
     }
-    // What is left of it is found by nobody, and waits for its vfork child.
+    // The threads that are left run in this memory without tracepoints, and are
+    // detached at their next stop.
     space->forget_all();
     space->stub = stub_in_use; // until the late call has returned
     return true;
 }
 
-// Returns the memory of the processes that are not released yet.
 std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
 {
     std::set<std::shared_ptr<AddressSpace>> all;
@@ -275,7 +265,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
         if (process->doomed)
             continue;
         if (process->created && !process->started) {
-            // It has not run yet, and no one will start it.
+            // The command has not run yet, and no client can start it.
             process->doomed = true;
             ::kill(pid, SIGKILL);
             continue;
@@ -312,8 +302,6 @@ void Releaser::release_everything()
     await_late_calls(stop_patience_ns);
 }
 
-// Releases a process that was given up. Called by the main loop, where no other world is
-// stopped. Returns false if there is none.
 bool Releaser::release_given_up()
 {
     const auto next = tracees_.take_given_up();

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Releases targets: restores every byte and detaches from every thread.
+// Releases targets: restores all bytes that were changed, and detaches from all
+// threads.
 //
 // The order of the steps keeps a target unharmed if the agent dies between two of them:
 //
 //   1. All threads stop. A hit that is not handled yet is undone.
 //   2. The original text is restored.
-//   3. The threads leave our code, and it is unmapped. Slots are unmapped if no thread may
-//      be in one.
-//   4. Each thread is detached, with the signal that it had stopped for.
+//   3. The threads leave our code, and it is unmapped. Slots are unmapped if no thread
+//      may be in one.
+//   4. Each thread is detached, with the signal of its stop.
 //
 // Some threads are detached later:
-//   - a thread that waits for its vfork child: at its next stop, or by the kernel when the
-//     agent exits
-//   - a thread with deferred signals for which the kernel's queue has no space, or which
-//     need their own siginfo: it runs and takes them at its next stops, for a second at
-//     most. In a group-stop it is detached at once, and the signals are lost.
+//   - a thread that waits for its vfork child: at its next stop, or by the kernel when
+//     the agent exits
+//   - a thread with deferred signals for which the kernel's queue has no space, or
+//     whose original siginfo is still to be restored: it runs and takes them at its
+//     next stops, for a second at most. In a group-stop it is detached at once, and the
+//     signals are lost.
 //
-// When the consumer has exited, all targets are released in rounds. In each round a target
-// gets a slice of time; one that needs more waits for the next round, and its threads run
-// meanwhile. So targets that do not misbehave are released in the first round. The rest
-// have stop_patience_ns together, then each of them is given up (deadlines.cpp).
+// When the consumer has exited, all targets are released in rounds. In each round a
+// target gets a slice of time. If that is too short, its threads run until the next
+// round. So targets that do not misbehave are released in the first round. The
+// remaining targets share stop_patience_ns. After that time each of them is given up
+// (deadlines.cpp).
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
@@ -48,30 +51,46 @@ public:
     {
     }
 
-    Reply detach(Reader& in);      // the request `detach`
-    Reply kill_target(Reader& in); // the request `kill`
+    Reply detach(Reader& in);      // handles the request `detach`
+    Reply kill_target(Reader& in); // handles the request `kill`
 
+    // Releases all processes of an address space.
     void release(std::shared_ptr<AddressSpace> space);
-    // Releases a process that was given up. Called where no other world is stopped. Returns
-    // false if there is none.
+    // Releases one process that was given up. Called only while no world is stopped.
+    // Returns false if no process was given up.
     bool release_given_up();
+    // Releases all targets, in rounds. Called when the consumer has exited.
     void release_everything();
 
-    // Removes the jumps from the text, the threads from our code, and our code from the
-    // memory. Returns false if a thread needs another try.
+    // Removes the jumps from the text, lets the threads leave our code, and unmaps our
+    // code. Returns false if a thread needs another try. If a thread cannot leave, our
+    // code stays mapped, but fires no probes.
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
-    // After remove_runtime(): prepares the address space for another runtime.
+    // Prepares the address space for another runtime. Called after remove_runtime().
     static void forget_jumps(AddressSpace& space);
-    // Detaches from a stopped thread, with a signal (0: none).
+    // Detaches from a stopped thread and delivers a signal to it (0: none). A thread
+    // with deferred signals continues, and is detached at a later stop.
     void detach_thread(Thread& thread, int signal);
 
 private:
+    // Releases all processes of an address space. Returns false if a thread needs
+    // another try. Then at most the text is restored, and the threads continue.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
+    // Waits for the threads that have deferred signals to take before they are
+    // detached. Then detaches from the threads that were too slow; their signals are
+    // lost.
     void await_signals(std::uint64_t patience_ns);
+    // Waits for injected calls of released targets that did not return in time, so that
+    // the stub can be removed from their text. The targets run during this wait.
     void await_late_calls(std::uint64_t patience_ns);
+    // Handles stops until the condition is true for no thread, or until the time `ends`
+    // (monotonic ns).
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);
     void report_lost_signals(const Thread& thread);
+    // Returns how long all calls that unmap the runtime of one target may take.
     std::uint64_t unmap_limit_ns() const;
+    // Returns the address spaces of the processes that are not released yet. Kills
+    // commands that the client has not started.
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     Tracees& tracees_;
