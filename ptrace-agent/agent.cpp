@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The agent's loop and the requests of its client. stops.cpp handles the stops of threads.
+// The agent's loop and the requests of its client. stops.cpp handles the stops of
+// threads.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -16,13 +17,14 @@ namespace dt::agent {
 
 void run_agent(Fd socket)
 {
-    // The terminal's signals are for the consumer and the target; we must see the end
-    // of both. Our own group, so that a kill of the consumer's group spares us; the
-    // same session, so that the targets that we start can return to that group.
+    // The agent ignores the signals of the terminal, because it must outlive the
+    // consumer and the targets. It has a process group of its own, so that a signal to
+    // the consumer's group does not end it. It stays in the session, so that commands
+    // can join the consumer's group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
-    // Without this the kernel would send us a SIGCHLD for every hit.
+    // Prevents a SIGCHLD for each hit.
     struct sigaction quiet = {};
     quiet.sa_handler = SIG_DFL;
     quiet.sa_flags = SA_NOCLDSTOP;
@@ -31,13 +33,13 @@ void run_agent(Fd socket)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setpgid(0, 0);
-    // What grows to hold a hundred thousand sites is neither mapped anew at each step nor
-    // given back at each end.
+    // Raise the limits of malloc(3), so that growing arrays of a hundred thousand sites
+    // are not mapped again at each step and not returned to the kernel at each end.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    // Not a name that `pkill -9 dtrace` would match.
+    // `pkill -9 dtrace` must not match the name.
     prctl(PR_SET_NAME, "ptrace-agent");
-    // 0, 1 and 2 stay for the targets that we start.
+    // Descriptors 0, 1 and 2 are kept for the commands that the agent starts.
     int own = fcntl(socket.get(), F_DUPFD_CLOEXEC, 3);
     if (own != 3 && own >= 0) {
         dup3(own, 3, O_CLOEXEC);
@@ -143,9 +145,9 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime fires into the arena that it was given; another session's go, or another
-    // try of this one, has its own.
-    std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end meanwhile
+    // A runtime fires into the arena that it was loaded with. Runtimes of an earlier
+    // session, or of an earlier attempt of this one, are removed.
+    std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end in the loop
     for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);
     for (const std::shared_ptr<AddressSpace>& space : spaces) {
@@ -187,7 +189,8 @@ Reply Agent::resume_libraries(Reader& in)
     if (!process)
         return process.error();
     if (!in.ok() || change < 0 || change > (*process)->library_changes)
-        return Error{Code::invalid, "resume after a library change: there was none"};
+        return Error{Code::invalid,
+                     "resume after a library change: it was not reported"};
     (*process)->answered_change = std::max((*process)->answered_change, change);
     if ((*process)->started)
         client_wait_.release_of(**process, change);
@@ -199,7 +202,7 @@ Reply Agent::profile(Reader& in)
     auto n = in.get<std::uint32_t>();
     auto timers = in.array<ProfileTimer>(n);
     if (!in.ok())
-        return Error{Code::invalid, "profile: the request is cut short"};
+        return Error{Code::invalid, "profile: the request is truncated"};
     if (auto started = sampler_.start(timers); !started)
         return started.error();
     return Body{};
@@ -208,7 +211,7 @@ Reply Agent::profile(Reader& in)
 void Agent::before_release(AddressSpace& space)
 {
     if (!injector_.is_stub_in_use(space))
-        space.remove_stub(); // for calls that were made meanwhile
+        space.remove_stub(); // injected calls have written it
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

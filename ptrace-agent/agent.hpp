@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The agent: one thread that holds every ptrace attachment and does nothing else.
+// The agent: a process that traces all targets by ptrace(2), in one thread.
 //
 //   run():   client's requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
 //
-// The thread sleeps in waitpid() only; the client's socket rings a signal (mailbox.hpp)
-// that interrupts it. A hit costs waitpid, GETREGS, GETSIGINFO, GETSIGMASK, SETREGS and
-// CONT, and what the D program asks for.
+// The thread sleeps only in waitpid(). When the client sends a request, a signal
+// interrupts the call (mailbox.hpp). A breakpoint hit costs the calls waitpid, GETREGS,
+// GETSIGINFO, GETSIGMASK, SETREGS and CONT, and the work of the D program.
 //
-// A target may die between any two system calls. So no result of ptrace() on a thread is
-// an error: ESRCH means that its exit is about to be reported, and that ends it.
+// A target may exit between any two system calls. So ESRCH of a ptrace() call on a
+// thread is no error. It means that the thread's exit will be reported, and the report
+// removes the thread.
 //
 // README.md lists the rooms and their files.
 #pragma once
@@ -71,7 +72,7 @@ private:
     void handle_signal(Thread& thread, int signal);
     void handle_event(Thread& thread, int event, int signal);
 
-    // Each part uses only parts above it. What goes upward goes through StopHandler.
+    // Each part uses only parts above it, and calls the agent through StopHandler.
     ClientLink client_;
     TracepointTable table_; // outlives the address spaces, which tracees_ owns
     Tracees tracees_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a stop means: a signal, a hit, a new task, a new program, job control.
+// Handles the stops of threads: a signal, a hit, a new task, a new program, job
+// control.
 //
-// Everything that is not ours passes through: a signal is delivered with the siginfo
-// that it came with, a group-stop is kept by PTRACE_LISTEN, and a SIGTRAP is ours only
-// when the kernel raised it for a breakpoint that we wrote.
+// The program's own stops keep their effect. A signal is delivered with the siginfo
+// that it arrived with, and PTRACE_LISTEN keeps a group-stop. A SIGTRAP is ours only if
+// the kernel raised it for a breakpoint that we wrote.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -23,8 +24,8 @@ namespace dt::agent {
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
 // Returns the signal that a thread gets when it is detached from this stop. A late
-// thread may be in a step or a breakpoint that was removed: its registers are restored, and
-// a trap of ours is discarded.
+// thread may be in a step, or at a breakpoint that was removed. Then its registers are
+// restored, and the SIGTRAP is discarded.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -57,7 +58,7 @@ void Agent::settle(Thread& thread)
     pid_t tid = thread.tid;
     bool own = thread.step.active && hits_.end_step(thread);
     if (tracees_.find_thread(tid) != &thread)
-        return; // killed meanwhile
+        return; // it was killed
     if (own)
         thread.move_to(ThreadState::handled);
     hits_.leave_copy(thread);
@@ -78,14 +79,14 @@ void Agent::handle_stop(Thread& thread)
     int event = thread.event();
     if (thread.leaving != Leaving::no) {
         if (event == PTRACE_EVENT_EXEC)
-            follower_.begin_program(thread); // the others ended
+            follower_.begin_program(thread); // its other threads have ended
         hits_.leave_copy(thread);
         return releaser_.detach_thread(thread, signal_at_leave(thread));
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        follower_.handle_new_task(
-            thread); // looks at the step, which the child is in as well
+        // Before the step ends, because the child has inherited it.
+        follower_.handle_new_task(thread);
         if (thread.step.active)
             hits_.end_step(thread);
         return go_on(thread);
@@ -94,7 +95,7 @@ void Agent::handle_stop(Thread& thread)
         pid_t tid = thread.tid;
         bool own = hits_.end_step(thread);
         if (tracees_.find_thread(tid) != &thread)
-            return; // killed meanwhile
+            return; // it was killed
         if (own)
             return go_on(thread);
         event = thread.event();
@@ -104,8 +105,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Does its stop concern the thread alone? Then the program gets its signal, if there is
-// one, and nothing of ours is looked at or done.
+// Returns whether the stop has nothing to do with tracing. The program then only gets
+// its signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
@@ -138,7 +139,7 @@ void Agent::go_on(Thread& thread, int signal)
     resume_thread(PTRACE_CONT, thread.tid, signal);
     if (!has_deferred(thread) || thread.interrupted)
         return;
-    if (thread.crowded) { // who asks at once keeps it from making room
+    if (thread.crowded) { // it needs time to handle its queued signals
         alarms_.set_if_unset(Alarms::full_queue, monotonic_ns() + crowded_wait_ns);
         return;
     }
@@ -190,15 +191,16 @@ void Agent::handle_signal(Thread& thread, int signal)
         return go_on(thread, signal);
     if (thread.hit_at.value != 0) {
         Tracepoint* hit = thread.process->space->find(thread.hit_at);
-        user.rip = thread.hit_at.value + 1; // where an int3 leaves it
+        user.rip = thread.hit_at.value + 1; // the pc after an int3
         thread.hit_at = {};
         if (hit != nullptr && hit->written)
             return hits_.handle(thread, *hit, user);
-        trap_signals_.repair_after_trap(thread); // it was removed meanwhile
+        trap_signals_.repair_after_trap(thread); // the breakpoint was removed
         return go_on(thread);
     }
-    // The pc behind a breakpoint may be an instruction of its own only when the replaced
-    // one had a single byte. Then a SIGTRAP that somebody sent may come just there.
+    // If the replaced instruction has several bytes, the program cannot be at the pc
+    // after the int3, so the SIGTRAP is ours. If it has a single byte, another process
+    // may have sent the SIGTRAP, so the siginfo is examined.
     Tracepoint* tp = thread.process->space->find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
         hits_.handle(thread, *tp, user);
@@ -214,8 +216,8 @@ void Agent::handle_signal(Thread& thread, int signal)
     }
     if (tp != nullptr && tp->written)
         return hits_.handle(thread, *tp, user);
-    // A breakpoint that was removed after the thread had run into it leaves a whole
-    // instruction behind; the program's own int3 is still there.
+    // If the breakpoint was removed after the thread hit it, the text contains the
+    // original instruction. An int3 that is still there is the program's own.
     std::byte text{};
     if (thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
         text != std::byte{0xcc}) {
@@ -231,7 +233,7 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    bases_.learn(parent); // its child ran on its fs_base
+    bases_.learn(parent); // its child used the same fs_base
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)
@@ -245,8 +247,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
                 return runtime_exit_.deliver_deferred(thread);
             return go_on(thread);
         }
-        // A group-stop: the thread stays stopped for the world, and tells us when that
-        // ends.
+        // A group-stop: the thread stays stopped, and the kernel reports the end of the
+        // stop.
         thread.move_to(ThreadState::listening);
         resume_thread(PTRACE_LISTEN, thread.tid, 0);
         return;
@@ -260,8 +262,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// A new task is announced by its parent's stop. When the parent is killed first, nobody
-// announces it: it gets clean text, from the process that ended last, and is let go.
+// Handles a new task whose parent was killed before its stop announced the task. The
+// task's text is restored as in the process that ended last, and the task is detached.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -273,7 +275,8 @@ void Agent::handle_unannounced(pid_t tid)
     if (ended_ != nullptr) {
         user_regs_struct user;
         if (get_regs(tid, user) && ended_->in_slots({user.rip})) {
-            // It was made by a system call on a copy, in a slot that nobody remembers.
+            // A system call in a slot created it, and the owner of the slot is not
+            // known.
             ::kill(tid, SIGKILL);
         }
         ended_->restore_copy(tid);
@@ -289,35 +292,35 @@ void Agent::handle_exec(Thread& thread)
     if (!process.is_target)
         follower_.become_target(process);
     follower_.begin_program(thread);
-    auto let_it_go = [&] {
+    auto detach = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // A vfork child has left its parent's memory; what it runs now is its own.
+    // A vfork child has left its parent's memory and is not a target.
     if (!process.is_target)
-        return let_it_go();
-    bool goes_on = process.follow_exec != FollowExec::none;
-    if (auto can_be = refuse_32_bit(process.pid, "what it runs now");
-        goes_on && !can_be) {
-        client_.report_error(process.pid, can_be.error().text);
-        goes_on = false;
-    } else if (auto may_be = refuse_gained_rights(process.pid, "what it runs now");
-               goes_on && !may_be) {
-        client_.report_error(process.pid, may_be.error().text);
-        goes_on = false;
+        return detach();
+    bool stays_target = process.follow_exec != FollowExec::none;
+    if (auto runnable = refuse_32_bit(process.pid, "its new program");
+        stays_target && !runnable) {
+        client_.report_error(process.pid, runnable.error().text);
+        stays_target = false;
+    } else if (auto permitted = refuse_gained_rights(process.pid, "its new program");
+               stays_target && !permitted) {
+        client_.report_error(process.pid, permitted.error().text);
+        stays_target = false;
     }
-    const bool leaves = process.followed && !goes_on;
-    const bool waits = goes_on && process.started;
+    const bool leaves = process.followed && !stays_target;
+    const bool waits = stays_target && process.started;
     ++process.n_execs;
     AgentEvent event;
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
     event.status = waits ? ++process.library_changes : 0;
-    event.text = read_proc_link(process.pid, "exe"); // it stands still; soon it may end
+    event.text = read_proc_link(process.pid, "exe"); // read while it is stopped
     client_.send_event(std::move(event));
     if (leaves) {
-        process.doomed = true; // what it runs now is its own
-        return let_it_go();
+        process.doomed = true; // its exit is not reported
+        return detach();
     }
     if (waits && !client_wait_.is_silent())
         return follower_.hold_after_exec(thread);
