@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Reading and writing a target's memory, and what we have in it.
 #include "ptrace-agent/address_space.hpp"
 
 #include "base/page_bytes.hpp"
@@ -51,8 +50,8 @@ void AddressSpace::hand_over(pid_t to)
 {
     owner_ = proc_tid_ = to;
     handed_over_ = true;
-    forget_unwind(*this); // which asks the speaker
-    // Who shares another's memory has no restartable sequences of its own.
+    forget_unwind(*this); // its state belongs to the earlier owner
+    // The process has not registered restartable sequences of its own.
     end_rseq();
 }
 
@@ -97,7 +96,7 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
     ssize_t n = process_vm_readv(proc_tid_, &local, 1, &remote, 1, 0);
-    if (n < 0 && errno == ESRCH) // the owner ended, its vfork children did not
+    if (n < 0 && errno == ESRCH) // the owner has exited, but not its vfork children
         return read_text(from, into);
     return n == static_cast<ssize_t>(into.size());
 }
@@ -134,8 +133,8 @@ bool AddressSpace::read_original(TargetAddr from, std::span<std::byte> into) con
     for (std::size_t i = 0; i < into.size(); ++i) {
         if (into[i] != breakpoint)
             continue;
-        if (Tracepoint* ours = find(from + i); ours != nullptr && ours->written)
-            into[i] = ours->original();
+        if (Tracepoint* tp = find(from + i); tp != nullptr && tp->written)
+            into[i] = tp->original();
     }
     patches.overlay_original(from, into);
     return true;
@@ -151,15 +150,15 @@ Tracepoint& AddressSpace::add(const Instruction& insn)
     auto entry = std::make_unique<Tracepoint>(id_, insn.at, insn);
     Tracepoint& added = *entry;
     [[maybe_unused]] bool ok = static_cast<bool>(table_.add(std::move(entry)));
-    assert(ok); // find() said that there is none
+    assert(ok); // the address has no tracepoint yet
     note_jumpless(insn.at);
     return added;
 }
 
 void AddressSpace::note_jumpless(TargetAddr at)
 {
-    constexpr std::size_t n_few = 4096;
-    if (jumpless_.size() % n_few == 0 && jumpless_.size() > 2 * n_tracepoints())
+    constexpr std::size_t n_unchecked = 4096;
+    if (jumpless_.size() % n_unchecked == 0 && jumpless_.size() > 2 * n_tracepoints())
         (void)without_jump();
     jumpless_.push_back(at);
 }
@@ -168,10 +167,10 @@ void AddressSpace::sort_jumpless()
 {
     if (n_sorted_ == jumpless_.size())
         return;
-    auto behind = jumpless_.begin() + static_cast<std::ptrdiff_t>(n_sorted_);
-    if (!std::is_sorted(behind, jumpless_.end()))
-        std::sort(behind, jumpless_.end());
-    std::inplace_merge(jumpless_.begin(), behind, jumpless_.end());
+    auto added = jumpless_.begin() + static_cast<std::ptrdiff_t>(n_sorted_);
+    if (!std::is_sorted(added, jumpless_.end()))
+        std::sort(added, jumpless_.end());
+    std::inplace_merge(jumpless_.begin(), added, jumpless_.end());
     jumpless_.erase(std::unique(jumpless_.begin(), jumpless_.end()), jumpless_.end());
     n_sorted_ = jumpless_.size();
 }
@@ -211,7 +210,7 @@ std::vector<Tracepoint*> AddressSpace::without_jump(std::span<Tracepoint* const>
     return all;
 }
 
-// They mostly are: planting adds them in this order.
+// Sorts the tracepoints by address, in which order planting usually adds them.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {
     auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
@@ -229,11 +228,12 @@ std::vector<Tracepoint*> AddressSpace::tracepoints() const
     return all;
 }
 
-// Page by page: one read, one write from the first site of the page to the last.
+// Writes breakpoints (plant) or original bytes. For each page, reads and writes once
+// from the first site to the last.
 std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
                                                 bool plant)
 {
-    std::vector<Tracepoint*> odd;
+    std::vector<Tracepoint*> failed;
     std::byte text[page_bytes];
     sort_by_address(all);
     if (plant)
@@ -250,7 +250,7 @@ std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
             Tracepoint& tp = *all[i];
             std::byte& byte = span[tp.at() - from];
             if (!readable || byte != (plant ? tp.original() : breakpoint)) {
-                odd.push_back(&tp);
+                failed.push_back(&tp);
                 continue;
             }
             byte = plant ? breakpoint : tp.original();
@@ -259,15 +259,15 @@ std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
         bool wrote = changed.empty() || write_text(from, span);
         for (Tracepoint* tp : changed) {
             if (!wrote) {
-                odd.push_back(tp);
+                failed.push_back(tp);
                 continue;
             }
             tp->written = plant;
-            if (plant) // it may have had a jump before
+            if (plant) // it may be listed no more because of an earlier jump
                 note_jumpless(tp->at());
         }
     }
-    return odd;
+    return failed;
 }
 
 std::vector<Tracepoint*>
@@ -340,7 +340,7 @@ void AddressSpace::restore_copy(pid_t child) const
             changed = true;
         }
         if (changed)
-            (void)!pwrite(mem.get(), text, n, offset); // fails when the child died
+            (void)!pwrite(mem.get(), text, n, offset); // fails if the child has exited
     }
 }
 
@@ -380,7 +380,7 @@ bool AddressSpace::make_copy(Tracepoint& tp)
     std::span<const std::byte> text = tp.insn.text();
     auto before = copied_.find(tp.at());
     if (before != copied_.end()) {
-        // The same place, probed again; another library may be there now.
+        // The address is probed again. Another library may be there now.
         auto old = copies_[before->second].text();
         if (std::equal(old.begin(), old.end(), text.begin(), text.end())) {
             tp.copy = before->second;

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT
-// The memory of a target: its bytes, its tracepoints and the slots for copies.
+// The memory of a target: its bytes, its tracepoints, and its slots with copies of
+// instructions.
 //
-//   AddressSpace ──< Tracepoint (in the TracepointTable, by number of the space, address)
+//   AddressSpace ──< Tracepoint (in the TracepointTable, by space number and address)
 //        │                └─< Firing: probe, kind, arg0
 //        └── slots: an r-x page mapped in the target, one slot of slot_bytes per thread
 //
-// A process and its vfork children share one; an exec gets a new one. Text is read and
-// written through /proc/PID/mem, which passes page protections, a page's worth at once.
+// A process and its vfork children share one address space. An exec creates another
+// one. Text is read and written through /proc/PID/mem, which ignores page protections,
+// at most one page at a time.
 //
 // Invariants
-//   - A byte is written only while it is what we think it is: the original when
-//     planting, our breakpoint when restoring. Another debugger's byte stays.
-//   - Tracepoint::original is set from before the breakpoint is written until after the
-//     restore.
-//   - A pc in a slot is never shown to the program: whoever stops a thread there moves
-//     it out before anything else (Agent::leave_copy(), Agent::end_step()).
-// Writing text wants all threads stopped; the callers (planter.cpp, releaser.cpp) see to
-// it.
+//   - A byte of text is written only while it has the expected value: the original one
+//     for planting, our breakpoint for restoring. A byte that another debugger has
+//     written stays.
+//   - Tracepoint::original() is known from before the breakpoint is written until after
+//     the byte is restored.
+//   - The program never sees a pc in a slot. If a thread stops in a slot, its pc is
+//     first moved to the program's text (HitHandler::leave_copy(),
+//     HitHandler::end_step()).
+//
+// Text may be written only while all threads are stopped. The callers ensure this
+// (planter.cpp, releaser.cpp).
 #pragma once
 
 #include "base/fd.hpp"
@@ -56,34 +61,36 @@ public:
     {
     }
 
-    // What a hit means to the agent itself.
+    // The agent's own use of a hit.
     enum Purpose : std::uint8_t {
-        fires,              // nothing else
+        fires,              // none: a hit only fires probes
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
-        once,               // create() runs the command to here
+        once,               // the address to which create() runs the command
     };
 
+    // Returns the byte that the breakpoint replaces.
     std::byte original() const { return insn.bytes[0]; }
     bool serves() const { return !firings.empty() || purpose != fires; }
 
     Instruction insn;
     std::vector<Firing> firings;
     Purpose purpose = fires;
-    bool written = false;              // the breakpoint stands in the text
-    bool may_be_breakpoint = false;    // Site::breakpoint: if no jump is possible
-    std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
-    TargetAddr first, end, beyond;     // how far its surroundings may be moved
+    bool written = false;           // the breakpoint is in the text
+    bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
+    std::optional<std::uint32_t> site; // its number in the runtime, if it has a jump
+    TargetAddr first, end, beyond;     // as in PatchSite, also the next two
     FurtherBlocks further{};
-    TargetAddr loop_end;      // PatchSite::loop_end
-    bool led_past = false;    // its jump makes branches back to here skip the head
-    bool no_stack = false;    // nothing may be written below the stack pointer: no jump
+    TargetAddr loop_end;
+    bool led_past = false; // a loop that branches back to here does not fire its jump
+    bool no_stack = false; // no jump: the bytes below the stack pointer are in use
     bool uses_memory = false; // its emulation reads or writes the target's memory
-    TargetAddr copy;          // where the instruction itself stands, 0: nowhere
+    TargetAddr copy;          // a copy of the instruction that jumps back; 0: none
 };
 
-Fd open_mem(pid_t pid); // /proc/PID/mem, to read and write; closed: it cannot be had
+// Opens /proc/PID/mem to read and write. Returns an empty Fd if that fails.
+Fd open_mem(pid_t pid);
 
 class AddressSpace final : public TargetMemory {
 public:
@@ -92,18 +99,22 @@ public:
 
     pid_t owner() const { return owner_; }
     Rescue rescue;         // restores the text after the agent's death
-    bool given_up = false; // it kept the agent waiting (deadlines.cpp)
-    WaitBudget budget;     // for its threads
-    // Its owner runs another program now, and this process lives on in here.
+    bool given_up = false; // its threads did not stop in time (deadlines.cpp)
+    WaitBudget budget;     // for waits for its threads
+    // Makes another process the owner. Called when the owner has executed another
+    // program, and this process still runs in the memory.
     void hand_over(pid_t to);
-    bool let_fire(bool on); // in this process, not in its forked children
-    void end_rseq(); // compiled code uses no restartable sequences in here, for good
-    void reopen();   // after an exec that nobody was told of
-    // A thread id whose /proc files show this memory: the owner's, or another thread's
-    // when the leader ended before its threads.
+    // Enables or disables the runtime's probes in this process, but not in its forked
+    // children. Returns false if the process has exited.
+    bool let_fire(bool on);
+    void end_rseq(); // disables restartable sequences in compiled code, permanently
+    void reopen();   // opens the memory after an exec that was not reported
+    // Returns a thread id whose /proc files show this memory: the owner's, or another
+    // thread's if the leader exited before its threads.
     pid_t proc_tid();
 
-    // Data, as the program could reach it itself. All or nothing.
+    // Read and write data, with the program's own access rights. They transfer all
+    // bytes, or return false.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)
@@ -111,74 +122,80 @@ public:
         return read(from, std::as_writable_bytes(std::span(&into, 1)));
     }
 
-    // Through protections, by /proc/PID/mem. false: not mapped, or the process is gone.
+    // Read and write despite page protections, by /proc/PID/mem. They return false if
+    // the address is not mapped, or if the process has exited.
     bool read_text(TargetAddr from, std::span<std::byte> into) const;
     bool write_text(TargetAddr to, std::span<const std::byte> bytes);
     int mem() const { return mem_.get(); } // /proc/PID/mem
-    // Without our breakpoints.
+    // Reads text as it was before breakpoints and jumps of ours were written.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
-    Tracepoint* find(TargetAddr at) const;
-    // Not yet written. The space's own, as Tracepoint::written says.
+    Tracepoint* find(TargetAddr at) const; // null if the address has none
+    // Adds a tracepoint, without writing its breakpoint. The address must have none
+    // yet. The space keeps it until forget().
     Tracepoint& add(const Instruction& insn);
-    void expect(std::size_t n_more) { table_.expect(n_more); } // adding is faster then
+    void expect(std::size_t n_more) { table_.expect(n_more); } // makes add() faster
     std::size_t n_tracepoints() const { return table_.size(id_); }
     std::vector<Tracepoint*> tracepoints() const; // ascending by address
-    // Those that have no jump, ascending: breakpoints, and what was added to become one or
-    // the other. They are few where jumps can be.
-    // but: of these, ascending, it is not asked.
+    // Returns the tracepoints that have no jump, ascending by address: breakpoints, and
+    // new ones that will become a breakpoint or a jump. Usually they are few. `but`
+    // (ascending) is left out.
     std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
-    // Writes or restores many breakpoints; sets written. Those whose byte is not as
-    // expected are returned and left alone.
+    // Write or restore many breakpoints, and set `written`. If a byte in the text is
+    // not as expected, it is not changed, and its tracepoint is returned.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
-    void forget(Tracepoint& tracepoint); // restored or unmapped
+    void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
 
-    // Restores in a copy of this memory (a forked child): same bytes, other process.
+    // Restores the breakpoints in a forked child, which has a copy of this memory.
     void restore_copy(pid_t child) const;
-    // The process has another program now: nothing of ours is in it.
+    // Forgets everything in the memory, after the process has executed another program.
     void forget_all();
 
-    // Slots. A page is added by the caller, who can make system calls in the target.
+    // Adds a page of slots, which the caller has mapped in the target.
     void add_slot_page(TargetAddr page, std::size_t bytes);
     bool has_free_slot(pid_t tid) const;
-    TargetAddr slot_of(pid_t tid); // has_free_slot() said yes
+    TargetAddr slot_of(pid_t tid); // only if has_free_slot()
     void free_slot(pid_t tid);
     bool in_slots(TargetAddr at) const;
 
-    // Copies that need no stop: the instruction, then a jump to the next one. Kept until
-    // the slots go; false when no slot is free.
+    // Writes a copy that a thread can run without a stop: the instruction, then a jump
+    // to the next one. It exists as long as the slots. Returns false if no slot is
+    // free.
     bool make_copy(Tracepoint& tp);
-    const Instruction* copy_at(TargetAddr at) const; // whose copy begins there
+    // Returns the instruction whose copy begins at this address, or null.
+    const Instruction* copy_at(TargetAddr at) const;
     std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
 
     Patches patches;
     Statics statics;
     RuntimeMap runtime;
     NativeCode native;
-    // fs_bases that several threads may share.
+    // The threads that may share one fs_base.
     struct SharedBase {
         std::vector<pid_t> tids;
-        std::uint32_t n_asked = 0; // upcalls for an identity
+        std::uint32_t n_asked = 0; // upcalls that requested a thread's identity
     };
     std::unordered_map<std::uint64_t, SharedBase> shared_bases;
-    std::set<TargetAddr> common_areas; // text whose windows have one area
-    std::string no_runtime;            // why it cannot be put into it; "" when it can
-    std::string no_injection; // why no system call can be made in it; "" when it can
-    TargetAddr stub;          // where call_stub() was written, 0: nowhere
-    void remove_stub();       // the zeros again
+    // Beginnings of text for which one large area of trampolines was requested.
+    std::set<TargetAddr> common_areas;
+    std::string no_runtime;   // why the runtime cannot be loaded; empty if it can
+    std::string no_injection; // why no system call can be injected; empty if it can
+    TargetAddr stub;          // address of call_stub() in the target; 0: not written
+    // Overwrites the stub with the zeros that were there before.
+    void remove_stub();
     void remove_stub_in(pid_t child) const;
-    TargetAddr syscall_insn;   // an existing `syscall` instruction, 0: not looked for
-    TargetAddr link_debug;     // the dynamic linker's struct r_debug, 0: none
-    TargetAddr linker_stop;    // its r_brk, as far as it was watched
+    TargetAddr syscall_insn;   // an existing `syscall` instruction; 0: not searched for
+    TargetAddr link_debug;     // the dynamic linker's struct r_debug; 0: none
+    TargetAddr linker_stop;    // its r_brk, if it is watched; else 0
     std::size_t text_seen = 0; // text_mappings() when the target was grabbed
-    std::vector<Mapping> text_known;       // as forget_unmapped() saw it
-    std::vector<ForgottenProbe> forgotten; // no event has told of them yet
+    std::vector<Mapping> text_known;       // as forget_unmapped() found it last
+    std::vector<ForgottenProbe> forgotten; // not reported by an event yet
     bool sigaction_watched = false;
-    bool errno_sought = false;
-    std::optional<std::int64_t> errno_at; // from the thread's fs base
+    bool errno_sought = false;            // errno_at was searched for
+    std::optional<std::int64_t> errno_at; // relative to the thread's fs_base
     void* unwind = nullptr; // struct Unwinder's state, owned by unwind.cpp
 
 private:
@@ -188,7 +205,7 @@ private:
 
     SpaceId id_;
     pid_t owner_;
-    bool handed_over_ = false; // the speaker's memory may be another one day
+    bool handed_over_ = false; // the owner may exec and leave this memory
     pid_t proc_tid_;
     TracepointTable& table_;
     Fd mem_;
@@ -196,10 +213,11 @@ private:
     std::unordered_map<pid_t, TargetAddr> slots_;
     std::unordered_map<TargetAddr, Instruction> copies_; // by slot
     std::unordered_map<TargetAddr, TargetAddr> copied_;  // site to slot
-    // Addresses of tracepoints without a jump, and of some that got one or went.
+    // The addresses of all tracepoints without a jump, and of some that have a jump now
+    // or were removed.
     std::vector<TargetAddr> jumpless_;
-    std::size_t n_sorted_ = 0; // of them
-    bool touched_ = false;     // by read() or write()
+    std::size_t n_sorted_ = 0; // the first n_sorted_ of them are sorted
+    bool touched_ = false;     // read() or write() was called
 
 public:
     void clear_touched() { touched_ = false; }

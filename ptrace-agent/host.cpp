@@ -18,14 +18,14 @@
 
 namespace dt::agent {
 
-constexpr std::uint32_t max_looks = 1000; // at a shard that is being drained
+constexpr std::uint32_t max_looks = 1000; // tests of a busy shard
 
 static FiringHost& self(dt_host* host)
 {
     return *static_cast<FiringHost*>(host->self);
 }
 
-// The engine calls C functions; these are they.
+// The C functions that the engine calls.
 static dt_u64 op_timestamp(dt_host*)
 {
     return clock_ns(CLOCK_MONOTONIC);
@@ -62,17 +62,17 @@ static int op_store(dt_host* h, dt_u64 addr, const void* from, dt_u64 bytes,
 }
 static int op_arg(dt_host* h, dt_u32 n, dt_u64* value, dt_u64* bad)
 {
-    std::uint64_t got = 0, at = 0;
-    int result = self(h).arg(n, &got, &at);
-    *value = got;
+    std::uint64_t number = 0, at = 0;
+    int result = self(h).arg(n, &number, &at);
+    *value = number;
     *bad = at;
     return result;
 }
 static int op_var(dt_host* h, dt_u32 id, dt_u32 index, dt_u64* value)
 {
-    std::uint64_t got = 0;
-    int result = self(h).var(id, index, &got);
-    *value = got;
+    std::uint64_t number = 0;
+    int result = self(h).var(id, index, &number);
+    *value = number;
     return result;
 }
 static dt_u64 op_var_string(dt_host* h, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
@@ -122,7 +122,7 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Always the same one, so that what one thread speculates stays in order.
+    // Always the same shard, so that the speculations of a thread stay in order.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.patience = max_looks;
@@ -159,7 +159,9 @@ void FiringHost::fire_profile(std::uint32_t probe)
     dt_fire(&host_, probe, args, 2);
 }
 
-// From arg6 on they stand behind the return address. A return has two.
+// Returns arguments that are not in the registers of a call. From arg6 on they are on
+// the stack, after the return address. A return probe has only two arguments, which
+// fire() passes. An argument that cannot be read is 0.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;
@@ -185,7 +187,7 @@ int FiringHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,
     AddressSpace& space = *thread_.process->space;
     if (bytes == 0 || space.read({addr}, {into, bytes}))
         return 0;
-    // Page by page, to find the first address that is not there.
+    // Read page by page, to find the first address that cannot be read.
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);
         if (addr + n < addr || !space.read({addr}, {into, n})) {
@@ -205,9 +207,9 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
     std::uint64_t length = 0;
     while (length < max) {
         std::uint64_t in_page = page_bytes - (addr + length) % page_bytes;
-        // Most strings are short: the first look is.
-        std::uint64_t look = length == 0 ? 256 : page_bytes;
-        std::uint64_t n = std::min({max - length, in_page, look});
+        // Most strings are short, so the first read is.
+        std::uint64_t part = length == 0 ? 256 : page_bytes;
+        std::uint64_t n = std::min({max - length, in_page, part});
         if (load(addr + length, to + length, n, bad) != 0)
             return -1;
         if (const void* end = std::memchr(to + length, 0, n))
@@ -220,7 +222,8 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
 int FiringHost::store(std::uint64_t addr, const void* from, std::uint64_t bytes,
                       std::uint64_t* bad)
 {
-    // process_vm_writev() honours page protection: text and constants are refused.
+    // process_vm_writev() honours page protections, so text and constants cannot be
+    // written.
     auto* bytes_from = static_cast<const std::byte*>(from);
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);

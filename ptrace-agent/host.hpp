@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The agent as a host of the engine: one stopped thread at one tracepoint.
 //
-// The thread is in a ptrace-stop and its registers are at hand, at the instruction that
-// the breakpoint replaced. Its memory is read with process_vm_readv(), so that a page
-// that the program could not read itself is a fault here too. The engine runs in the
-// agent's own thread: it may take its time, the target pays for it.
+// The thread is in a ptrace-stop, and its registers are known. Its pc is at the
+// instruction that the breakpoint replaced. Its memory is read by process_vm_readv(2),
+// so a page that the program cannot read itself causes a fault here, too. The engine
+// runs in the agent's own thread, so the other targets' stops wait until the probe has
+// fired.
 #pragma once
 
 #include "dif/engine.h"
@@ -22,7 +23,7 @@ class FiringHost {
 public:
     FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs);
     void fire(const Firing& firing);
-    void fire_profile(std::uint32_t probe); // the thread is where it happened to be
+    void fire_profile(std::uint32_t probe); // the thread may be at any instruction
 
     // host.cpp: memory and time.
     int load(std::uint64_t addr, void* to, std::uint64_t bytes, std::uint64_t* bad);
@@ -34,10 +35,10 @@ public:
     int arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad);
     std::int64_t ustack(std::uint64_t* pcs, std::uint32_t max);
 
-    // host_upcall.cpp: for the runtime, about a thread that stands in it.
+    // host_upcall.cpp: serves an upcall of the runtime, in which the thread is stopped.
     void answer(dt_rt_upcall& call);
 
-    // host_vars.cpp: what is known about the process.
+    // host_vars.cpp: variables that describe the process.
     int var(std::uint32_t id, std::uint32_t index, std::uint64_t* value);
     std::uint64_t var_string(std::uint32_t id, std::uint32_t index, char* to,
                              std::uint64_t max);
@@ -56,7 +57,7 @@ private:
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
     std::span<const dt_operand> operands_; // of a static probe
-    std::string status_;                   // of this firing, once it was needed
+    std::string status_; // /proc/PID/task/TID/status, once it is needed
 };
 
 } // namespace dt::agent

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the runtime in a target asks of the agent: the rows of enum dt_rt_upcall_op.
+// Upcalls: requests of the runtime in a target to the agent (rows of enum
+// dt_rt_upcall_op).
 //
-// The thread stands still in the runtime. Addresses in the call are the target's, and the
-// numbers in it may be anything: they are bounded here.
+// The thread is stopped in the runtime. Addresses in the request are the target's. The
+// target can overwrite the request. So the numbers in it may have any value, and are
+// limited here.
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"
@@ -19,8 +21,8 @@ constexpr std::uint64_t max_frames = 2048;
 constexpr std::uint64_t max_string = 64 << 10;
 constexpr std::uint64_t max_load = 16 << 20;
 
-static int give(AddressSpace& space, std::uint64_t to, const void* from,
-                std::uint64_t n)
+static int write_result(AddressSpace& space, std::uint64_t to, const void* from,
+                        std::uint64_t n)
 {
     auto* bytes = static_cast<const std::byte*>(from);
     return space.write({to}, {bytes, n}) ? 0 : -1;
@@ -41,18 +43,19 @@ void FiringHost::answer(dt_rt_upcall& call)
         value = var_string(static_cast<std::uint32_t>(call.a[0]),
                            static_cast<std::uint32_t>(call.a[0] >> 32), text.data(),
                            text.size());
-        call.result = give(space, call.a[1], text.data(), value);
+        call.result = write_result(space, call.a[1], text.data(), value);
         break;
     }
     case DT_RT_UP_USTACK: {
-        // A new thread's stack: next time the runtime knows it.
+        // The stack may belong to a new thread. After this update the runtime can read
+        // it itself.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));
         std::int64_t n = ustack(pcs.data(), static_cast<std::uint32_t>(pcs.size()));
         call.result = n < 0 ? -1
-                            : give(space, call.a[0], pcs.data(),
-                                   static_cast<std::uint64_t>(n) * 8);
+                            : write_result(space, call.a[0], pcs.data(),
+                                           static_cast<std::uint64_t>(n) * 8);
         value = static_cast<std::uint64_t>(n);
         break;
     }
@@ -72,7 +75,7 @@ void FiringHost::answer(dt_rt_upcall& call)
         std::vector<std::byte> bytes(std::min(call.a[2], max_load));
         call.result = load(call.a[0], bytes.data(), bytes.size(), &value);
         if (call.result == 0)
-            call.result = give(space, call.a[1], bytes.data(), bytes.size());
+            call.result = write_result(space, call.a[1], bytes.data(), bytes.size());
         break;
     }
     case DT_RT_UP_STORE: {

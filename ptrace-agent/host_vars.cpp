@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builtin variables that the agent answers: rows NUMBER and STRING of dif/vars.h.
+// Builtin variables that the agent provides: rows NUMBER and STRING of dif/vars.h.
 #include "dif/vars.h"
 
 #include "process/open_file.hpp"
@@ -44,7 +44,8 @@ const std::string& FiringHost::status()
     return status_;
 }
 
-// errno of the program: where libc keeps it, found once per program (linker.cpp).
+// Reads errno of the program from the memory of the thread. Its offset is found once
+// per program (linker.cpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
     auto offset = errno_offset(*thread_.process->space);
@@ -88,7 +89,7 @@ int FiringHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
         return 0;
     case DIF_VAR_errno:
         return errno_of_thread(value);
-    case DIF_VAR_ipl: // no interrupt levels and no jails here
+    case DIF_VAR_ipl: // processes have no interrupt level, and Linux has no jails
     case DIF_VAR_jid:
         *value = 0;
         return 0;
@@ -116,7 +117,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     std::string text;
     switch (id) {
     case DIF_VAR_execname:
-        // The leader's name: threads may have their own.
+        // The leader's name, because threads may have names of their own.
         text = read_proc_file(pid, "comm", 64);
         if (!text.empty() && text.back() == '\n')
             text.pop_back();
@@ -134,7 +135,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     case DIF_VAR_zonename:
         text = "global";
         break;
-    default: // jailname: there are none
+    default: // a variable of an open file, or jailname, which is empty
         text = OpenFile(pid, thread_.tid, index).text(id).value_or("");
         break;
     }
@@ -146,7 +147,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
 int FiringHost::progenyof(std::uint64_t pid)
 {
     auto at = static_cast<std::uint64_t>(thread_.process->pid);
-    // A chain cannot be longer than there are processes; stop at what is no process.
+    // Limit the length of the chain, because parents may change while it is read.
     for (int depth = 0; at != 0 && depth < 4096; ++depth) {
         if (at == pid)
             return 1;
@@ -155,7 +156,7 @@ int FiringHost::progenyof(std::uint64_t pid)
     return 0;
 }
 
-// Queued for the stopped thread, which takes it when it goes on.
+// Sends a signal to the stopped thread, which takes it when it continues.
 int FiringHost::raise(int signal)
 {
     return syscall(SYS_tgkill, thread_.process->pid, thread_.tid, signal) == 0 ? 0 : -1;

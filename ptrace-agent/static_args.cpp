@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arguments of static probes that a breakpoint reached: what runtime/operands.c does inside
-// a target, from a stopped thread's registers and memory.
+// Reads arguments of static probes that fire at a breakpoint, from a stopped thread's
+// registers and memory. runtime/operands.c does the same inside a target.
 #include "ptrace-agent/host.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
@@ -11,7 +11,8 @@
 
 namespace dt::agent {
 
-static bool vector_low(pid_t tid, unsigned number, std::uint64_t& low)
+// Reads the lower 64 bits of a vector register. Returns false if that fails.
+static bool read_vector_low(pid_t tid, unsigned number, std::uint64_t& low)
 {
     user_fpregs_struct fp;
     if (number >= 16 || ptrace(PTRACE_GETFPREGS, tid, nullptr, &fp) != 0)
@@ -52,7 +53,7 @@ int FiringHost::static_arg(const dt_operand& operand, std::uint64_t* value,
             bits >>= 8;
         break;
     case DT_OPERAND_VECTOR:
-        if (!vector_low(thread_.tid, operand.reg, bits))
+        if (!read_vector_low(thread_.tid, operand.reg, bits))
             return -1;
         break;
     case DT_OPERAND_MEMORY:
