@@ -11,21 +11,24 @@ namespace dt::agent {
 
 constexpr std::uint64_t arena_unit = 64 << 10;
 
-static Result<Ok> holds(int fd, std::uint64_t bytes, const char* part)
+static Result<Ok> check_part(int fd, std::uint64_t bytes, const char* part)
 {
     struct stat info {};
     if (fstat(fd, &info) != 0)
         return errno_error(std::string("map the arena's ") + part + " part");
-    // Beyond the file's end a mapping is a SIGBUS of ours.
+    // Access to a mapping beyond the end of its file would kill the agent by SIGBUS.
     if (bytes % arena_unit != 0 || static_cast<std::uint64_t>(info.st_size) < bytes)
         return Error{Code::invalid,
-                     std::string("map the arena's ") + part + " part: wrong size"};
+                     std::string("map the arena's ") + part +
+                         " part: its size is not a multiple of 64 KiB, or its file is "
+                         "shorter"};
     return Ok{};
 }
 
-// Returns a descriptor for reading. The session's descriptor is already opened for
-// reading, and cannot be opened again (base/memfd.hpp).
-static Fd for_reading(int fd)
+// Returns a read-only descriptor of the same file; it is closed on failure. A
+// descriptor that is already read-only is duplicated, because the session's file cannot
+// be opened again (base/memfd.hpp).
+static Fd read_only_copy(int fd)
 {
     if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
         return Fd(fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -37,12 +40,12 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
                          std::uint64_t data_bytes, int private_fd,
                          std::uint64_t private_bytes)
 {
-    if (auto ok = holds(program_fd, program_bytes, "program"); !ok)
+    if (auto ok = check_part(program_fd, program_bytes, "program"); !ok)
         return ok;
-    if (auto ok = holds(data_fd, data_bytes, "data"); !ok)
+    if (auto ok = check_part(data_fd, data_bytes, "data"); !ok)
         return ok;
     if (private_bytes != 0)
-        if (auto ok = holds(private_fd, private_bytes, "private"); !ok)
+        if (auto ok = check_part(private_fd, private_bytes, "private"); !ok)
             return ok;
     std::uint64_t shared_bytes = program_bytes + data_bytes;
     std::uint64_t bytes = shared_bytes + private_bytes;
@@ -63,7 +66,7 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
         munmap(base, bytes);
         return error;
     }
-    program_fd_ = for_reading(program_fd);
+    program_fd_ = read_only_copy(program_fd);
     data_fd_ = Fd(fcntl(data_fd, F_DUPFD_CLOEXEC, 3));
     unmap();
     base_ = base;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The session's arena as this process maps it: the program part read-only, then the
-// shared data, which targets map as well, then the private part, which targets do not
-// map.
+// Maps the session's arena into the agent, in three adjacent parts:
+//
+//   program   read-only    targets map it, too
+//   data      read-write   targets map it, too
+//   private   read-write   no target maps it
 #pragma once
 
 #include "base/fd.hpp"
@@ -19,8 +21,10 @@ public:
     ArenaMap& operator=(const ArenaMap&) = delete;
     ~ArenaMap() { unmap(); }
 
-    // Replaces what was mapped before. Keeps descriptors of its own: the program part's
-    // is opened for reading. private_bytes may be 0.
+    // Maps the three parts and removes the previous mapping. If it fails, the previous
+    // mapping remains. Sizes are multiples of 64 KiB; private_bytes may be 0. The
+    // object keeps its own copies of the descriptors. The one of the program part is
+    // read-only.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
                    std::uint64_t data_bytes, int private_fd,
                    std::uint64_t private_bytes);
@@ -28,10 +32,11 @@ public:
     std::uint32_t n_shards() const { return n_shards_; }
     // Returns the number of shards that targets map.
     std::uint32_t n_shared() const { return n_shared_; }
-    // Shards that a runtime locked with this pid; nobody runs there any more.
+    // Unlocks the shards that this process has locked. No thread of the process may be
+    // in the runtime.
     void free_shards_of(pid_t pid);
     std::uint64_t program_bytes() const { return program_bytes_; }
-    // Returns the bytes that a target maps: the program part and the shared data.
+    // Returns the size of the parts that a target maps: the program and the data.
     std::uint64_t shared_bytes() const { return shared_bytes_; }
     int program_fd() const { return program_fd_.get(); }
     int data_fd() const { return data_fd_.get(); }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A system call in a target that comes back by itself.
+ * A stub for injected system calls, which restores the thread without the agent.
  *
- * The agent fills the block in, sets the thread's registers for the call and its pc to
- * the first instruction. It stops the thread again behind that, and puts everything back
- * itself. If it dies in between, the rest does so: the signal mask, then all registers
- * from the block. What is used of the stack lies below the red zone.
+ * Before a call the agent fills in the block. It sets the thread's registers to the
+ * arguments and its pc to the first instruction. Usually the agent stops the thread
+ * after that instruction and restores the thread itself. If the agent dies in between,
+ * the thread executes the rest of the stub. This restores the signal mask and then all
+ * registers from the block. The only push writes below the red zone of the stack.
  */
 #if defined(__x86_64__)
 	.section .rodata.call_stub, "a", @progbits
@@ -42,7 +43,7 @@ dt_call_stub_begin:
 	mov	rdi_(%rip), %rdi
 	jmp	*rip_(%rip)
 	.p2align 3
-	/* struct CallBlock of call_stub.hpp */
+	/* The layout is struct CallBlock of call_stub.hpp. */
 dt_call_stub_block:
 mask:	.quad 0
 r15_:	.quad 0

@@ -16,8 +16,9 @@ TargetAddr block_of(TargetAddr stub)
     return stub + static_cast<std::uint64_t>(dt_call_stub_block - dt_call_stub_begin);
 }
 
-// The kernel's codes for an interrupted call (include/linux/errno.h): all but the last
-// repeat it with its number, that one asks for restart_syscall(2).
+// The kernel's results for an interrupted system call (include/linux/errno.h). A call
+// that has the last one (ERESTART_RESTARTBLOCK) is continued by restart_syscall(2). A
+// call that has another one is repeated with its own number.
 constexpr std::int64_t first_restart = -512, restart_block = -516;
 constexpr std::uint64_t nr_restart_syscall = 219;
 constexpr std::uint64_t syscall_bytes = 2;

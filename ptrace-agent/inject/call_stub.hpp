@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where an injected system call stands, so that the death of the agent does no harm.
+// The stub for injected system calls. It protects a thread of the target if the agent
+// dies during the call.
 //
-// The stub (call_stub.S) lies in bytes that nobody executes: the zeros that fill the
-// last page of an executable mapping. Only one thread is in it at a time, and its block
-// says how that thread was before.
+// The stub (call_stub.S) is written into unused bytes of the text: the zeros at the end
+// of the last page of an executable mapping. Only one thread uses it at a time. The
+// block in the stub contains that thread's registers and signal mask from before the
+// call.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -15,20 +17,23 @@
 
 namespace dt::agent {
 
-// As call_stub.S has it.
+// The layout of dt_call_stub_block in call_stub.S.
 struct CallBlock {
     std::uint64_t mask;
     std::uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8;
     std::uint64_t rax, rcx, rdx, rsi, rdi, rip, flags, rsp;
 };
 
-std::span<const std::byte> call_stub(); // empty: none for this machine
+// Returns the code of the stub with its block. Empty if this machine has no stub.
+std::span<const std::byte> call_stub();
+// Returns the address of the block of a stub that is at this address.
 TargetAddr block_of(TargetAddr stub);
 
-// Returns the registers with which a thread continues from `before` without the kernel's
-// help: a system call that was interrupted is made again by the program's own instruction.
+// Returns the registers with which a thread continues from `before`. If a system call
+// of the program was interrupted, the program's `syscall` instruction makes it again.
+// So the kernel need not restart the call.
 user_regs_struct resumed(user_regs_struct before);
-// The same as a block of the stub, with the signal mask.
+// Returns the block that restores resumed(before) and the signal mask.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);
 
 } // namespace dt::agent

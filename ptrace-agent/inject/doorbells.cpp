@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// Newer than some headers.
+// Older headers of the kernel lack these constants.
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -65,9 +65,10 @@ void Doorbells::give_up()
     protect(1, false);
 }
 
-// Reads without waiting. poll(2) reports an error if reads would block, but another
-// holder of the descriptor can change that, or take the message, before the read. Only
-// a blocking read can be interrupted.
+// Reads one message without waiting. Returns false if no message has arrived. poll(2)
+// reports an error if reads would block. But another process that holds the descriptor
+// can change that, or take the message, between poll(2) and the read. So a timer
+// interrupts the read. A read that fails with EINTR has blocked.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;

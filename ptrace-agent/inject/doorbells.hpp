@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Doorbells: how threads in the runtime send the agent a request and wait for it.
 //
-//   runtime: write ──> write-protected page ──> waits in the kernel ─────────> continues
-//   agent:                 userfaultfd: which doorbell, address, thread ──> release()
+//   runtime: write ──> write-protected page ──> waits in the kernel ────────> continues
+//   agent:                userfaultfd: which doorbell, address, thread ──> release()
 //
-// (runtime.h, "Asking the agent".) The userfaultfd(2) is created in the target and belongs
-// to its address space. Only the agent keeps it, so the kernel lets all threads continue
-// when the agent is gone. While it is created, another process of the target's user can
-// copy it, make its reads block or take its messages. So a read that blocks is interrupted,
-// and the doorbells then count as tampered with.
+// (runtime.h, "Asking the agent".) The userfaultfd(2) is created in the target and
+// belongs to its address space. Only the agent keeps the descriptor, so the kernel lets
+// all threads continue when the agent exits.
 //
-// Needs Linux 5.18 (exact addresses of faults), and no privilege, because faults of system
-// calls are not requested. A forked child has no doorbells.
+// Until the target closes its own descriptor, another process of the target's user can
+// copy it. That process can then make reads block, or take messages. So the agent
+// interrupts a read that blocks. From then on the doorbells count as tampered with.
+//
+// Doorbells need Linux 5.18, which reports the exact addresses of faults. They need no
+// privilege, because faults of system calls are not requested. A forked child has no
+// doorbells.
 #pragma once
 
 #include "base/fd.hpp"
@@ -28,15 +31,16 @@ struct uffd_msg;
 namespace dt::agent {
 
 struct Ring {
-    std::uint32_t bell;  // 0 or 1; DT_RT_N_BELLS: the thread waits at the gate
-    std::uint32_t shard; // the shard whose request it is; for doorbells only
+    std::uint32_t bell;  // 0 or 1; DT_RT_N_BELLS if the thread waits at the gate
+    std::uint32_t shard; // the shard that contains the request; unused at the gate
     pid_t tid;           // in the target's pid namespace
 };
 
 class Doorbells {
 public:
-    // userfault: a descriptor of the target that is not used yet. The pages at `at` must be
-    // present (written to). Afterwards both doorbells are protected and the gate is open.
+    // Protects both doorbells and opens the gate. userfault: a new userfaultfd of the
+    // target. The pages at `at` must be present (written to). If this fails, the
+    // doorbells remain unarmed.
     Result<Ok> arm(Fd userfault, TargetAddr at);
     void disarm()
     {
@@ -45,14 +49,15 @@ public:
     }
     bool are_armed() const { return static_cast<bool>(fd_); }
 
-    std::optional<Ring> next(); // a doorbell that rang; does not wait
-    // Returns whether reads of the descriptor block, although it was created without
-    // blocking. Then no doorbell is served any more, and waiting threads continue without
-    // an answer.
+    // Returns the next doorbell that rang, or nothing. Does not wait.
+    std::optional<Ring> next();
+    // Returns whether reads of the descriptor block, although it was created
+    // non-blocking. Then no doorbell is served any more, and waiting threads continue
+    // without an answer.
     bool tampered() const { return tampered_; }
     // Lets the thread at this doorbell continue. Protects the other doorbell first.
     void release(std::uint32_t bell);
-    // A thread that reaches the gate waits while it is shut.
+    // While the gate is shut, threads that reach it wait there.
     void shut_gate() { protect(DT_RT_N_BELLS, true); }
     void open_gate() { protect(DT_RT_N_BELLS, false); }
 
@@ -66,7 +71,7 @@ private:
     TargetAddr at_;
 };
 
-// Returns the flags for the call of userfaultfd(2) in the target.
+// Returns the flags with which the target must call userfaultfd(2).
 std::uint64_t userfault_flags();
 
 } // namespace dt::agent

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
-// System calls that a stopped thread of a target makes for the agent.
+// Makes system calls in a target, by one of its stopped threads.
 //
-// The thread is put on a `syscall` instruction, runs it, and gets back its registers, its
-// signal mask and a stop as it was in. The instruction is that of call_stub(), which gives
-// back registers and mask by itself if we die, in bytes of the text that nobody executes;
-// where there are none, one that the memory already has (the vDSO's). A target under a
-// seccomp filter would be killed for a call that the filter forbids, so the filter is
-// suspended meanwhile, which only a privileged tracer may; otherwise injection is refused.
+// The agent sets the thread's registers for the call and lets the thread execute one
+// `syscall` instruction. Then it restores the registers and the signal mask, and the
+// thread is in the same kind of stop as before. There are two places for the
+// instruction:
+//
+//   call_stub()     The stub in unused bytes of the text. If the agent dies during the
+//                   call, the stub itself restores the registers and the mask.
+//   existing code   An instruction of the vDSO or of the program, if no mapping has
+//                   space for the stub.
+//
+// If a seccomp filter forbids the call, it may kill the target. So the agent suspends
+// the filter during the call, which only a privileged tracer may do. Without that
+// privilege the call is refused.
 //
 // Files: remote_call.cpp; late_call.cpp for calls that do not return in time.
 #pragma once
@@ -24,15 +31,17 @@ class Injector {
 public:
     explicit Injector(Tracees& tracees) : tracees_(tracees) {}
 
-    // Returns what the call returned, an errno included. The thread may have ended then.
+    // Makes the call and returns its result, which may be a negative errno. Returns an
+    // Error if the call was not made or did not return in time. The thread may have
+    // exited afterwards.
     Result<std::uint64_t> call(Thread& thread, long number,
                                std::array<std::uint64_t, 6> args);
-    // Maps slots for copies of instructions if none is free. False: none can be had.
+    // Maps slots for copies of instructions if none is free. Returns false if it fails.
     bool ensure_slots(Thread& thread);
 
     // Returns whether a thread has not yet returned from a call through the stub.
     bool is_stub_in_use(const AddressSpace& space) const;
-    // StopHandler::end_late_call()
+    // Implements StopHandler::end_late_call().
     bool end_late_call(Thread& thread);
 
 private:

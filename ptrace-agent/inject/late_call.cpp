@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Handles injected system calls that do not return within the deadline.
 //
-//   late ── PTRACE_INTERRUPT ──> it stops soon: registers and mask are restored
-//                             └> it does not: it is left, and restored at its next stop
+//   late ── PTRACE_INTERRUPT ──> stops within recall_ns: it is restored at once
+//                             └> does not stop: it is restored at its next stop
 //
-// The thread is in the stub (call_stub.S), or about to enter it. It waits for a lock in
-// the kernel, gets no processor, or its control group is frozen. Thread::late_call
-// keeps its registers from before the call, and the stub must stay in the text until
-// they are restored. Until then no other thread may use the stub, because its block
-// describes the late thread.
+// To restore a thread means to set its registers and its signal mask as they were
+// before the call. Thread::late_call keeps them until then.
+//
+// A late thread is in the stub (call_stub.S), or is about to enter it. It waits for a
+// lock in the kernel, gets no processor, or its control group is frozen. The stub must
+// stay in the text until the thread is restored. No other thread may use the stub
+// meanwhile, because its block describes the late thread.
 //
 // A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
 // stop at PTRACE_INTERRUPT. In these cases the call was not made.
@@ -34,8 +36,8 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
 }
 
 // Restores the registers and the mask of a late thread that has stopped. Removes the
-// stub if no other late thread needs it. Returns false if the stop belongs to the call:
-// then the thread has been resumed and will stop once more.
+// stub if no other late thread needs it. Returns false if the injected call caused the
+// stop. Then the thread has been resumed and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -52,18 +54,20 @@ bool Injector::end_late_call(Thread& thread)
                                                       info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
-    // The seccomp filter stays suspended: it would see the number of the skipped call.
+    // The seccomp filter stays suspended. It would check the number of the skipped
+    // call.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);
     return false;
 }
 
-// Takes a thread out of a late call if it stops within recall_ns. Otherwise leaves the
-// thread alone. Gives its process up in both cases.
+// Interrupts a late call. Restores the thread if it stops within recall_ns; otherwise
+// end_late_call() restores it at its next stop. In both cases the agent gives up
+// the thread's process.
 void Injector::recall(Thread& thread)
 {
-    constexpr const char* why = "a system call of it did not return in time";
+    constexpr const char* why = "an injected system call did not return in time";
     AddressSpace& space = *thread.process->space;
     space.budget.restart(recall_ns);
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);

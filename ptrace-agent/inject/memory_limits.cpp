@@ -17,7 +17,8 @@ static std::uint64_t status_kib(pid_t pid, const char* name)
         status_number(read_proc_file(pid, "status"), name));
 }
 
-// It is to keep half of what it has left: its next allocation must not fail because of us.
+// Leaves the process at least half of the address space that it may still map, so that
+// its own allocations do not fail because of the runtime.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
 {
     rlimit limit{};
@@ -28,7 +29,9 @@ std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
     std::uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
     if (bytes <= left / 2)
         return {};
-    return "it may map only " + std::to_string(left >> 10) + " KiB more (RLIMIT_AS)";
+    return "the runtime needs " + std::to_string(bytes >> 10) +
+           " KiB, more than half of the " + std::to_string(left >> 10) +
+           " KiB that it may still map (RLIMIT_AS)";
 }
 
 std::uint64_t locked_kib(pid_t pid)
@@ -41,7 +44,7 @@ FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page
     if (locked_kib(pid) <= locked_before)
         return FutureLocks::none;
     Fd map(open(proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
-    std::uint64_t entry = 0; // proc_pid_pagemap(5): bit 63, the page is present
+    std::uint64_t entry = 0; // proc_pid_pagemap(5); bit 63 is set for a present page
     auto at = static_cast<off_t>(page.value / page_bytes * sizeof entry);
     bool known =
         map && pread(map.get(), &entry, sizeof entry, at) == ssize_t(sizeof entry);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a process has decided about its memory, as far as more memory for us is concerned.
+// Limits of a process that apply to the memory of the runtime: RLIMIT_AS and
+// mlockall(2).
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -10,12 +11,17 @@
 
 namespace dt::agent {
 
-// Why so much address space is not to be taken from it; "": it may.
+// Returns why the runtime may not take so much address space of the process. Empty if
+// it may.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 
-// What mlockall(2) for future mappings makes of a page that was just mapped and not touched.
+// How mlockall(2) treats new mappings: not at all, or it locks a page when the program
+// touches it (MCL_ONFAULT), or it locks all pages at once (MCL_FUTURE).
 enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
-std::uint64_t locked_kib(pid_t pid); // to be asked before the page is mapped
+// Returns the size of the memory that the process has locked, in KiB.
+std::uint64_t locked_kib(pid_t pid);
+// Returns how mlockall(2) treated a page that was just mapped and not touched.
+// locked_before is locked_kib() from before it was mapped.
 FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page);
 
 } // namespace dt::agent

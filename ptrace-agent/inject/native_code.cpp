@@ -12,7 +12,8 @@ void NativeCode::forget()
     *this = NativeCode();
 }
 
-// Equal for probes that can share the clause's code.
+// Returns the operands that a clause reads, as bytes. Probes with equal bytes can share
+// the code of the clause.
 static std::string operands_read(const native::ClausePlan& plan)
 {
     std::string bytes;
@@ -76,9 +77,13 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-constexpr std::size_t max_clauses = 8; // of a probe: the rest is not worth the code
+// The engine executes a probe that has more clauses: code for them is not worthwhile.
+constexpr std::size_t max_clauses = 8;
 
-// Of a probe, in program order; none: too many, or it is not one that a target fires.
+// Returns the ECBs of a probe in program order, in `all`. Returns none if
+//   - the probe has too many ECBs,
+//   - it is a probe of the provider dtrace, which targets do not fire, or
+//   - an ECB is being added.
 static std::span<const std::uint32_t>
 ecbs_of(const dt_arena* arena, const dt_probe& probe,
         std::array<std::uint32_t, max_clauses>& all)
@@ -93,18 +98,16 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
             return {};
         all[n++] = epid;
     }
-    // Another is about to come.
+    // While an ECB is being added, its list and the count in the flags differ.
     if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
         return {};
     return std::span(all).first(n);
 }
 
-// A site with one probe: its clauses one after the other, up to the first that is the
-// engine's, which then does the rest.
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings)
 {
-    // The runtime decides whether an indirect jump is a return.
+    // An indirect jump is not compiled: the engine decides whether it is a return.
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT)
         return;
@@ -121,11 +124,11 @@ void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site
     const bool is_static = firing.kind == DT_RT_STATIC;
     const auto operands = is_static ? space.statics.operands_at(firing.arg0)
                                     : std::span<const dt_operand>();
-    // Fifty thousand sites are compiled one after the other: nothing is allocated.
-    std::array<std::uint32_t, max_clauses> room;
+    // These lists are not on the heap, because 50,000 sites may be compiled in a row.
+    std::array<std::uint32_t, max_clauses> epid_storage;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
     std::size_t n = 0;
-    const auto epids = ecbs_of(arena, probe, room);
+    const auto epids = ecbs_of(arena, probe, epid_storage);
     for (std::uint32_t epid : epids) {
         const native::Place place{static_cast<std::uint32_t>(epids.size()),
                                   epid == epids.back()};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Compiled clauses in one target: DT_RT_CODE of its runtime, and who uses what of it.
+// The compiled clauses of one target, in the area DT_RT_CODE of its runtime.
 //
-// A routine is made when the first site wants it, and stays: a thread may be in it. So
-// the area only fills up; what finds no room goes through the engine. Probes share it, as
-// far as a static probe's arguments, those that the clause reads, are in the same places.
+// A routine is compiled when the first site needs it. It stays as long as the runtime,
+// because a thread may be executing it. So the area only fills up. The engine executes
+// a clause for which no space is left.
+//
+// Probes share the routine of a clause. Static probes share it if the arguments that
+// the clause reads are in the same registers and stack slots.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -22,10 +25,11 @@ class AddressSpace;
 
 class NativeCode {
 public:
-    // What every thread of the target has, if it has.
+    // The position of struct rseq, if it is the same in all threads of the target.
     std::optional<native::RseqArea> rseq;
 
-    // A clause for probes of one kind, and of static ones their list of operands.
+    // Identifies a routine: a clause for probes of one kind. `list` is the list of
+    // operands of static probes.
     struct Use {
         std::uint32_t clause = 0;
         native::Arguments arguments = native::Arguments::of_call;
@@ -33,11 +37,14 @@ public:
         std::uint64_t list = 0; // dt_rt_firing::arg0
         auto operator<=>(const Use&) const = default;
     };
-    // Where its routine is, written there the first time.
+    // Returns the address of the routine. The first call compiles and writes it.
+    // Returns nothing if the clause cannot be compiled or the area is full.
     std::optional<TargetAddr> routine(AddressSpace& space, const void* arena,
                                       const Use& use,
                                       std::span<const dt_operand> operands);
-    // A thread that faulted there has no struct rseq after all: where it goes on.
+    // Returns the address at which a thread continues after a fault in compiled code.
+    // Such a fault means that the thread has no struct rseq, or that an argument cannot
+    // be read. Returns nothing if compiled code does not expect a fault at pc.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
 
@@ -46,17 +53,18 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same without the list, and the operands that it reads.
+    // The same routines, by the operands that they read instead of the list.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;
     };
-    std::map<TargetAddr, Fixup> fixups_; // by where they begin
+    std::map<TargetAddr, Fixup> fixups_; // by first address
     std::uint64_t used_bytes_ = 0;
 };
 
-// Compiles the clauses of a site with one probe, one after the other, up to the first that
-// is the engine's, which then does the rest. arena: null: nothing is compiled.
+// Compiles the clauses of a site that has one probe, in program order. Stops at the
+// first clause that cannot be compiled; the engine executes it and the rest. Does
+// nothing if arena is null.
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a stopped thread's registers say when its pc is in a trampoline or in the runtime.
+// Finds the state of the program from the registers of a thread that has stopped in a
+// trampoline or in the runtime.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -11,31 +12,38 @@
 
 namespace dt::agent {
 
+// Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// The window that pc is in behind its first byte, where only a jump that nobody foresaw
-// leads; nullptr: there is none.
+// Returns the window that contains pc after its first byte, or null. Only a branch that
+// was unknown when the window was planned leads there.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
+// Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);
 
-// Raised by the kernel for an instruction, not sent by somebody.
+// Returns whether the kernel raised the signal for an instruction. Returns false for a
+// signal that a process has sent.
 bool is_synchronous(const siginfo_t& info);
 
-// Of the kernel's SIGTRAP for an int3, which leaves the pc behind it.
+// Returns whether this is the kernel's SIGTRAP for an int3. The pc is then after it.
 bool is_breakpoint(const siginfo_t& info);
+// Returns the address of the instruction that raised the signal.
 TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 
-// The struct dt_rt_frame of a thread that is in the runtime, on a shard's stack.
+// Returns the address of the struct dt_rt_frame of a thread that is in the runtime.
+// Returns nothing if the thread is not on a shard's stack or its frame is not valid.
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
-// Out of the trampoline at once: where the program's text goes on from this place.
+// Changes the registers of a thread in a trampoline to those at the place in the
+// program's text where it continues. Returns false if its stack cannot be read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 
-// Returns the program's own pc, for samples and for those who look at a stopped thread.
+// Returns the pc that the program would have without probes.
 TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
 
+// Returns the program's registers from the frame. Its site must be a valid index.
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

@@ -28,7 +28,7 @@ bool is_synchronous(const siginfo_t& info)
     case SIGILL:
     case SIGTRAP:
     case SIGSYS:
-        return info.si_code > 0; // raised by the kernel for an instruction
+        return info.si_code > 0;
     default:
         return false;
     }
@@ -57,7 +57,7 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
     const dt_rt_header& header = runtime_header();
     if ((pc >= header.enter && pc < header.frame_begin) ||
         (pc >= header.leave_begin && pc < header.leave_end))
-        return std::nullopt; // not there yet, or read already
+        return std::nullopt; // incomplete, or already read back
     std::uint64_t stack = user.rsp - offset % DT_RT_STACK_BYTES;
     return TargetAddr{DT_RT_FRAME_AT(stack)};
 }
@@ -70,7 +70,7 @@ TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
         auto at = frame_of(space, user);
         if (at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES)
             return {space.runtime.config().sites[frame.site].at};
-        // Compiled code has its site's address in %rbx, from its first instruction on.
+        // Compiled code keeps the address of its site in %rbx.
         std::uint64_t site = user.rbx - space.runtime.image.value - DT_RT_CONFIG -
                              offsetof(dt_rt_config, sites);
         if (space.runtime.in_code(pc) && site / sizeof(dt_rt_site) < DT_RT_MAX_SITES)
@@ -111,8 +111,9 @@ bool put_on_program(AddressSpace& space, const PatchPlace& place,
     return true;
 }
 
-// rdtsc, which a thread in strict seccomp or after PR_SET_TSC may not execute.
-static bool read_counter(const AddressSpace& space, user_regs_struct& user)
+// Emulates rdtsc for a thread that may not execute it (strict seccomp, PR_SET_TSC).
+// Returns false if the thread is at another instruction.
+static bool emulate_rdtsc(const AddressSpace& space, user_regs_struct& user)
 {
     constexpr std::array rdtsc{std::byte{0x0f}, std::byte{0x31}};
     std::array<std::byte, 2> text{};
@@ -140,7 +141,7 @@ bool ProbeContext::serve_runtime(Thread& thread, const siginfo_t& info,
         return set_regs(thread.tid, user);
     }
     if (info.si_signo == SIGSEGV && info.si_code == SI_KERNEL &&
-        read_counter(space, user))
+        emulate_rdtsc(space, user))
         return set_regs(thread.tid, user);
     if (fault) {
         auto on = space.native.after_fault({user.rip});

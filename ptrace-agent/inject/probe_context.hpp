@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A thread that stops in our code: in a trampoline, in the runtime, or inside a jump.
+// Handles the stop of a thread in our code: in a trampoline, in the runtime, or inside
+// a window.
 //
-// The program never sees such a pc. What a stop there means:
+// The program never observes such a pc. The table shows how a stop is handled:
 //
-//   fault of a safe load             a fault of D: the thread continues at the fix-up
-//   rdtsc where it is forbidden      the agent executes it
-//   upcall of the runtime            served (upcalls.hpp)
-//   trap inside a window             a stray jump: the thread continues in the moved copy
-//   fault of a moved instruction     delivered, with the address that the program knows
-//   any other signal                 deferred until the thread has left (runtime_exit.hpp)
+//   fault of a safe load           reported to D as a fault; the thread continues at
+//                                  the fix-up
+//   rdtsc that is forbidden        emulated by the agent
+//   upcall of the runtime          served (upcalls.hpp)
+//   trap inside a window           the thread continues in the moved copy
+//   fault of a moved instruction   delivered with the address that the program knows
+//   any other signal               deferred until the thread is back in the program
+//                                  (runtime_exit.hpp)
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -29,12 +32,13 @@ public:
 
     // Serves a fault or trap of the runtime. Returns whether the thread may continue.
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
-    // Gives a fault of a moved instruction the registers and the address that the program
-    // knows. Returns false if the thread is not at a moved instruction.
+    // Replaces the registers and the fault address of a moved instruction by those of
+    // the original instruction. Returns false if the thread is not in a trampoline or
+    // its registers cannot be changed.
     static bool show_as_program(Thread& thread, siginfo_t& info,
                                 user_regs_struct& user);
-    // Handles a jump into the middle of a window, which encountered a byte that traps.
-    // Returns false if the stop is something else.
+    // Moves a thread into the moved copy if it has jumped into the middle of a window
+    // and trapped there. Returns false if the stop has another reason.
     bool move_into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
 
 private:

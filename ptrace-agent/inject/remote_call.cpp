@@ -19,15 +19,17 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-constexpr int max_other_stops = 64; // stops that have other reasons, at most
+// The number of stops for other reasons after which a call is abandoned.
+constexpr int max_other_stops = 64;
 
+// Returns the address of a `syscall` instruction in the first 8 MiB of a mapping.
 static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
                                                  const Mapping& mapping)
 {
     constexpr std::size_t chunk = 65536;
     std::vector<std::byte> text(chunk);
     std::uint64_t bytes = std::min<std::uint64_t>(mapping.end - mapping.begin, 8 << 20);
-    // Chunks overlap by a byte: the instruction has two.
+    // The instruction has two bytes, so chunks overlap by one byte.
     for (std::uint64_t at = 0; at + 2 <= bytes; at += chunk - 1) {
         std::span part(text.data(), std::min<std::uint64_t>(chunk, bytes - at));
         if (!space.read_original(mapping.begin + at, part))
@@ -40,7 +42,7 @@ static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
     return std::nullopt;
 }
 
-// Zeros at the end of an executable mapping, as many as the stub has and some more?
+// Returns whether a mapping of a file ends in enough zeros for the stub.
 static bool has_slack(const AddressSpace& space, const Mapping& mapping)
 {
     std::vector<std::byte> text(page_bytes);
@@ -51,18 +53,19 @@ static bool has_slack(const AddressSpace& space, const Mapping& mapping)
     std::size_t n_zeros = 0;
     while (n_zeros < page_bytes && text[page_bytes - 1 - n_zeros] == std::byte{0})
         ++n_zeros;
-    constexpr std::size_t margin = 64; // the last instruction's own zeros
+    constexpr std::size_t margin = 64; // the last instructions may end in zeros
     return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
 }
 
-// Where the stub would stand in a mapping.
+// Returns the address of the stub in a mapping, if it has one.
 static TargetAddr stub_place(const Mapping& mapping)
 {
     return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
 }
 
-// A stub that an agent left behind when it was killed, in which nobody is: one that stays
-// takes the room of another, and a program has room for a few.
+// Returns whether a mapping has a stub of an agent that was killed, and no thread is in
+// it. Such a stub is used again, because it occupies the only place for a stub in its
+// mapping.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
@@ -80,6 +83,8 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
     });
 }
 
+// Uses a stub that is left in a mapping, or writes a new one. Returns false if no
+// mapping has space for it.
 static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
@@ -117,7 +122,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
         if (!mapping.executable || !mapping.readable || mapping.path == "[vsyscall]")
             continue;
         if (auto found = find_syscall_in(space, mapping)) {
-            // One that a probe replaced cannot be used while it is.
+            // A probe may have replaced the instruction by a breakpoint.
             if (space.find(*found) != nullptr)
                 continue;
             space.syscall_insn = *found;
@@ -127,7 +132,8 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
     return Error{Code::unsupported, "no syscall instruction is mapped in it"};
 }
 
-// Suspends the thread's seccomp filter, where there is one. "": calls can be made.
+// Suspends the thread's seccomp filter, if it has one. Returns why that is not
+// possible. Empty if the thread can make system calls.
 std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
@@ -141,7 +147,8 @@ std::string Injector::refusal(Thread& thread)
     return "it runs under seccomp, and only root may suspend its filter";
 }
 
-// What the kernel raised for a breakpoint or a step of ours needs no delivery.
+// Returns whether the kernel raised this signal for a breakpoint or a single step of
+// ours. Such a signal must not be delivered to the program.
 static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
                         const user_regs_struct& user)
 {
@@ -154,7 +161,8 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
 
 constexpr int max_leave_exec_ms = 2000;
 
-// Lets a thread that is held inside of its exec go on to the stop before its first instruction.
+// Resumes a thread that is stopped inside its exec until it stops before the first
+// instruction of the new program.
 Result<Ok> Injector::leave_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
@@ -163,23 +171,23 @@ Result<Ok> Injector::leave_exec(Thread& thread)
     resume_thread(PTRACE_CONT, tid, 0);
     for (int ms = 0; ms < max_leave_exec_ms;) {
         WaitStatus status;
-        pid_t got = waitpid(tid, &status.raw, __WALL | WNOHANG);
-        if (got == tid && !status.is_stopped())
+        pid_t reported = waitpid(tid, &status.raw, __WALL | WNOHANG);
+        if (reported == tid && !status.is_stopped())
             return Error{Code::gone, "it ended"};
-        if (got == tid && status.event() == PTRACE_EVENT_STOP) {
+        if (reported == tid && status.event() == PTRACE_EVENT_STOP) {
             thread.status = status;
             return Ok{};
         }
-        if (got == tid) // a signal from outside on its way
+        if (reported == tid) // stopped by a signal or by another event
             resume_thread(PTRACE_CONT, tid, status.event() == 0 ? status.signal() : 0);
-        if (got < 0 && errno != EINTR)
+        if (reported < 0 && errno != EINTR)
             return errno_error("wait for the end of its exec");
-        if (got == 0) {
+        if (reported == 0) {
             usleep(1000);
             ++ms;
         }
     }
-    return Error{Code::busy, "it does not leave its exec"};
+    return Error{Code::busy, "its exec does not finish"};
 }
 
 Result<std::uint64_t> Injector::call(Thread& thread, long number,
@@ -188,7 +196,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
     if (is_stub_in_use(space))
-        return Error{Code::gone, "a system call of it has not returned yet"};
+        return Error{Code::gone, "an injected system call has not returned yet"};
     if (thread.inside_exec)
         if (auto left = leave_exec(thread); !left)
             return left.error();
@@ -225,9 +233,11 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     set_mask(tid, asynchronous_signals);
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // A step would be lethal if we died: a signal that can wait is sent once more instead.
+    // If the agent died during a single step, the step's SIGTRAP would kill the
+    // program. So an asynchronous signal is not kept as the thread's stop. It is sent
+    // again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
-    bool stop_again = false; // a SIGSTOP came; it cannot be blocked
+    bool stop_again = false; // a SIGSTOP arrived; it cannot be blocked
     auto result = kept && !resent ? step_over_call(thread, entry.rip, stop_again)
                                   : run_call(thread, stop_again);
     if (tracees_.find_thread(tid) != &thread)
@@ -239,27 +249,28 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         recall(thread);
         return Error{Code::gone, result.error().text};
     }
-    // In this order: while it stands in the stub, that puts back both if we die.
+    // The mask is restored before the registers. If the agent dies in between, the
+    // thread is still in the stub, which then restores both.
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent) {
-        defer_signal(thread, info); // and the agent requested the stop
-        repeat_wait(tid);           // which may let in what is blocked otherwise
+        defer_signal(thread, info);
+        repeat_wait(tid); // the stop may have interrupted a wait of the program
     } else if (kept)
-        set_siginfo(tid, info); // the stop is that signal's again
+        set_siginfo(tid, info); // the stop delivers that signal again
     if (stop_again)
         syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
     return result;
 }
 
-static Error late_call()
+static Error late_call_error()
 {
-    return Error{Code::busy, "its system call does not return"};
+    return Error{Code::busy, "an injected system call does not return"};
 }
 
-// Resumes a thread by a request of ptrace(2) and waits for its next stop. Drops the thread
-// if it has ended.
+// Resumes a thread by a request of ptrace(2) and waits for its next stop. Drops the
+// thread if it has ended.
 Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 {
     const Waited waited =
@@ -271,10 +282,10 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
     return waited;
 }
 
-// From a stop that need not be kept: to the call's entry, to its exit, and into a stop
-// as PTRACE_INTERRUPT makes it. There the kernel still looks whether a system call that
-// was interrupted before is to be restarted, and a group-stop goes on. No signal is
-// involved, so that a program that ignores SIGTRAP goes on doing so.
+// Makes a call from a stop that need not be kept. The thread runs to the entry of the
+// call, to its exit, and then into a stop of PTRACE_INTERRUPT. After such a stop the
+// kernel still restarts an interrupted system call of the program, and a group-stop
+// continues. No signal is involved, so a program that ignores SIGTRAP still does so.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
 {
     pid_t tid = thread.tid;
@@ -291,7 +302,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
         const Waited waited =
             run_to_stop(thread, called ? PTRACE_CONT : PTRACE_SYSCALL, status);
         if (waited == Waited::late)
-            return late_call();
+            return late_call_error();
         if (waited == Waited::ended)
             return result;
         if (status.event() == PTRACE_EVENT_STOP && called) {
@@ -299,7 +310,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
             return result;
         }
         if (status.event() != 0)
-            continue; // an interrupt that was under way
+            continue; // a PTRACE_INTERRUPT from before the call
         if (status.is_in_system_call()) {
             user_regs_struct after;
             if (++n_syscall_stops == 2 && get_regs(tid, after))
@@ -310,15 +321,15 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
             stop_again = true;
             continue;
         }
-        // SIGSYS, or a fault of the instruction.
+        // The signal is SIGSYS or a fault of the instruction.
         result = Error{Code::permission, "it may not make the system call"};
         n_syscall_stops = 2;
     }
     return result;
 }
 
-// From the stop of a signal that is to be delivered afterwards: a single step ends in a
-// stop of the same kind.
+// Makes a call from the stop of a signal that must be delivered afterwards. A single
+// step ends in the same kind of stop.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& stop_again)
 {
@@ -328,7 +339,7 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
         WaitStatus status;
         const Waited waited = run_to_stop(thread, PTRACE_SINGLESTEP, status);
         if (waited == Waited::late)
-            return late_call();
+            return late_call_error();
         if (waited == Waited::ended)
             return ended;
         if (status.event() != 0)
@@ -354,8 +365,8 @@ bool Injector::ensure_slots(Thread& thread)
         return true;
     if (!space.no_injection.empty())
         return false;
-    // Readable and executable, never writable: /proc/PID/mem writes it, and a program
-    // that denies itself writable code (PR_SET_MDWE) accepts it.
+    // The page is never writable. The agent writes it through /proc/PID/mem. Even a
+    // program that forbids writable code (PR_SET_MDWE) may map such a page.
     auto page = call(thread, SYS_mmap,
                      {0, slot_page_bytes, PROT_READ | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});

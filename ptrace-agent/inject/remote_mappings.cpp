@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Each step is a system call of one of the target's stopped threads. Descriptors go
-// through a socket, of which the agent takes an end (pidfd_getfd).
+// One of the target's stopped threads makes each system call. Descriptors are sent
+// through a socket pair of the target. The agent copies one end of it (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
-// another process of its user may change them. So the agent does not read them. The
-// kernel allocates the lowest free numbers; calls that return a descriptor show
-// beforehand which these are. Then the agent takes each file itself and checks that it
-// is the expected one.
+// another process of its user may change them. So the agent does not read them there.
+// Instead it uses the fact that the kernel allocates the lowest free numbers. Before
+// each of the two calls, it learns these numbers from calls that return a descriptor.
+// Afterwards the agent copies each descriptor and checks that it is the expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -27,9 +27,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t scratch_bytes = 4096;
 
-// What recvmsg(2) needs, in the target's scratch page.
+// The contents of the target's scratch page: the arguments of recvmsg(2).
 struct Scratch {
-    int pair[2]; // not read
+    int pair[2]; // written by socketpair(2), never read
     std::uint64_t number;
     iovec data;
     msghdr message;
@@ -78,14 +78,16 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// A jump reaches 2 GiB, and a punned one leads to one place.
+// Returns a place 16 GiB below the text or below the region that was reserved last.
+// Returns 0 if there is not enough space. A trampoline must be within the 2 GiB that a
+// jump reaches, and that of a punned jump has only one possible address.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
         for (const Mapping& m : mappings_of(space_->proc_tid()))
             if (m.executable && !m.path.empty() && m.path[0] == '/')
-                far_ = m.begin; // the last one's: the libraries'
+                far_ = m.begin; // finally the last library
     }
     if (far_.value <= distance + bytes)
         return {};
@@ -121,10 +123,10 @@ void RemoteMappings::own(TargetAddr at, std::uint64_t bytes)
     (void)call(SYS_madvise, {at.value, bytes, MADV_DONTDUMP});
 }
 
-static Error changed_meanwhile()
+static Error tampering_error()
 {
     return Error{Code::unsupported,
-                 "a descriptor of it is not the one that was made: another process "
+                 "a new descriptor of it is not the expected file: another process "
                  "changed its memory or its descriptors"};
 }
 
@@ -142,8 +144,8 @@ static bool is_socket(const Fd& fd)
     return fd && fstat(fd.get(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Returns whether the next message at the other end is the one that was sent through
-// this end.
+// Returns whether the next message at this end consists of this number. The number is
+// random, so the other end belongs to the same socket pair.
 static bool arrives(int socket, std::uint64_t number)
 {
     std::uint64_t received = 0;
@@ -152,7 +154,7 @@ static bool arrives(int socket, std::uint64_t number)
            received == number;
 }
 
-// Sends the descriptors. number: the contents of the message.
+// Sends the descriptors in a message that consists of the number.
 static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
                            std::uint64_t number)
 {
@@ -174,7 +176,7 @@ static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
     return Ok{};
 }
 
-Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> ours)
+Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
 {
     std::uint64_t locked = locked_kib(space_->owner());
     auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
@@ -192,22 +194,22 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> ours)
     if (!made)
         return made.error();
     const auto [far_number, near_number] = *numbers;
-    Fd far_end = take(far_number), end = take(near_number);
-    if (!end)
-        return errno_error("take a descriptor of it (pidfd_getfd)");
-    if (!is_socket(far_end) || !is_socket(end))
-        return changed_meanwhile();
+    Fd far_end = take(far_number), near_end = take(near_number);
+    if (!near_end)
+        return errno_error("copy a descriptor of it (pidfd_getfd)");
+    if (!is_socket(far_end) || !is_socket(near_end))
+        return tampering_error();
     std::uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
         return errno_error("make a random number");
-    if (auto sent = send_fds(end.get(), ours, number); !sent)
+    if (auto sent = send_fds(near_end.get(), agent_fds, number); !sent)
         return sent.error();
     if (!arrives(far_end.get(), number))
-        return changed_meanwhile();
+        return tampering_error();
     fds_ = {far_number, near_number};
-    auto theirs = free_numbers<3>();
-    if (!theirs)
-        return theirs.error();
+    auto target_fds = free_numbers<3>();
+    if (!target_fds)
+        return target_fds.error();
     Scratch scratch{};
     auto inside = [at](const void* member, const Scratch& base) {
         return reinterpret_cast<void*>(
@@ -228,17 +230,17 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> ours)
                          "receive the arena's descriptors");
     if (!received)
         return received.error();
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-        Fd taken = take((*theirs)[i]);
-        if (!taken || !same_file(taken.get(), ours[i]))
-            return changed_meanwhile();
-        fds_.push_back((*theirs)[i]);
+    for (std::size_t i = 0; i < agent_fds.size(); ++i) {
+        Fd taken = take((*target_fds)[i]);
+        if (!taken || !same_file(taken.get(), agent_fds[i]))
+            return tampering_error();
+        fds_.push_back((*target_fds)[i]);
     }
-    return theirs;
+    return target_fds;
 }
 
-// Returns the descriptor numbers that the next calls will get, provided that no other
-// process shares the descriptors.
+// Returns the numbers of the next n descriptors that the target will create, provided
+// that no other process shares its descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};
@@ -260,8 +262,8 @@ template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers
     if (made)
         return numbers;
     if (made.error().sys == EMFILE)
-        return Error{Code::unsupported, "receive the arena's descriptors: it may open "
-                                        "no more files (RLIMIT_NOFILE)"};
+        return Error{Code::unsupported, "receive the arena's descriptors: it cannot "
+                                        "open more files (RLIMIT_NOFILE)"};
     return made.error();
 }
 
@@ -272,8 +274,8 @@ Fd RemoteMappings::take(int fd)
     return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
 }
 
-// Checks the file first, because an ioctl(2) of another file may have any effect, or
-// wait forever.
+// Returns whether the descriptor is a userfaultfd. An ioctl(2) of another file could
+// have any effect, or block forever.
 static bool is_userfaultfd(const Fd& fd)
 {
     return fd && read_proc_link(getpid(), "fd/" + std::to_string(fd.get())) ==
@@ -282,14 +284,14 @@ static bool is_userfaultfd(const Fd& fd)
 
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
-    static constexpr std::byte there[bells_bytes]{};
+    static constexpr std::byte zeros[bells_bytes]{}; // make the pages present
     auto made = call(SYS_userfaultfd, {userfault_flags()}, "make a userfaultfd");
     if (!made)
         return false;
     fds_.push_back(static_cast<int>(*made));
-    Fd own = take(static_cast<int>(*made));
-    return is_userfaultfd(own) && space_->write(at, there) &&
-           space_->runtime.doorbells.arm(std::move(own), at);
+    Fd taken = take(static_cast<int>(*made));
+    return is_userfaultfd(taken) && space_->write(at, zeros) &&
+           space_->runtime.doorbells.arm(std::move(taken), at);
 }
 
 } // namespace dt::agent

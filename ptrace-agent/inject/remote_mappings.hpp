@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What injecting the runtime does inside a target: calls, mappings and descriptors, undone
-// when it fails.
+// Calls, mappings and descriptors in a target, while the runtime is loaded into it.
+//
+// The destructor closes the descriptors, unmaps the scratch page and restores the
+// setting of mlockall(2). It also unmaps the reserved regions unless keep() was called.
 #pragma once
 
 #include "ptrace-agent/inject/injector.hpp"
@@ -28,41 +30,45 @@ public:
     RemoteMappings(const RemoteMappings&) = delete;
     RemoteMappings& operator=(const RemoteMappings&) = delete;
 
-    // A call's result; an errno is an Error that names the step.
+    // Makes a system call in the target and returns its result. Returns an Error that
+    // names the step if the call fails.
     Result<std::uint64_t> call(long number, std::array<std::uint64_t, 6> args,
                                const char* step = "");
     Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
                            int flags, int fd, const char* step);
-    // Reserved address space, unmapped again unless keep() is called. Not where
-    // trampolines may have to be, if the kernel agrees.
+    // Reserves address space. map() can replace parts of it. Asks the kernel for a
+    // place far from the text, because trampolines need the addresses near the text.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step);
+    // Keeps the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
-    // A program that locks all that it maps (mlockall) is not to have all of the arena in
-    // memory at once, and none of it locked. Now only what is touched, until the end.
+    // Changes mlockall(MCL_FUTURE) of the program to MCL_ONFAULT until the destructor
+    // runs. Otherwise the kernel would load the complete arena into memory at once.
     Result<Ok> defer_locks();
-    // Ours is not locked, and no part of the program's core.
+    // Unlocks a region of ours and excludes it from core dumps of the program.
     void own(TargetAddr at, std::uint64_t bytes);
 
-    // Three of ours as descriptors of the target.
-    Result<std::array<int, 3>> send(std::array<int, 3> ours);
-    bool hang_bells(TargetAddr at); // false: this kernel has none, or none for it
+    // Copies three descriptors of the agent to the target. Returns their numbers there.
+    Result<std::array<int, 3>> send(std::array<int, 3> agent_fds);
+    // Arms the doorbells. Returns false if the kernel does not support them or refuses.
+    bool hang_bells(TargetAddr at);
 
 private:
     TargetAddr far_from_text(std::uint64_t bytes);
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
-    Fd take(int fd); // a descriptor of the target; closed if it has none
+    Fd take(int fd); // copies a descriptor of the target; closed on failure
 
     Tracees& tracees_;
     Injector& injector_;
     pid_t tid_;
-    pid_t pid_; // whose descriptors the thread's are
+    pid_t pid_; // the process that owns the thread's descriptors
     std::shared_ptr<AddressSpace> space_;
-    std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
-    std::vector<int> fds_;                                     // known to be ours
+    std::vector<std::pair<TargetAddr, std::uint64_t>>
+        undone_;           // first: the scratch page
+    std::vector<int> fds_; // descriptors of the target that the destructor closes
     Fd process_;
     FutureLocks locks_ = FutureLocks::none;
-    TargetAddr far_; // of what was reserved last
+    TargetAddr far_; // start of the region that was reserved last
 };
 
 } // namespace dt::agent

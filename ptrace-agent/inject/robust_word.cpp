@@ -11,7 +11,7 @@
 
 namespace dt::agent {
 
-// The layout of the kernel's struct robust_list and struct robust_list_head.
+// The layouts of the kernel's struct robust_list and struct robust_list_head.
 struct RobustNode {
     RobustNode* next;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A word that the kernel marks (FUTEX_OWNER_DIED) when this process dies, however it
-// dies, before any thread of a target is released.
+// A word that the kernel marks (FUTEX_OWNER_DIED) when this process dies for any
+// reason. The kernel marks it before it releases any thread of a target.
 //
 //   | node: our own memory | word: the first page of a memfd, shared with the target |
 //
 // The kernel follows a list of the futexes that a dying thread holds
-// (set_robust_list(2)) and finds each word at a fixed distance from its node. The page
-// of the word contains nothing else: the nodes, which contain addresses of this
-// process, are not in memory that a target can read.
+// (set_robust_list(2)). It finds each word at a fixed distance from its node. Nodes
+// contain addresses of this process, which a target must not read. So a node is never
+// in the page of its word.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,8 +21,10 @@ public:
     RobustWord& operator=(const RobustWord&) = delete;
     ~RobustWord() { release(); }
 
-    // Holds the word, which is the first of the file. Only the calling thread holds it.
+    // Maps the file and makes the calling thread the owner of its first word. Returns
+    // an Error if mmap(2) fails. Releases the previous word in any case.
     Result<Ok> hold(int fd);
+    // Unmaps the word. The kernel then does not mark it any more.
     void release();
 
 private:

@@ -20,19 +20,19 @@ static bool get_rseq(pid_t tid, RseqConfiguration& now)
            static_cast<long>(sizeof now);
 }
 
-// Where cpu_id of a thread with this fs_base is.
+// Returns the address of cpu_id of a thread with this fs_base.
 static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
 {
     return TargetAddr{fs_base + static_cast<std::uint64_t>(area.offset) +
                       offsetof(struct rseq, cpu_id)};
 }
 
-// Threads that stand still, right after injection. One that cannot be asked decides
-// against it.
+// Allows sequences only if all threads can be examined and have their struct rseq at
+// the same distance from fs_base.
 void RseqAreas::learn(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;
-    std::vector<std::uint64_t> unregistered; // fs_bases
+    std::vector<std::uint64_t> unregistered; // fs_bases of threads without registration
     for (Thread* thread : tracees_.threads_in(space)) {
         RseqConfiguration now;
         user_regs_struct user;
@@ -49,7 +49,7 @@ void RseqAreas::learn(AddressSpace& space)
             return;
         area = here;
     }
-    // The code has the offset in 32 bits.
+    // Compiled code contains the offset in 32 bits.
     if (!area || area->offset != static_cast<std::int32_t>(area->offset))
         return;
     for (std::uint64_t fs_base : unregistered) {
@@ -61,7 +61,7 @@ void RseqAreas::learn(AddressSpace& space)
     allow(space);
 }
 
-// May a sequence be used now?
+// A guest is a process that runs in this memory without being its owner.
 void RseqAreas::allow(AddressSpace& space)
 {
     if (space.runtime.image.value == 0 || !space.native.rseq)
@@ -72,8 +72,8 @@ void RseqAreas::allow(AddressSpace& space)
     space.runtime.writer().announce(space.runtime.config().rseq, guests ? 0 : 1);
 }
 
-// A thread before its first instruction, of which the runtime has not been told: the kernel
-// has not registered it.
+// At this point the runtime does not know the thread, and the kernel has not registered
+// its struct rseq.
 void RseqAreas::begin(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -92,7 +92,7 @@ void RseqAreas::begin(Thread& thread)
     cpu = RSEQ_CPU_ID_UNINITIALIZED;
     if (own && space.write(at, std::as_bytes(std::span(&cpu, 1))))
         return;
-    // Two threads on one fs_base, or one without.
+    // Two threads share this fs_base, or there is no memory at cpu_id.
     space.end_rseq();
 }
 

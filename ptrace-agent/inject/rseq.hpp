@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences of a target's threads, which compiled code counts by.
+// Restartable sequences (rseq) of a target's threads. Compiled code uses them to count.
 //
-// That code finds a thread's struct rseq at one distance from fs_base, as glibc has it since
-// 2.35, and believes its cpu_id when that is a CPU's number. So each thread's must be
-// there, and be its own:
+// Compiled code looks for a thread's struct rseq at one distance from fs_base, where
+// glibc has it since 2.35. If the cpu_id there is the number of a CPU, the code relies
+// on it. So each thread must have its own struct rseq at this place. A thread without
+// one is handled as follows:
 //
-//   not registered      cpu_id is negative; glibc's new threads are so until they have
-//                       registered, but for what an ended thread left in a stack that is
-//                       used again: that is put right at the thread's first stop
-//   vfork, CLONE_VM     the child runs on its parent's fs_base and is not registered: no
-//                       sequences while it lives
-//   anything else odd   no sequences in this target
+//   not registered     The cpu_id must be negative. glibc creates threads in this state
+//                      and registers them later. A reused stack may still contain the
+//                      cpu_id of an exited thread; begin() then corrects it.
+//   vfork, CLONE_VM    The child uses its parent's fs_base and is not registered. No
+//                      sequences are used while the child lives.
+//   any other case     No sequences are used in this target.
 //
 // Without sequences the same code counts by locked instructions.
 #pragma once
@@ -23,10 +24,14 @@ class RseqAreas {
 public:
     explicit RseqAreas(Tracees& tracees) : tracees_(tracees) {}
 
-    // All threads stand still, right after the runtime was loaded.
+    // Finds the position of struct rseq. All threads are stopped, and the runtime has
+    // just been loaded.
     void learn(AddressSpace& space);
-    void allow(AddressSpace& space); // or not, when a guest has come or gone
-    void begin(Thread& thread);      // before its first instruction
+    // Allows sequences, or forbids them if a child shares the memory. Must be called
+    // when such a child starts or ends.
+    void allow(AddressSpace& space);
+    // Checks a new thread before its first instruction, and corrects its cpu_id.
+    void begin(Thread& thread);
 
 private:
     Tracees& tracees_;

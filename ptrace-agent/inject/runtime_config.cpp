@@ -11,7 +11,7 @@ namespace dt::agent {
 
 static_assert(offsetof(dt_rt_config, alive) == 0 &&
                   offsetof(dt_rt_config, magic) == page_bytes,
-              "the robust word has its page to itself");
+              "the robust word has a page of its own");
 
 static dt_rt_config* map_config(int flags, int fd)
 {
@@ -38,8 +38,8 @@ Result<Ok> RuntimeConfig::make(pid_t pid)
         forget();
         return held;
     }
-    // Our own mappings exist already: from now on no process can make another writable
-    // one.
+    // The agent's mappings already exist. The seals prevent all further writable
+    // mappings.
     constexpr int seals =
         F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     if (fcntl(fd, F_ADD_SEALS, seals) != 0) {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The config that a runtime reads: written twice, and read here from our own copy.
+// The config that the runtime in a target reads. The agent keeps two copies of it.
 //
-//   here                                      target
+//   agent                                     target
 //   own_    (private) <── every read
 //   shared_ (rw) ══════ sealed memfd ═══════ image + DT_RT_CONFIG (r--)
 //
-// No descriptor, mapping or path gives another process the right to write the memfd
-// (base/memfd.hpp, F_SEAL_FUTURE_WRITE). Even so nothing is read back from it: if a
-// hostile process changed an index or an address there, a process with more rights
-// would use it. The runtime does not write to the config.
+// The agent writes each value to both copies, and reads only own_. No descriptor,
+// mapping or path gives another process the right to write the memfd (base/memfd.hpp,
+// F_SEAL_FUTURE_WRITE). If a hostile process could change an index or an address there
+// nevertheless, the agent, which has more rights, would not use it. The runtime does
+// not write to the config.
 //
-// Threads of the target read at any time, so each entry is complete before it is published.
+// Threads of the target read at any time. So each entry is complete before it is
+// published.
 #pragma once
 
 #include "base/memfd.hpp"
@@ -35,15 +37,16 @@ public:
     RuntimeConfig& operator=(const RuntimeConfig&) = delete;
     ~RuntimeConfig() { forget(); }
 
+    // Creates the config of a target and seals it. If this fails, no config exists.
     Result<Ok> make(pid_t pid);
     void forget();
-    // Returns a descriptor that a target may map. It is opened for reading.
+    // Returns the read-only descriptor that a target may map.
     int fd() const { return reader_.get(); }
 
     const dt_rt_config& own() const { return *own_; }
 
-    // Sets a field of own(). Must not be used for fields that threads of the target may
-    // be reading.
+    // Sets a field of own() in both copies. Threads of the target must not be reading
+    // the field.
     template <class T> void set(const T& field, const std::type_identity_t<T>& value)
     {
         static_assert(std::is_trivially_copyable_v<T>);
@@ -54,18 +57,18 @@ public:
         static_assert(std::is_trivially_copyable_v<T>);
         set_bytes(first, values.data(), values.size_bytes());
     }
-    // Stores a field at once, after everything that was written before.
+    // Stores a field atomically, after everything that was written before.
     template <class T> void publish(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_RELEASE);
     }
-    // Does the same, and also before everything that this thread does afterwards.
+    // Does the same. All later accesses of this thread come after the store.
     template <class T> void announce(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_SEQ_CST);
     }
 
-    // Stores two adjacent words, which threads read as one.
+    // Stores two adjacent words atomically, because threads read both at once.
     void publish_pair(const std::uint32_t& low, std::uint32_t value,
                       const std::uint32_t& high, std::uint32_t value_high)
     {
@@ -76,7 +79,7 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // Returns the two copies of a part of own(), so that their pages can be prefaulted.
+    // Return a part of own() in the two copies, so that its pages can be prefaulted.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};
@@ -106,7 +109,7 @@ private:
 
     Fd reader_;
     dt_rt_config* own_ = nullptr;
-    dt_rt_config* shared_ = nullptr; // never read
+    dt_rt_config* shared_ = nullptr; // written only
     RobustWord alive_;
 };
 

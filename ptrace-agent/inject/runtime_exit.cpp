@@ -18,19 +18,21 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // then the others have a turn
-// The limits for the complete way out of a thread in several turns of the agent's loop. A
-// thread that was run so often and is not out circles. One that was not may wait for a slow
-// disk or a processor: it gets more time, and delays only its own signals.
+constexpr int max_tries = 64; // then the agent handles other threads
+// The time in which a thread must leave our code, over several turns of the agent's
+// loop. A thread that was run many_runs times without leaving it is in a loop, and gets
+// only stop_patience_ns. A thread that was run less often may be waiting for a slow
+// disk or for a processor. It gets all_ways_out_ns, and delays only its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
-constexpr std::uint64_t stop_at_once_ns = 20'000'000; // for a thread that only loops
+// The time in which an interrupted thread stops unless it sleeps in the kernel.
+constexpr std::uint64_t stop_at_once_ns = 20'000'000;
+// The number of deferred signals from which on signals are blocked.
 constexpr std::size_t many_deferred = 8;
 constexpr std::uint64_t red_zone = 128;
-constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
+constexpr std::uint64_t flags_on_stack = 0x3fffff; // FLAGS_MASK of enter.S
 constexpr std::uint64_t trap_flag = 0x100;
 
-// Those for whom there was no room stop, and it is tried again.
 void RuntimeExit::retry_full_queues()
 {
     if (!alarms_.is_due(Alarms::full_queue))
@@ -45,7 +47,8 @@ void RuntimeExit::retry_full_queues()
     }
 }
 
-// Where the thread is between two instructions of the program, it stands there now.
+// Moves a thread from a trampoline to the program's text, if it is between two
+// instructions of the program. Returns whether it did.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
 {
@@ -53,14 +56,18 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // The program's pc may not be one in the middle of a jump.
+    // The jump has overwritten the later instructions of the window. So only the first
+    // one can be the program's pc.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// Of a thread that runs in our code and nowhere else.
+// Blocks the asynchronous signals of a thread while it runs in our code and nowhere
+// else. Announces the original mask in the config, so that the thread can restore it if
+// the agent dies. A thread under seccomp gets no announcement, because its filter could
+// forbid the system call.
 class Masked {
 public:
     explicit Masked(Thread& thread)
@@ -98,42 +105,44 @@ private:
     bool known_ = false;
 };
 
-// A thread on the way behind the gate stands at the moved instruction instead.
+// Changes the registers of a thread that leaves the runtime and has reached the gate to
+// those at the moved instruction. Returns false if the thread is elsewhere or its stack
+// cannot be read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;
-    for (const auto& way : runtime_header().leaves) {
-        if (pc < way.begin || pc >= way.end)
+    for (const auto& leave : runtime_header().leaves) {
+        if (pc < leave.begin || pc >= leave.end)
             continue;
         std::array<std::uint64_t, 4> words{};
-        std::span used(words.data(), way.depth + 1);
+        std::span used(words.data(), leave.depth + 1);
         auto found = space.patches.find(TargetAddr{user.rbx});
         if (!found || !space.read({user.rsp}, std::as_writable_bytes(used)))
             return false;
         user.rsp += used.size_bytes() + red_zone;
-        user.rbx = words[way.depth];
-        if (way.depth >= 1)
-            user.rcx = words[way.depth - 1];
-        if (way.depth >= 2)
-            user.rax = words[way.depth - 2];
-        if (way.depth >= 3)
+        user.rbx = words[leave.depth];
+        if (leave.depth >= 1)
+            user.rcx = words[leave.depth - 1];
+        if (leave.depth >= 2)
+            user.rax = words[leave.depth - 2];
+        if (leave.depth >= 3)
             user.eflags = words[0] & flags_on_stack & ~trap_flag;
         user.rip = found->planted->patch.moved[found->place.index].to.value;
-        user.orig_rax = ~0ull; // in no system call
+        user.orig_rax = ~0ull; // not in a system call
         return true;
     }
     return false;
 }
 
 // Runs the thread until it stops by itself or waits at the gate. Returns false if it
-// has exited or is late. If this takes too long the thread is stopped wherever it is, and
-// on the last try the target is given up.
+// has exited or is late. If this takes too long, the agent stops the thread wherever it
+// is. On the last try the agent then gives the target up.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
     WaitStatus status;
-    const bool was_pending = thread.is_pending(); // and is so at the end
+    const bool was_pending = thread.is_pending(); // restored at the end
     thread.move_to(ThreadState::running);
     thread.running_out = true;
     std::optional<Masked> masked;
@@ -146,7 +155,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
         thread.n_runs_out = 0;
     }
     ++thread.n_runs_out;
-    const char* const stays = "a thread of it does not leave the probes' code";
+    const char* const why_late = "a thread of it does not leave the probes' code";
     bool runs = resume_thread(request, tid, 0);
     std::uint64_t interrupted_ns = 0;
     while (runs) {
@@ -159,19 +168,19 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             return true;
         }
         Mailbox::ring_in_ms(look_in_ms(*space));
-        pid_t got = tracees_.wait_for(tid, status);
-        if (got < 0 && errno == EINTR) {
-            client_.check_in_wait(); // clears the mail signal
+        pid_t reported = tracees_.wait_for(tid, status);
+        if (reported < 0 && errno == EINTR) {
+            client_.check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
-            // It is late: it loops, or sleeps in the kernel.
+            // The thread is late: it loops, or sleeps in the kernel.
             if (which == Try::last)
-                tracees_.give_up(*space, stays);
+                tracees_.give_up(*space, why_late);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // The budget stays spent, so that the thread is not run again.
+            // The budget remains spent, so that the thread is not run again.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;
@@ -181,7 +190,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
                                     "a thread of it sleeps in the probes' code");
             return false;
         }
-        runs = got == tid && status.is_stopped();
+        runs = reported == tid && status.is_stopped();
         if (runs)
             break;
     }
@@ -189,7 +198,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
         (space->budget.is_spent() ||
          monotonic_ns() - thread.in_our_code_ns >
              (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_patience_ns)))
-        tracees_.give_up(*space, stays);
+        tracees_.give_up(*space, why_late);
     if (!runs) {
         tracees_.drop_thread(thread, status);
         return false;
@@ -200,8 +209,10 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
     return true;
 }
 
-// What was moved is done here, as far as that can be; the thread is then at the next
-// moved instruction, or in the program. false: it is where it was.
+// Emulates moved instructions, beginning at the thread's pc, as long as that is
+// possible. Afterwards the thread is at the next moved instruction, or in the program.
+// Returns false if no instruction was emulated; then the thread's registers are
+// unchanged.
 static bool emulate_moved(AddressSpace& space, const Thread& thread,
                           user_regs_struct& user)
 {
@@ -231,9 +242,9 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
             std::find_if(patch.moved.begin(), patch.moved.end(),
                          [&regs](const Moved& m) { return m.from.value == regs.rip; });
         if (next == patch.moved.end())
-            break; // into an instruction's middle: as the program would
+            break; // a jump into the middle of an instruction, as in the original
         if (next->head != next->to) {
-            regs.rip = next->head.value; // a probe of its own
+            regs.rip = next->head.value; // this instruction has a probe
             break;
         }
     }
@@ -241,14 +252,16 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     return any && set_regs(thread.tid, user);
 }
 
-// With the gate shut.
+// Runs a thread to the gate, which must be shut. Without doorbells there is no gate;
+// then the thread executes one instruction.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 
-// Nearer to the program, by running or by registers alone. false: it ended.
+// Brings a thread that is in our code nearer to the program. Sets `ran` to false if
+// only its registers were changed. Returns false if the thread exited or is late.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
@@ -274,7 +287,6 @@ bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
     return run_in_our_code(thread, PTRACE_SINGLESTEP);
 }
 
-// The thread is stopped, and signals for it are deferred.
 void RuntimeExit::deliver_deferred(Thread& thread)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -283,7 +295,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         user_regs_struct user;
         siginfo_t info;
         if (!get_regs(tid, user))
-            return; // its end is about to be reported
+            return; // waitpid() is about to report its exit
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
             space->given_up) {
             thread.in_our_code_ns = 0;
@@ -294,7 +306,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!run_to_program(thread, ran))
             return;
         if (!ran)
-            continue; // the stop is still the one that was looked at
+            continue; // its stop has not changed
         if (thread.is_interrupt())
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&
@@ -308,7 +320,8 @@ void RuntimeExit::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // Its own stop comes first; tracees_.go_on() brings us back here.
+        // The thread's own stop is handled first. Then tracees_.go_on() calls this
+        // again.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -316,10 +329,6 @@ void RuntimeExit::deliver_deferred(Thread& thread)
     tracees_.go_on(thread);
 }
 
-// Back at the original text, in which no jump of ours is left; false: it ended, or does not
-// stop. A fault of a moved instruction stays as the thread's stop, already told as the
-// program's. The target is given up if our code faults by itself, because the program has
-// overwritten or unmapped it: then the thread never gets out.
 bool RuntimeExit::run_out(Thread& thread, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -340,7 +349,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             break;
         }
         if (moved || found)
-            return true; // its stack cannot be read: it stays where it is
+            return true; // it remains in our code if its stack cannot be read
         if (space->given_up || (which == Try::again && space->budget.is_spent()))
             break;
         if (!run_to_gate(thread, which))
@@ -358,12 +367,14 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
         else if (!probe_context_.serve_runtime(thread, info, user) &&
                  info.si_signo != SIGTRAP) {
             if (!probe_context_.show_as_program(thread, info, user))
-                tracees_.give_up(*space, "the probes' code in it was changed");
+                tracees_.give_up(*space,
+                                 "the probes' code in it was overwritten or unmapped");
             break;
         }
     }
     if (in_group_stop)
-        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr); // stops there again
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr,
+               nullptr); // enters the group-stop again
     return true;
 }
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Takes a thread out of our code, because a signal came for it or because the code is
-// about to be removed.
+// Takes a thread from our code to the program, because a signal came for it or because
+// the code is about to be removed.
 //
-//   for a signal   The signal is deferred. The gate is shut and the thread runs until it
-//                  waits there. Moved instructions that remain are emulated, or stepped if
-//                  they cannot be emulated. Then the signal is sent again, and gets its own
-//                  siginfo back when it arrives.
-//   for removal    From the gate, or from a trampoline, the registers say which instruction
-//                  of the original text comes next; the thread continues there.
+//   for a signal   The signal is deferred. The gate is shut, and the thread runs until
+//                  it waits there. The remaining moved instructions are emulated, or
+//                  stepped if that is not possible. Then the signal is sent again. When
+//                  it arrives, it gets its original siginfo.
+//   for removal    In a trampoline or at the gate, the registers determine the next
+//                  instruction of the original text. The thread continues there.
 //
-// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). A flood of
-// signals would keep the thread from making progress: from the eighth on they are blocked
-// while it runs in our code. If the agent dies in those microseconds, deferred signals are
-// lost, and the thread restores its mask on its way out (runtime.h, masked_tid), unless a
-// seccomp filter forbids to rely on system calls.
+// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). A flood
+// of signals would prevent the thread from making progress. So after eight deferred
+// signals the agent blocks signals while the thread runs in our code. If the agent dies
+// during that time, deferred signals are lost. The thread then restores its own mask
+// when it leaves the runtime (runtime.h, masked_tid). A thread under seccomp keeps the
+// mask, because its filter could forbid the system call.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -33,14 +34,17 @@ public:
     {
     }
 
-    // Takes a stopped thread out of our code, sends its deferred signals and resumes it.
+    // Takes a stopped thread to the program, sends its deferred signals and resumes it.
     void deliver_deferred(Thread& thread);
-    // Stops the threads whose signal queue had no space, so that it is tried again.
+    // Stops the threads with full signal queues. Their signals are then sent again.
     void retry_full_queues();
-    // Takes a stopped thread back to the original text, in which no jump of ours is left.
-    // Returns false if it ended or does not stop. A fault of a moved instruction remains the
-    // thread's stop, already shown as the program's. If our code faults by itself, because
-    // the program has overwritten or unmapped it, the target is given up.
+    // Takes a stopped thread back to the original text, from which our jumps have been
+    // removed. Returns false if the thread exited or does not stop in time. There are
+    // two special cases:
+    //   - A moved instruction faults. The fault remains the thread's stop, with the
+    //     address that the program knows.
+    //   - Our code itself faults, because the program has changed or unmapped it. Then
+    //     the agent gives the target up.
     bool run_out(Thread& thread, Try which);
 
 private:

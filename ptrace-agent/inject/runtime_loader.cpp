@@ -46,7 +46,8 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
     auto offset = errno_offset(space);
     writer.set(config.errno_offset, offset.value_or(0));
     writer.publish(config.errno_known, offset ? 1 : 0);
-    // A filter may come at any time: with bells nothing needs a system call.
+    // The program may install a seccomp filter at any time. With doorbells the runtime
+    // needs no system calls, so it makes none.
     bool may_call = !space.runtime.doorbells.are_armed();
     for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);
@@ -80,7 +81,7 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     const auto* base = static_cast<const dt_arena*>(arena_.base());
     if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
         arena_.n_shared() > DT_RT_MAX_SHARDS)
-        return Error{Code::unsupported, "there is no arena that it could map"};
+        return Error{Code::unsupported, "the session's arena is missing or not valid"};
     if (auto made = runtime.make(space.owner()); !made)
         return made;
 
@@ -120,11 +121,11 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
         {*image + DT_RT_LIVE, page_bytes, PROT_READ, own, no_fd,
-         "map the word that lets it fire"},
+         "map the word that enables firing"},
         {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
          own | MAP_NORESERVE, no_fd, "map the list of semaphores"},
         {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
-         own | MAP_NORESERVE, no_fd, "map room for compiled code"},
+         own | MAP_NORESERVE, no_fd, "map the area of compiled code"},
         {*image + DT_RT_CONFIG,
          (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
          config, "map the runtime's config"},
@@ -159,20 +160,20 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     mappings.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
     mappings.own(*arena, arena_.shared_bytes());
     if (!space.write_text(*image, runtime_image()))
-        return Error{Code::unsupported, "write the runtime into it"};
-    bool hung = mappings.hang_bells(*image + DT_RT_BELLS);
+        return Error{Code::unsupported, "the runtime cannot be written to its memory"};
+    bool has_bells = mappings.hang_bells(*image + DT_RT_BELLS);
     mappings.keep();
 
     RuntimeConfig& writer = runtime.writer();
-    const dt_rt_config& told = writer.own();
-    writer.set(told.arena, arena->value);
-    writer.set(told.shards, arena->value + base->shards);
-    writer.set(told.shard_bytes, base->shard_bytes);
-    writer.set(told.n_shards, arena_.n_shared());
-    writer.set(told.stacks, image->value + DT_RT_STACKS);
-    writer.set(told.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
-    writer.set(told.fs_method, has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
-    writer.set(told.has_bells, hung ? 1 : 0);
+    const dt_rt_config& fields = writer.own();
+    writer.set(fields.arena, arena->value);
+    writer.set(fields.shards, arena->value + base->shards);
+    writer.set(fields.shard_bytes, base->shard_bytes);
+    writer.set(fields.n_shards, arena_.n_shared());
+    writer.set(fields.stacks, image->value + DT_RT_STACKS);
+    writer.set(fields.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
+    writer.set(fields.fs_method, has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
+    writer.set(fields.has_bells, has_bells ? 1 : 0);
     runtime.image = *image;
     runtime.image_bytes = header.image_bytes;
     runtime.region_bytes = region;

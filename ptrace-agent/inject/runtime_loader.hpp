@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The runtime into a target, by system calls that one of its stopped threads makes.
+// Loads the runtime into a target. One of its stopped threads makes the system calls.
 //
-//   scratch page ─ socketpair ─ the agent takes one end (pidfd_getfd) and sends three
-//   descriptors through it ─ recvmsg ─ a region is reserved, its parts are mapped ─
-//   descriptors closed, scratch unmapped ─ the image is written through /proc/PID/mem
+//   1. Map a scratch page and create a socket pair. The agent copies one end
+//      (pidfd_getfd) and sends three descriptors through it: the program part and the
+//      data part of the arena, and the config.
+//   2. Reserve two regions and map the parts of the runtime and the arena there.
+//   3. Write the image through /proc/PID/mem.
+//   4. Close the descriptors and unmap the scratch page.
 //
-// No file name is involved, so that mount namespaces do not matter, and no page is ever
-// writable and executable. What the target gets of the program part and the config is a
-// descriptor opened for reading. Any step that fails undoes those before it and is
-// named; the target then keeps what it has, which is nothing.
+// No file name is involved, so mount namespaces do not matter. No page is ever both
+// writable and executable. The target's descriptors of the program part and of the
+// config are read-only. If a step fails, the earlier steps are undone, and the error
+// names the step.
 #pragma once
 
 #include "base/result.hpp"
@@ -28,7 +31,8 @@ public:
     {
     }
 
-    // Loads the runtime where it is not loaded yet. A refusal is remembered.
+    // Loads the runtime if the target does not have it yet. If that fails, the reason
+    // is remembered and later calls return it.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -8,7 +8,7 @@
 
 namespace dt::agent {
 
-// More make long searches.
+// The table is at most three quarters full, because searches would become long.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 void RuntimeMap::forget()
@@ -26,8 +26,8 @@ void RuntimeMap::forget()
     rules_.clear();
 }
 
-// Returns the key of a retired entry, which no thread matches and which keeps its
-// place: no thread in the table has an odd fs_base.
+// Returns the key of a retired entry. The entry keeps its place in the table, but
+// matches no thread, because no thread in the table has an odd fs_base.
 static std::uint64_t retired(std::uint64_t fs_base)
 {
     return fs_base | 1;
@@ -38,8 +38,8 @@ Result<Ok> RuntimeMap::make(pid_t pid)
     forget();
     if (auto made = config_.make(pid); !made)
         return made;
-    // Compiled code checks only the first place, and a free entry looks like that of
-    // fs_base 0.
+    // Compiled code checks only the first place of an fs_base. A thread with fs_base 0
+    // must not find a free entry there, because free entries have fs_base 0.
     config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
 }
@@ -82,7 +82,8 @@ void RuntimeMap::retire_thread(std::uint64_t fs_base)
         config_.announce(slot->fs_base, retired(fs_base));
 }
 
-// Odd while this exists: who reads meanwhile sees that what was read may be torn.
+// Makes a sequence number odd while this object exists. A thread that reads an odd or a
+// changed number discards the values that it has read in between.
 class Rewriting {
 public:
     Rewriting(RuntimeConfig& config, const std::uint32_t& seq)
@@ -97,7 +98,7 @@ public:
 private:
     void step() { config_.announce(seq_, seq_ + 1); }
     RuntimeConfig& config_;
-    const std::uint32_t& seq_; // of our own copy
+    const std::uint32_t& seq_; // in RuntimeConfig::own()
 };
 
 void RuntimeMap::set_ranges(const std::vector<Mapping>& mappings)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The agent's side of a runtime in a target: its config, its site table, its threads.
+// The agent's side of the runtime in a target: its addresses, its config, its site
+// table and its threads.
 //
-// The config is written here and read there at any time (runtime_config.hpp), so the
-// firings of a site are never changed in place: a changed list is a new one.
+// The agent writes the config while threads of the target read it (runtime_config.hpp).
+// So the firings of a site are never changed in place. A changed list is a new list.
 #pragma once
 
 #include "base/result.hpp"
@@ -28,18 +29,18 @@ public:
     RuntimeMap(const RuntimeMap&) = delete;
     RuntimeMap& operator=(const RuntimeMap&) = delete;
 
-    // Makes the config; nothing of the target is touched.
+    // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
-    void forget(); // nothing of it is in the target any more
-    const dt_rt_config& config() const { return config_.own(); } // our own copy
+    void forget(); // the runtime is no longer in the target
+    const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
     int read_only_fd() const { return config_.fd(); }
     // Makes threads that leave the runtime wait at its gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
-    Doorbells doorbells; // may be none: then asking is a trap
+    Doorbells doorbells; // if they are not armed, the runtime requests help by a trap
 
-    // Where the target has it, 0: not injected.
+    // Addresses in the target; 0 if the runtime is not loaded.
     TargetAddr image, arena;
     std::uint64_t image_bytes = 0, region_bytes = 0, arena_bytes = 0;
     bool in_image(TargetAddr at) const
@@ -52,39 +53,47 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
-    // Where the next so many will be.
+    // Returns the memory of the next n_sites sites and of their firings, in both copies
+    // of the config, so that it can be prefaulted.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
-    // A site without firings: its number, none when the table is full.
+    // Adds a site without firings. Returns its number, or nothing if the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
+    // Sets the address of the trampoline's tail, to which the runtime returns.
     void set_back(std::uint32_t site, TargetAddr tail);
-    // Of a conditional jump, before its firings are set.
+    // Sets the condition of a conditional jump. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
-    // False: no room. An empty list makes the site inert.
+    // Returns false if the table of firings is full. An empty list makes the site
+    // inert.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // After set_firings(): the site's one firing is done by compiled code, clause by
-    // clause. What it needs to know of the probe is written once in a site's life.
+    // Lets compiled code execute the only firing of a site, clause by clause. Must be
+    // called after set_firings(). The site keeps the facts about its first compiled
+    // probe forever. If the facts are about another probe, nothing changes, and the
+    // engine executes the firing.
     struct Compiled {
-        TargetAddr code;  // 0: the engine's, with all that come after it
+        TargetAddr code;  // 0: the engine executes this clause and all later ones
         TargetAddr probe; // its struct dt_probe
         std::uint64_t arg0 = 0;
         std::uint32_t epid = 0;
     };
     void set_compiled(std::uint32_t site, std::span<const Compiled> clauses);
+    // Makes a site inert, and allows its number to be used again.
     void free_site(std::uint32_t site);
 
+    // Lets the runtime find this thread by its fs_base.
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
     // Stops finding a thread by this fs_base until one is added again.
     void retire_thread(std::uint64_t fs_base);
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
-    // Of static probes; those that are there already stay as they are.
+    // Adds operands of static probes. Operands that were set before do not change.
     void set_operands(std::span<const dt_operand> all);
 
-    // The memory that can be read now.
+    // Sets the ranges of readable memory.
     void set_ranges(const std::vector<Mapping>& mappings);
     bool in_ranges(TargetAddr at) const;
 
-    // Rules of the stack; of a full table all others are forgotten first.
+    // Adds a rule for walking the stack. If the table is full, all older rules are
+    // removed first.
     void add_rule(const dt_rt_rule& rule);
     bool has_rule(TargetAddr at) const;
     void forget_rules();
@@ -98,21 +107,23 @@ private:
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
     const dt_rt_thread* find_slot(std::uint64_t fs_base) const;
-    const dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
+    const dt_rt_rule* find_rule(std::uint64_t at) const; // or a free entry
 
     RuntimeConfig config_;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::size_t n_operands_ = 0;
     std::vector<std::uint32_t> free_sites_;
-    std::vector<std::uint32_t> n_listed_; // by site: the length of its list
-    std::map<std::uint32_t, std::vector<std::uint32_t>> free_lists_; // by length
-    // Sites without a trampoline, by the one that leads to them: they live as long.
+    std::vector<std::uint32_t> n_listed_; // by site: the length of its firing list
+    std::map<std::uint32_t, std::vector<std::uint32_t>>
+        free_lists_; // firing lists, by length
+    // Sites of later clauses, by the site with the trampoline. All are freed together.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
-    std::vector<const dt_rt_rule*> rules_; // entries in use
+    std::vector<const dt_rt_rule*> rules_; // entries of the table that are in use
 };
 
-// While this exists, threads that leave the runtime wait at its gate, where it has one.
+// While this exists, threads that leave the runtime wait at its gate. Without doorbells
+// there is no gate, and this has no effect.
 class ShutGate {
 public:
     explicit ShutGate(RuntimeMap& runtime);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The table of sites: which code a trampoline goes on to, and what is fired there.
+// The site table: the code to which a site's trampoline leads, and the site's firings.
 //
-// A site is made inert, gets the firings of its probes, which the engine does, and then,
-// for one probe, compiled code clause by clause: behind the first there are sites of the
-// clauses' own, which live as long.
+// A site is inert at first. set_firings() adds the firings of its probes, which the
+// engine executes. If the site has one probe, set_compiled() then replaces the engine
+// by compiled code. Code for the second and each later clause needs a further site,
+// which has no trampoline and lives as long as the first.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -15,7 +16,8 @@
 
 namespace dt::agent {
 
-// Beyond, sites are for probes alone, whose other clauses are then the engine's.
+// Above this number no sites are added for later clauses. The engine then executes
+// probes that have several clauses.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
@@ -42,10 +44,10 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
         ++n_sites_;
         n_listed_.push_back(0);
     }
-    dt_rt_site fresh{};
-    fresh.at = at.value;
-    fresh.code = image.value + runtime_header().skip;
-    config_.set(config().sites[site], fresh);
+    dt_rt_site inert{};
+    inert.at = at.value;
+    inert.code = image.value + runtime_header().skip;
+    config_.set(config().sites[site], inert);
     return site;
 }
 
@@ -64,13 +66,12 @@ void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
     config_.set(config().sites[site].taken, static_cast<std::uint16_t>(condition));
 }
 
-// Threads read it at any time.
 void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
 {
     config_.publish(site.code, code);
 }
 
-// The way through the engine, for any list of firings.
+// Returns the code of the engine, which executes any list of firings.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -82,7 +83,8 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
            std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
 }
 
-// False: a thread may be between code and what it reads here, which is another's.
+// Writes the facts about a probe. Returns false if the site already has other facts: a
+// thread may be about to read them.
 bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 {
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
@@ -94,7 +96,8 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
     return true;
 }
 
-// For a clause and those after it; one that is there already, or a new one.
+// Returns a site that executes a clause and then the site `next`. Uses an existing one
+// if possible. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -105,10 +108,10 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
     const dt_rt_firing& firing = config().firings[config().sites[site].first_firing];
     for (std::uint32_t other : behind_[site]) {
         const dt_rt_site& known = config().sites[other];
-        const dt_rt_firing& its = config().firings[known.first_firing];
+        const dt_rt_firing& known_firing = config().firings[known.first_firing];
         if (known.from == compiled.epid && known.next == next && known.code == code &&
-            its.probe == firing.probe && its.kind == firing.kind &&
-            its.arg0 == firing.arg0)
+            known_firing.probe == firing.probe && known_firing.kind == firing.kind &&
+            known_firing.arg0 == firing.arg0)
             return other;
     }
     if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
@@ -147,8 +150,9 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// The one that the site has, if it says the same. What it had before is not used again:
-// somebody may be reading it.
+// Returns the index of a list with these firings: the site's list if it is equal, else
+// another one. The replaced list is never used again, because a thread may be reading
+// it. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {
@@ -178,7 +182,8 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     const dt_rt_site& entry = config().sites[site];
-    // A thread that is on its way sees an end of the list that it had, not of another's.
+    // An empty list keeps the index of the old list, because a thread may be reading
+    // the old list.
     std::uint32_t first = entry.first_firing;
     if (!firings.empty()) {
         auto list = list_for(site, firings);
@@ -190,7 +195,7 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
                                [](const auto& f) { return f.kind == DT_RT_RETURN; });
     if (!returns)
         config_.publish(entry.condition, 0);
-    // Both numbers at once: somebody may be reading them.
+    // Both numbers are stored atomically, because threads may be reading them.
     config_.publish_pair(entry.first_firing, first, entry.n_firings,
                          static_cast<std::uint32_t>(firings.size()));
     if (returns)

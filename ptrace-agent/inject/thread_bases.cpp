@@ -59,8 +59,6 @@ void ThreadBases::leave_base(Thread& thread)
     thread.changes_base = true;
 }
 
-// Updates the table from an upcall. fs_base comes from the runtime: a wrong value does
-// harm only in this target.
 void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
 {
     AddressSpace& space = *thread.process->space;
@@ -71,8 +69,8 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
         find_others(space, thread);
 }
 
-// Finds out which threads still share its fs_base. Running threads are stopped for
-// that, but not each time: only at the 1st, the 2nd, the 4th, the 8th, ... upcall.
+// Finds the threads that still share the thread's fs_base. Running threads are stopped
+// for that, but only at the 1st, 2nd, 4th, 8th, ... upcall.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;

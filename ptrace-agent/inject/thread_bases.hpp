@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// How the runtime identifies a thread: by its fs_base, through the config's table. The
-// agent learns the fs_base of a thread in two ways:
+// How the runtime identifies a thread: by its fs_base, through a table in the config.
+// The agent learns the fs_base of a thread in two ways:
 //
-//   first stop of a thread     the thread has the fs_base that clone(2) gave it
-//   an upcall of the runtime   (DT_RT_UP_TID) the thread has an fs_base that the table
-//                              lacks: after an exec the main thread sets its own; so
-//                              does a thread without CLONE_SETTLS, as all threads of Go
+//   first stop of a thread     The thread has the fs_base that clone(2) gave it.
+//   an upcall of the runtime   (DT_RT_UP_TID) The table lacks the thread's fs_base,
+//                              because the thread has changed it. The main thread does
+//                              so after an exec, and so does a thread that was created
+//                              without CLONE_SETTLS, as all threads of Go.
 //
 // Without CLONE_SETTLS a thread begins with its parent's fs_base. While two threads may
-// share an fs_base, it identifies neither of them: both make upcalls, and the agent
-// answers by the thread's tid. When one of them has made an upcall from another
-// fs_base, was found there or has exited, the fs_base identifies the other one again. A
-// thread that changes from one fs_base of its own to another is never identified by it,
-// because threads might exchange theirs.
+// share an fs_base, it identifies neither of them. Both make upcalls, and the agent
+// answers by the thread's tid. The fs_base identifies the other thread again when one
+// of them has exited, or was found with another fs_base. A thread that changes from one
+// fs_base of its own to another is never identified by the new one, because threads
+// might exchange theirs.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -25,10 +26,10 @@ class ThreadBases {
 public:
     explicit ThreadBases(Tracees& tracees) : tracees_(tracees) {}
 
-    // From a stopped thread's registers; nothing where there is no runtime.
+    // Learns from a stopped thread's registers. Does nothing without a runtime.
     void learn(Thread& thread);
-    // From an upcall. fs_base comes from the runtime: a wrong value does harm only in this
-    // target.
+    // Learns from an upcall. The fs_base comes from the runtime, so the program may
+    // have changed it. A wrong value does harm only in this target.
     void learn_from_upcall(Thread& thread, std::uint64_t fs_base);
 
 private:

@@ -12,7 +12,7 @@
 
 namespace dt::agent {
 
-constexpr int max_rings = 1024; // then the main loop continues
+constexpr int max_rings = 1024; // served in a row; then the main loop continues
 
 pid_t number_of(Thread& thread)
 {
@@ -29,12 +29,13 @@ pid_t number_of(Thread& thread)
 
 Thread* Upcalls::caller_of(AddressSpace& space, pid_t number)
 {
-    auto is_it = [number](Thread& thread) { return number_of(thread) == number; };
+    auto has_number = [number](Thread& thread) { return number_of(thread) == number; };
     Thread* likely = tracees_.find_thread(number);
-    if (likely != nullptr && likely->process->space.get() == &space && is_it(*likely))
+    if (likely != nullptr && likely->process->space.get() == &space &&
+        has_number(*likely))
         return likely;
     for (Thread* thread : tracees_.threads_in(space)) {
-        if (is_it(*thread))
+        if (has_number(*thread))
             return thread;
     }
     return nullptr;
@@ -51,7 +52,7 @@ void Upcalls::serve_all()
 
 void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
 {
-    // Threads that send upcalls all the time must not block the agent.
+    // Threads that make upcalls all the time must not block the agent.
     for (int i = 0; i < max_rings; ++i) {
         auto ring = space->runtime.doorbells.next();
         if (!ring) {
@@ -76,7 +77,8 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     const dt_rt_config& config = space->runtime.config();
     Thread* thread = caller_of(*space, ring.tid);
     if (ring.bell == DT_RT_N_BELLS) {
-        // The others wait until the gate is open.
+        // A thread that runs to the gate on our behalf is stopped there. Other threads
+        // wait until the gate is opened.
         if (thread != nullptr && thread->running_out)
             tracees_.stop_one(*thread);
         return;
@@ -85,7 +87,7 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     dt_rt_upcall call{};
     if (ring.shard >= config.n_shards || thread == nullptr ||
         !space->read_value(at, call) || call.answered != 0)
-        return space->runtime.doorbells.release(ring.bell); // unanswered: it finds out
+        return space->runtime.doorbells.release(ring.bell); // the runtime tries again
     bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
         return space->runtime.doorbells.release(ring.bell);

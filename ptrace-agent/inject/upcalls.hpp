@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Serves the requests that threads make from inside the runtime: by a doorbell, or, where
-// there are no doorbells, by a trap (probe_context.hpp).
+// Serves upcalls: the requests that threads make from inside the runtime. A thread uses
+// a doorbell, or a trap if the target has no doorbells (probe_context.hpp).
 //
-// A thread that waits at a doorbell is in the kernel, not stopped. Most requests need no
-// stop. A request that reads or sets registers, or that holds the thread, stops it.
+// A thread that waits at a doorbell is in the kernel and is not stopped. Most requests
+// need no stop. The agent stops the thread only if the request reads or sets registers,
+// or if the thread must wait.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -25,10 +26,11 @@ public:
     {
     }
 
-    // Serves the doorbells of all targets, or of one.
+    // Serves the doorbells of all targets that have rung. Does not wait.
     void serve_all();
+    // Serves the doorbells of one target that have rung. Does not wait.
     void serve(const std::shared_ptr<AddressSpace>& space);
-    // Serves one request. at: its dt_rt_upcall in the target.
+    // Serves one request. `at` is the address of its struct dt_rt_upcall in the target.
     void serve_call(Thread& thread, TargetAddr at);
 
 private:
@@ -42,8 +44,8 @@ private:
     ClientWait& client_wait_;
 };
 
-// Returns the thread's id in its innermost pid namespace, which is the id that the kernel
-// uses there.
+// Returns the thread's id in its innermost pid namespace, which is the id that the
+// kernel uses there.
 pid_t number_of(Thread& thread);
 
 } // namespace dt::agent
