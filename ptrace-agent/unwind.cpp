@@ -10,8 +10,8 @@
 #include <cstring>
 #include <libunwind-x86_64.h>
 
-// libunwind exports this function for tools with tables of their own, though no header
-// declares it (perf uses it, too).
+// Searches a sorted unwind table. libunwind exports this function for programs that
+// find the tables themselves, but no header declares it. perf uses it, too.
 extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
                                                   unw_dyn_info_t* where,
                                                   unw_proc_info_t* info,
@@ -19,7 +19,8 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_wo
 
 namespace dt::agent {
 
-// A few pages of the target as they are now: a walk reads the same ones word by word.
+// Caches a few pages of the target during one walk, which reads the same pages word by
+// word.
 class PageCache {
 public:
     explicit PageCache(AddressSpace& space) : space_(space) {}
@@ -42,19 +43,20 @@ public:
 
 private:
     struct Page {
-        std::uint64_t at = 1; // no page's address
+        std::uint64_t at = 1; // 1 is not the address of a page
         std::array<std::byte, page_bytes> bytes;
     };
     AddressSpace& space_;
     std::array<Page, 16> pages_;
 };
 
-// libunwind hands its own argument to the accessors, not ours, when it searches unwind
-// tables. The agent has one thread: what is being walked is a variable.
+// The state of one walk. It is in a static variable, because libunwind does not pass
+// our argument to the accessors while it searches unwind tables. That is safe because
+// only one thread of the agent walks stacks.
 //
-// Call frame information is a program that the target wrote, with jumps. Each of its
-// instructions is read, so the budget of reads bounds it. When the budget is used up
-// every read fails, and the walk ends.
+// Call frame information is untrusted: it is a program of the target, and may contain
+// loops. Each of its instructions is read through read(), so reads_left bounds the
+// walk. When it is 0, every read fails, and the walk ends.
 struct Walk {
     const Registers* regs;
     PageCache memory;
@@ -78,7 +80,8 @@ static int access_mem(unw_addr_space_t, unw_word_t addr, unw_word_t* value, int 
     return 0;
 }
 
-// libunwind counts by DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip.
+// libunwind uses the register numbers of DWARF: rax rdx rcx rbx rsi rdi rbp rsp r8..r15
+// rip.
 static int access_reg(unw_addr_space_t, unw_regnum_t number, unw_word_t* value,
                       int write, void*)
 {
@@ -119,7 +122,7 @@ static int no_name(unw_addr_space_t, unw_word_t, char*, size_t, unw_word_t*, voi
 struct UnwindState {
     unw_addr_space_t space;
     UnwindObjects objects;
-    std::unique_ptr<UnwindRules> rules; // made when a runtime wants some
+    std::unique_ptr<UnwindRules> rules; // created for the first rule of a runtime
 };
 
 // Finds the unwind table. libunwind's accessor for a process (_UPT_find_proc_info) maps
@@ -181,8 +184,8 @@ void forget_unwind(AddressSpace& space)
 // The frames of one walk.
 struct Walked {
     std::vector<StackPlace> places;
-    std::size_t n_calls = 0; // of them, those before the first signal frame
-    bool to_end = false;     // the last one has no caller
+    std::size_t n_calls = 0; // the number of frames before the first signal frame
+    bool to_end = false;     // the last frame has no caller
 };
 
 static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signals)
@@ -201,7 +204,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
         walked.to_end = pc == 0;
         bool up = places.empty() || sp > places.back().sp;
         if (pc == 0 || (!up && unw_is_signal_frame(&cursor) <= 0))
-            break; // not up the stack: it would never end
+            break; // the stack pointer must rise, or the walk might not end
         signal = signal || (want_signals && unw_is_signal_frame(&cursor) > 0);
         unw_get_reg(&cursor, UNW_X86_64_RBP, &bp);
         places.push_back({pc, sp, bp});
@@ -214,7 +217,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// For the runtime: what each frame's place says, where that is what the walk found.
+// Gives the runtime a rule for each frame, if the rule leads to the caller that the
+// walk found.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)
@@ -235,7 +239,8 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
     }
 }
 
-// No frame was found. At a function's entry this is its caller.
+// Returns the word at the top of the stack if it is an address in executable memory,
+// else 0. At the first instruction of a function it is the return address.
 static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
 {
     std::uint64_t caller = 0;

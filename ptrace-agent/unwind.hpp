@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// ustack(): the program counters of a stopped thread's callers.
+// ustack(): finds the program counters of a stopped thread's callers.
 //
-// libunwind does it, from the call frame information of the target's objects, or from
-// frame pointers where an object has none. What it learned about a pc is kept per
-// address space. Where neither is right at a function's first instruction, the caller
-// is what stands at the top of the stack. Bounded: at most max frames, and a frame that
-// does not lead to a higher stack address ends the walk.
+// libunwind walks the stack by the call frame information of the target's objects. It
+// uses frame pointers if an object has none. The unwind information for a pc is cached
+// for each address space. If libunwind finds no caller, the thread may be at the first
+// instruction of a function. Then the word at the top of the stack is taken as the
+// caller, if it points into executable memory.
 //
-// Where there is a runtime it is given a rule (unwind_rules.hpp) for each frame met, if
-// there is one and it leads to just what libunwind found. The runtime then walks such
-// stacks itself, and asks for others. So what is walked here is what is right.
+// A walk is bounded. It finds at most `max` frames, makes a limited number of reads,
+// and ends at a frame that does not lead to a higher stack address.
+//
+// If the target has a runtime, the agent gives it a rule (unwind_rules.hpp) for each
+// frame of a walk. It gives a rule only if that leads to the same caller as libunwind.
+// With these rules the runtime walks such stacks itself. It makes an upcall for all
+// other stacks.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -19,11 +23,13 @@
 
 namespace dt::agent {
 
-// Innermost first, regs.rip itself is the first. Frames stored, or -1.
+// Stores at most `max` program counters: first regs.rip, then the innermost caller, and
+// so on. Returns how many it has stored.
 std::int64_t unwind_user_stack(Process& process, const Registers& regs,
                                std::uint64_t* pcs, std::uint32_t max);
 
-// Objects were mapped or unmapped: what was learned may be wrong.
+// Discards the cached unwind information and the runtime's rules. Must be called when
+// objects were mapped or unmapped.
 void forget_unwind(AddressSpace& space);
 
 } // namespace dt::agent

@@ -25,6 +25,7 @@ enum : std::uint8_t {
     relative_to_header = 0x30,
 };
 
+// Reads the encoded numbers of .eh_frame_hdr one after the other.
 class Numbers {
 public:
     Numbers(std::uint64_t header, const ReadBytes& read) : header_(header), read_(read)
@@ -93,7 +94,7 @@ const Mapping* UnwindObjects::mapping_at(TargetAddr at)
     const Mapping* found = find_mapping(mappings_, at);
     if (found != nullptr && found->executable)
         return found;
-    mappings_ = mappings_of(pid_); // it was mapped meanwhile
+    mappings_ = mappings_of(pid_); // the object may have been mapped since
     tables_.clear();
     found = find_mapping(mappings_, at);
     return found != nullptr && found->executable ? found : nullptr;
@@ -103,7 +104,7 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
 {
     const Mapping* text = mapping_at(at);
     if (text == nullptr || text->path.empty())
-        return nullptr; // code that was made at run time
+        return nullptr; // code that was generated at run time
     auto [known, is_new] = tables_.try_emplace(text->begin);
     if (is_new)
         known->second = find_table(at, read);
@@ -113,7 +114,7 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
 std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at,
                                                     const ReadBytes& read)
 {
-    // The mapping of the object's beginning is the last one at or below the text.
+    // The ELF header is in the last mapping at or below the text that has offset 0.
     const Mapping* text = find_mapping(mappings_, at);
     const Mapping* first = nullptr;
     for (const Mapping& each : mappings_) {
@@ -157,7 +158,7 @@ std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at,
         return std::nullopt;
     auto n_entries = numbers.next((*encodings)[2]);
     constexpr std::uint64_t entry_bytes = 8;
-    // The table must be within the range that its program header gives.
+    // The table must be inside the segment that its program header describes.
     if (!n_entries || frames->p_memsz < numbers.at() - table.header ||
         *n_entries > (frames->p_memsz - (numbers.at() - table.header)) / entry_bytes ||
         frames->p_memsz > end_of_users - table.header)

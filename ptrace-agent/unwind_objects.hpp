@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Finds the call frame information of a process' objects in its memory: the sorted
-// table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). It is found through
-// the program headers that are mapped with each object.
+// table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). The program headers
+// that are mapped with each object lead to it.
 //
-// Everything is read from the target's memory, through the caller's accessor, and nothing
-// from files: a target chooses the names and the contents of the files that it maps. All
-// numbers are checked, and the caller's accessor bounds how much is read.
+// Everything is read from the target's memory through the caller's accessor, and
+// nothing from files, because a target chooses the names and the contents of the files
+// that it maps. All numbers are checked. The caller's accessor limits how much is read.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -20,20 +20,21 @@
 
 namespace dt::agent {
 
+// Reads n bytes of the target. Returns false if that fails or the limit is reached.
 using ReadBytes = std::function<bool(std::uint64_t at, void* to, std::size_t n)>;
 
 struct FrameTable {
-    TargetAddr begin, end;    // of the text that it describes
+    TargetAddr begin, end;    // the text that the table describes
     std::uint64_t header = 0; // .eh_frame_hdr; entries are relative to it
-    std::uint64_t entries = 0, n_entries = 0; // pairs of 32 bits: text, FDE
+    std::uint64_t entries = 0, n_entries = 0; // 32-bit pairs: text, FDE
 };
 
 class UnwindObjects {
 public:
     explicit UnwindObjects(pid_t pid) : pid_(pid) {}
 
-    // Returns the table for this address in the text, or null if the object there has
-    // none. Results are kept until the owner replaces this object.
+    // Returns the table for this address in the text, or null if its object has none.
+    // Caches tables, and reads the mappings again only for text that it does not know.
     const FrameTable* table_at(TargetAddr at, const ReadBytes& read);
 
 private:
@@ -42,7 +43,7 @@ private:
 
     pid_t pid_;
     std::vector<Mapping> mappings_;
-    std::map<TargetAddr, std::optional<FrameTable>> tables_; // by begin of the mapping
+    std::map<TargetAddr, std::optional<FrameTable>> tables_; // by start of the mapping
 };
 
 } // namespace dt::agent

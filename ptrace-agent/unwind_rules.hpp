@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Rules of the stack (struct dt_rt_rule) from the call frame information of the files
-// that a process has mapped.
+// Makes rules for walking the stack (struct dt_rt_rule) from the call frame information
+// of the files that a process has mapped.
 //
-// A rule has room for what nearly all code does: the CFA is %rsp or %rbp plus a number,
-// or a word on the stack; %rbp is untouched or saved on the stack; the return address is
-// under the CFA. Expressions that come down to this at one place (those of a PLT) are
-// worked out. Text that has none, as of code made at run time or of Go, has the rule that
-// libunwind falls back to. Anything else has no rule: signal frames, a CFA by another register.
+// A rule can express what nearly all code does:
+//   - The CFA is %rsp or %rbp plus a number, or a word on the stack.
+//   - %rbp is unchanged, or saved on the stack.
+//   - The return address is the word below the CFA.
+// An expression is evaluated if it amounts to this at one address, as in a PLT.
 //
-// What was opened is kept; whoever knows that mappings changed makes a new one of these.
+// Text without call frame information has the rule that libunwind falls back to
+// (DT_RT_FROM_GUESS). Examples are code that was generated at run time, and Go. There
+// is no rule for a signal frame, or for a CFA that is based on another register.
+//
+// Opened files are kept. When mappings change, the owner must create a new UnwindRules.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -24,15 +28,17 @@
 
 namespace dt::agent {
 
-// What of a frame's registers leads to its caller's.
+// The registers of a frame from which a rule computes those of its caller.
 struct StackPlace {
     std::uint64_t pc = 0, sp = 0, bp = 0;
     bool operator==(const StackPlace&) const = default;
 };
+// Reads a word of the target's stack. Returns false on failure.
 using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 
-// The caller's, as the runtime finds it by this rule; pc 0: there is none. Nothing: a
-// word of it cannot be read.
+// Returns the caller's registers as the runtime computes them by this rule. The pc is 0
+// if there is no caller. Returns nothing if a word of the stack cannot be read, or if a
+// guess is too far from the stack pointer.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 
@@ -43,7 +49,8 @@ public:
     UnwindRules(const UnwindRules&) = delete;
     UnwindRules& operator=(const UnwindRules&) = delete;
 
-    // At this place of the text, which of a caller is its return address less one.
+    // Returns the rule for this address in the text, or nothing if it has no rule. For
+    // a caller, pass its return address minus one.
     std::optional<dt_rt_rule> rule_at(TargetAddr at);
 
 private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Which threads profile-N looks at, and how much time that may take.
+// Decides which threads profile-N examines, and how much time that may take.
 //
-//   tick ──> begin() ──> next() ... seen() ──> running: sampled, stays busy
-//                                         └──> asleep: idle after so many looks
+//   tick ──> begin() ──> next() ... seen() ──> running: is sampled, remains busy
+//                                         └──> asleep: becomes idle after 64 times
 //
-// Looking at a thread costs some microseconds, so not all of thousands of threads can
-// be examined in each tick. Threads that ran recently, the busy ones, are examined
-// first, each once in a tick. In the remaining time idle threads are examined, and the
-// next tick continues after the last of them. In every eighth tick an idle thread comes
-// first, so that busy threads cannot prevent new ones from being found.
+// To examine a thread takes some microseconds, so a tick is too short for thousands of
+// threads. Threads that ran recently, the busy ones, are examined first, each once in a
+// tick. Idle threads are examined in the remaining time, and the next tick continues
+// after the last of them. In every eighth tick an idle thread is examined first, so
+// that busy threads cannot prevent the agent from finding threads that start to run.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ class Rotation {
 public:
     enum class Found { running, asleep, unknown };
 
+    // Adds a thread, which is idle at first.
     void add(pid_t tid) { idle_.push_back({tid, 0}); }
     void begin(); // begins a tick
     // Returns the next thread of this tick, or nothing when all were examined. The
-    // caller then calls seen(), unless the thread has exited.
+    // caller reports the thread's state by seen(), unless the thread has exited.
     std::optional<pid_t> next();
     void seen(Found found);
     std::size_t n_busy() const { return busy_.size(); }
@@ -34,28 +35,30 @@ public:
 private:
     struct Entry {
         pid_t tid;
-        std::uint8_t n_asleep; // looks since it ran
+        std::uint8_t n_asleep; // how often it was found asleep since it ran
     };
     std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
 
     std::deque<Entry> busy_, idle_;
-    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // of this tick
+    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // in this tick
     unsigned n_ticks_ = 0;
     Entry current_{};
     bool was_busy_ = false, idle_first_ = false;
 };
 
-// A budget: sampling earns a share of the time that passes, and stops when it has used
-// that up.
+// The time that sampling may take. The budget grows by a share of the time that passes,
+// and sampling stops while the budget is used up.
 class SampleBudget {
 public:
-    // n_running: the number of threads over which the cost is spread.
+    // Returns whether there is time left. n_running: the number of running threads; the
+    // budget grows in proportion to it.
     bool may_spend(std::uint64_t now_ns, std::size_t n_running);
     void spend(std::uint64_t ns) { left_ns_ -= static_cast<std::int64_t>(ns); }
 
 private:
     static constexpr std::uint64_t percent = 5;
-    static constexpr std::int64_t most_ns = 5'000'000; // saved up, for each thread
+    static constexpr std::int64_t most_ns =
+        5'000'000; // maximum for each running thread
 
     std::uint64_t earned_at_ns_ = 0;
     std::int64_t left_ns_ = most_ns;

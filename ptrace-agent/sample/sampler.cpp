@@ -17,7 +17,7 @@ void Sampler::report_left_out()
 {
     const std::uint64_t left_out = std::exchange(n_left_out_, 0);
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
-    if (left_out * 100 <= all) // a few, from a tick that ended early by chance
+    if (left_out * 100 <= all) // at most 1 %, from ticks that ended early by chance
         return;
     for (auto& [pid, process] : tracees_.processes()) {
         if (process->is_target)
@@ -40,7 +40,8 @@ Result<Ok> Sampler::start(std::span<const ProfileTimer> timers)
     std::uint64_t now = monotonic_ns();
     for (const ProfileTimer& timer : timers) {
         if (timer.interval_ns == 0)
-            return Error{Code::invalid, "profile: an interval of nothing"};
+            return Error{Code::invalid,
+                         "profile: the interval of a timer must be longer than 0 ns"};
         timers_.push_back({timer, now + timer.interval_ns});
     }
     if (!timers_.empty()) {
@@ -86,7 +87,7 @@ void Sampler::begin_tick_if_due()
     rotation_.begin();
 }
 
-// Ends the tick before all running threads were sampled, and counts the rest.
+// Ends the tick. Counts the busy threads that were not examined.
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())
@@ -125,7 +126,7 @@ static bool may_be_sampled(const Thread& thread)
 
 bool Sampler::sample_some()
 {
-    constexpr int looks_at_once = 8; // then stopped threads are handled
+    constexpr int max_looks = 8; // then stopped threads are handled
     if (due_.empty())
         return false;
     if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
@@ -137,7 +138,7 @@ bool Sampler::sample_some()
     if (tracees_.collect(Wait::poll))
         return true;
     const std::uint64_t wait_ns = SampleMeter::now() - before;
-    for (int i = 0; i < looks_at_once; ++i) {
+    for (int i = 0; i < max_looks; ++i) {
         auto tid = rotation_.next();
         if (!tid) {
             due_.clear();
@@ -161,8 +162,8 @@ bool Sampler::sample_some()
             ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
         }
         ++n_samples_;
-        // waitpid() scans all threads when the stop arrives, and once more before it
-        // sleeps.
+        // The stop will cause two scans of all threads in waitpid(): one when it
+        // arrives, and one before waitpid() sleeps.
         budget_.spend(2 * wait_ns);
         return true;
     }

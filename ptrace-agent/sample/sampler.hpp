@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// profile-N in targets: where is each running thread, N times a second?
+// profile-N in targets: samples where each running thread is, N times a second.
 //
 //   alarm -> begin_tick_if_due()
-//   main loop, when no stopped thread waits -> sample_some(): looks at some threads,
-//                   PTRACE_INTERRUPT to one that is on a CPU
-//                -> its stop: take_sample() fires due probes; the thread continues
+//   main loop, when no stopped thread waits -> sample_some(): examines some threads and
+//                   sends PTRACE_INTERRUPT to one that is on a CPU
+//                -> its stop: take_sample() fires the due probes; the thread continues
 //
-// A sleeping thread is not woken: it would only be found asleep. An interval that passed
-// while the agent was busy is not made up for. A sample costs its thread one ptrace stop.
+// A sleeping thread is not woken, because it is not on a CPU. Ticks that passed while
+// the agent was busy are not repeated. A sample costs its thread one ptrace stop.
 //
-// Whatever the number of threads, sampling uses at most 5 % of a processor for each
-// running thread: rotation.hpp decides which threads are examined and how the time is
-// counted. Running threads that were skipped for lack of time are counted, and reported
-// when sampling ends.
+// Sampling uses at most 5 % of a processor for each running thread. rotation.hpp
+// decides which threads are examined and measures the time. Running threads that were
+// skipped for lack of time are counted, and reported when sampling ends.
 #pragma once
 
 #include "base/result.hpp"
@@ -33,11 +32,13 @@ public:
     {
     }
 
-    // Replaces the timers; none: sampling ends.
+    // Replaces the timers. Sampling ends if the list is empty.
     Result<Ok> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();
-    bool sample_some(); // false: nothing is left to do in this tick
+    // Examines some threads. Returns false if nothing is left to do in this tick.
+    bool sample_some();
+    // Fires the due probes for a thread that has stopped.
     void take_sample(Thread& thread);
 
 private:
@@ -55,8 +56,8 @@ private:
     ClientLink& client_;
     Alarms& alarms_;
     std::vector<Timer> timers_;
-    std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
-    Rotation rotation_;              // of all threads, while there is sampling
+    std::vector<std::uint32_t> due_; // profile probes of this tick; empty at its end
+    Rotation rotation_;              // all threads, while there are timers
     SampleBudget budget_;
     std::uint64_t n_samples_ = 0, n_left_out_ = 0;
 };
