@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The times at which the agent's loop has something to do by itself. The earliest of them
-// interrupts waitpid().
+// The times at which the agent's main loop must do something without being requested.
+// The earliest of them interrupts waitpid().
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -15,12 +15,12 @@ class Alarms {
 public:
     enum Reason : std::uint8_t {
         sampling,      // a sample is due
-        silent_client, // the first thread has waited for the client for too long
-        full_queue,    // a signal found no room in its thread's queue
+        silent_client, // a thread has waited too long for the client
+        full_queue,    // a signal queue was full, and the signal must be sent again
         n_reasons,
     };
 
-    // when_ns: monotonic; 0: never.
+    // Sets the time of an alarm. when_ns: CLOCK_MONOTONIC; 0 turns the alarm off.
     void set(Reason reason, std::uint64_t when_ns)
     {
         at_[reason] = when_ns;

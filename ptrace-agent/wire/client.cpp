@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests out, replies and events in. The agent is forked here.
+// Starts the agent, sends requests, and receives replies and events.
 #include "ptrace-agent/wire/client.hpp"
 
 #include "ptrace-agent/wire/protocol.hpp"
@@ -16,6 +16,8 @@
 namespace dt {
 
 using namespace agent;
+
+constexpr const char* agent_has_exited = "the ptrace-agent has exited";
 
 std::string_view text_of(NeverProbed never)
 {
@@ -73,23 +75,24 @@ Result<AgentClient> AgentClient::start()
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return errno_error("start the ptrace-agent: socketpair");
-    Fd ours(ends[0]);
-    Fd theirs(ends[1]);
+    Fd client_end(ends[0]);
+    Fd agent_end(ends[1]);
 
-    // What is buffered must not be printed by both.
+    // The two processes must not both print buffered output.
     fflush(nullptr);
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("start the ptrace-agent: fork");
     if (pid == 0) {
-        ours.reset();
-        run_agent(std::move(theirs));
+        client_end.reset();
+        run_agent(std::move(agent_end));
         _exit(0);
     }
-    return AgentClient(std::move(ours), pid);
+    return AgentClient(std::move(client_end), pid);
 }
 
-// MSG_NOSIGNAL: a dead agent is an error, not a SIGPIPE.
+// Sends all n bytes, and the descriptors with the first of them. Returns false on
+// failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead.
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds)
 {
@@ -129,7 +132,7 @@ void AgentClient::agent_died()
     socket_.reset();
     AgentEvent event;
     event.kind = AgentEvent::agent_gone;
-    event.text = "the ptrace-agent is gone";
+    event.text = agent_has_exited;
     events_.push_back(std::move(event));
 }
 
@@ -152,8 +155,8 @@ bool AgentClient::take_message()
     if (inbox_.size() < sizeof header)
         return false;
     std::memcpy(&header, inbox_.data(), sizeof header);
-    std::size_t whole = sizeof header + header.bytes;
-    if (inbox_.size() < whole)
+    std::size_t message_bytes = sizeof header + header.bytes;
+    if (inbox_.size() < message_bytes)
         return false;
     auto body = std::span(inbox_).subspan(sizeof header, header.bytes);
     if (header.word == word_event) {
@@ -161,17 +164,19 @@ bool AgentClient::take_message()
     } else if (n_unread_ != 0) {
         --n_unread_;
     } else {
-        // The reply keeps its word in front, so that call() can tell ok from error.
-        reply_.emplace(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+        // The reply keeps its header, so that call() can distinguish ok from error.
+        reply_.emplace(inbox_.begin(),
+                       inbox_.begin() + static_cast<ptrdiff_t>(message_bytes));
     }
-    inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+    inbox_.erase(inbox_.begin(),
+                 inbox_.begin() + static_cast<ptrdiff_t>(message_bytes));
     return true;
 }
 
 Result<Ok> AgentClient::receive(bool wait)
 {
     if (!socket_)
-        return Error{Code::gone, "the ptrace-agent is gone"};
+        return Error{Code::gone, agent_has_exited};
     std::byte buffer[65536];
     for (;;) {
         ssize_t n = recv(socket_.get(), buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
@@ -184,7 +189,7 @@ Result<Ok> AgentClient::receive(bool wait)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return Ok{};
         agent_died();
-        return Error{Code::gone, "the ptrace-agent is gone"};
+        return Error{Code::gone, agent_has_exited};
     }
 }
 
@@ -205,13 +210,13 @@ Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
                                                  std::span<const int> fds)
 {
     if (!send(request, body, fds))
-        return Error{Code::gone, "the ptrace-agent is gone"};
+        return Error{Code::gone, agent_has_exited};
     reply_.reset();
     while (!reply_) {
         if (take_message())
             continue;
-        if (auto got = receive(true); !got)
-            return got.error();
+        if (auto received = receive(true); !received)
+            return received.error();
     }
     std::vector<std::byte> reply = std::move(*reply_);
     reply_.reset();
@@ -276,8 +281,9 @@ Result<Target> AgentClient::grab(pid_t pid)
     auto reply = call(request_grab, out.body());
     if (!reply)
         return reply.error();
-    // What it was told of another time that it had the pid, or held this process, counts no
-    // more; what was not taken by next_event() will be counted there.
+    // The agent's number replaces ours, which may belong to an earlier grab() of this
+    // pid. Events that next_event() has not returned yet are subtracted: it will count
+    // them.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
@@ -287,7 +293,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-// Of a request whose body ends in the number of the sites, and in the sites if they are few.
+// Sends a request. Its body ends in the number of sites. A few sites follow in the
+// body; a longer list is in a memfd.
 Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
                                                       std::uint32_t request,
                                                       std::span<const std::byte> body)
@@ -325,7 +332,8 @@ Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site>
         plans.push_back({form, in.text()});
     }
     if (!in.ok())
-        return Error{Code::corrupt, "the ptrace-agent planned too little"};
+        return Error{Code::corrupt,
+                     "plan probes: the reply of the ptrace-agent is too short"};
     return plans;
 }
 
@@ -421,14 +429,14 @@ Result<Ok> AgentClient::kill(pid_t pid)
 Result<std::optional<AgentEvent>> AgentClient::next_event()
 {
     if (events_.empty() && socket_) {
-        // Its failure becomes an event like any other.
+        // A failure becomes the event agent_gone.
         (void)receive(false);
         while (take_message()) {
         }
     }
     if (reply_) {
         reply_.reset();
-        return Error{Code::corrupt, "the ptrace-agent answered what was not asked"};
+        return Error{Code::corrupt, "the ptrace-agent sent a reply without a request"};
     }
     if (events_.empty())
         return std::optional<AgentEvent>();

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
-// The consumer's end of the ptrace-agent.
+// The client of the ptrace-agent, in the consumer's process.
 //
 //   consumer process                      agent process
 //   AgentClient ──requests──> socketpair ──> Agent ──ptrace──> targets
 //               <──replies, events──               └─dt_fire──> arena (shared)
 //
-// Every member function is one request and waits for its reply; events that arrive
-// meanwhile are kept for next_event(). The order of a session:
+// Each member function except expect() sends one request and waits for its reply.
+// Events that arrive meanwhile are kept for next_event(). The order of a session:
 //
-//   AgentClient agent = AgentClient::start();      early: it forks
+//   AgentClient agent = AgentClient::start();      early, because it forks
 //   agent.set_arena(...);                          before the first plant()
 //   Target t = agent.create({...}) or agent.grab(pid);
 //   read /proc/<pid>/maps, add probes to the arena, agent.plant(t.pid, sites);
 //   agent.resume(t.pid);                           a created target runs only now
 //   poll fd(), next_event(), ... agent.detach(t.pid);
 //
-// A grabbed target runs all the time, but for the moments of grab(), plant(), remove()
-// and detach(). From the first plant() on, a target whose libraries changed waits, from
-// the event until resume_after_library_change(), in the thread that called dlopen() or dlclose():
-// after the objects are mapped, before their constructors run. It waits for ten seconds of
-// silence at most.
+// A grabbed target runs all the time, except during short stops in grab(), plant(),
+// remove() and detach(). After the first plant(), a thread that calls dlopen() or
+// dlclose() waits from the event libraries_changed until resume_after_library_change().
+// The objects are mapped by then, and their constructors have not run. If the client is
+// silent for ten seconds, the agent resumes the thread.
 //
-// When this object goes away, or its process dies in whatever way, the agent restores
-// the text of all targets and detaches; a created target that was never resumed is
-// killed. Used by one thread. Reading the target's memory needs no request: the
-// consumer reads /proc/<pid>/mem itself.
+// When this object is destroyed, or when its process dies in any way, the agent
+// restores the text of all targets and detaches from them. It kills a created target
+// that was never resumed. The object must be used by one thread only. The consumer
+// reads the target's memory itself, through /proc/<pid>/mem.
 #pragma once
 
 #include "base/fd.hpp"
@@ -48,53 +48,56 @@ namespace dt {
 
 // How far a created target has run when create() returns (dtrace -x evaltime).
 enum class EvalTime : std::uint8_t {
-    exec,     // nothing but the kernel's work: no library is mapped
-    preinit,  // libraries mapped and relocated, no constructor has run
+    exec,     // to the end of the exec; no library is mapped
+    preinit,  // libraries are mapped and relocated; no constructor has run
     postinit, // constructors have run; at the first instruction of main()
-    main,     // the same point on Linux, where nothing runs between the two
+    main,     // the same as postinit on Linux
 };
-// A static program has no preinit: it is taken at its entry point. A program without
-// a C main (Go, hand-written) is taken at its entry point for postinit and main.
+// Some programs stop at their entry point instead:
+//   - a static program, for preinit
+//   - a program without a C main(), such as one in Go, for postinit and main
 
 struct EnvChange {
     std::string name;
-    std::optional<std::string> value; // none: unset
+    std::optional<std::string> value; // nothing: the variable is removed
 };
 
 struct Target {
     pid_t pid = 0;
-    bool created = false; // by create(): stopped until resume()
+    bool created = false; // create() started it; it is stopped until resume()
 };
 
 enum class SiteKind : std::uint8_t {
-    entry,        // arg0.. as the calling convention passes them
+    entry,        // arg0.. = arguments, as the calling convention passes them
     ret,          // arg0 = Site::arg0 (offset in the function), arg1 = return value
-    offset,       // as entry: the registers that carry arguments, whatever is in them
-    static_probe, // arg0.. are where its note says; Site::arg0 = index into StaticTable
+    offset,       // arg0.. = the registers for arguments, which may contain anything
+    static_probe, // arg0.. = operands of its note; Site::arg0 = index into StaticTable
     jump_out,     // ret at an indirect jump; Site::arg0 = index into StaticTable
 };
 
-// What the note of a static probe says about one of its sites.
+// The contents of a static probe's note about one of its sites.
 struct StaticFacts {
-    TargetAddr semaphore; // 16 bits, not 0 while somebody traces; 0: there is none
+    TargetAddr semaphore; // 16 bits, not 0 while the probe is traced; 0 if it has none
     std::uint32_t first_operand = 0, n_operands = 0;
 };
 struct StaticTable {
     std::vector<StaticFacts> sites;
-    std::vector<dt_operand> operands; // addresses are the process', not the file's
+    std::vector<dt_operand> operands; // with addresses in the process
 };
 
+// Returns whether Site::arg0 is an index into StaticTable.
 constexpr bool has_operands(SiteKind kind)
 {
     return kind == SiteKind::static_probe || kind == SiteKind::jump_out;
 }
 
-// A jump_out site's operands in StaticTable: the jump's destination, then the first
-// address and the end of each part of the function, beginning with the part that has
-// the entry. The site fires if the destination is in none of them.
+// The operands of a jump_out site in StaticTable are the destination of the jump, and
+// then the first address and the end of each part of the function. The part with the
+// function's entry comes first. The site fires if the destination is in none of the
+// parts.
 constexpr std::size_t operands_per_part = 2;
 
-// Why a place gets no probe by any mechanism.
+// Why a place cannot have a probe by any mechanism.
 // clang-format off
 #define DT_NEVER_PROBED(X)                                                             \
     X(no,            "")                                                               \
@@ -106,31 +109,32 @@ enum class NeverProbed : std::uint8_t {
     DT_NEVER_PROBED(X)
 #undef X
 };
-// Returns the reason, or an empty text for `no` and for a value that is not in the table.
+// Returns the reason, or an empty text for `no` and for a value that is not in the
+// table.
 std::string_view text_of(NeverProbed never);
 
-// One place where a probe fires. Several probes may name one address; they share a
-// tracepoint. A ret site that is a conditional jump fires only when it is taken.
+// One place where a probe fires. Probes that have the same address share a tracepoint.
+// A ret site that is a conditional jump fires only when the jump is taken.
 struct Site {
     TargetAddr at;
-    std::uint32_t probe = 0; // dt_probe_add()'s id
+    std::uint32_t probe = 0; // id that dt_probe_add() returned
     SiteKind kind = SiteKind::entry;
-    std::uint8_t n_expected = 0; // bytes of expected that are set, 0: not compared
+    std::uint8_t n_expected = 0; // the number of bytes in `expected`
     NeverProbed never = NeverProbed::no;
-    std::uint8_t breakpoint : 1 = 0; // gets a breakpoint where no jump can stand
+    std::uint8_t breakpoint : 1 = 0; // gets a breakpoint if no jump is possible
     std::uint8_t no_stack : 1 = 0;   // nothing may be written below the stack pointer
     std::uint8_t pad : 6 = 0;
     // For ret: the offset in the function. For entry: PatchSite::loop_end.
     std::uint64_t arg0 = 0;
-    std::array<std::byte, 8> expected{}; // what the file has at this place
-    // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;
-    // both at: not at all.
+    std::array<std::byte, 8> expected{}; // the bytes of the file at this place
+    // How far the bytes around the site may be moved (PatchSite). If first and end are
+    // 0, that is not known. If both equal `at`, the bytes must not be moved.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};
     std::array<std::uint8_t, 2> pad_at_end{};
 };
 
-// Executable memory as the client saw it (proc(5), maps) when it made sites of it.
+// A mapping of executable memory (proc(5), maps) when the client made the sites in it.
 struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file
@@ -138,66 +142,69 @@ struct SeenText {
     std::uint64_t inode = 0; // 0: anonymous
 };
 
-// Which probes forked children have.
+// Which probes of a target its forked children have, too.
 enum class Follow : std::uint8_t { none, statics, all };
 
-// Which processes stay targets when they execute another program.
+// Which processes remain targets when they execute another program.
 enum class FollowExec : std::uint8_t {
     none,
-    itself, // the target, but not its children
+    itself, // the target itself, but not its children
     all,    // the target and the children that are followed or spawned
 };
 
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
-    automatic, // a jump into the target's runtime; breakpoints where that cannot be put
-    jump,      // or not at all
-    int3,      // a breakpoint that the agent serves
+    automatic, // by a jump into the runtime, or by a breakpoint if that is not possible
+    jump,      // only by a jump
+    int3,      // by a breakpoint that the agent serves
     uprobe,    // in the kernel; the agent only watches libraries
 };
 
-// No jumps, and nothing in the target for them?
+// Returns whether the mechanism uses no jumps, so that the target needs no runtime.
 constexpr bool by_traps(Mechanism mechanism)
 {
     return mechanism == Mechanism::int3 || mechanism == Mechanism::uprobe;
 }
 
-// What planting would make of a site.
+// How plant() would probe a site.
 struct SitePlan {
     enum Form : std::uint8_t { jump, breakpoint, refused } form = refused;
-    std::string text; // of a jump: which; else why there is none
+    std::string text; // the kind of jump, or the reason why there is no jump
 };
 
 struct Refusal {
     std::uint32_t site = 0; // index in the span given to plant()
-    std::string reason;     // a sentence's end: "the instruction is int3"
+    std::string reason;     // for example "the instruction is int3"
 };
 
 struct PlantReport {
-    std::uint32_t n_planted = 0;      // sites; a refused one is not counted
-    std::uint32_t n_tracepoints = 0;  // of the target, afterwards
+    std::uint32_t n_planted = 0;      // sites without the refused ones
+    std::uint32_t n_tracepoints = 0;  // all tracepoints that the target now has
     std::vector<Refusal> refused;     // ascending by site
     std::vector<Refusal> breakpoints; // ascending by site; why each has no jump
-    // Sites where something else is mapped now: a libraries_changed event tells of that, or
-    // has told.
+    // Sites where something else is mapped now. An event libraries_changed reports this
+    // change, or has reported it.
     std::vector<std::uint32_t> gone; // ascending
     // Entry sites that also fire when a loop jumps back to the function's first
     // instruction.
     std::vector<std::uint32_t> fired_by_loops;
 };
 
+// Text that a dead tracer has changed.
 struct LeftText {
     TargetAddr at;
-    std::vector<std::byte> now, before; // as many of each
+    std::vector<std::byte> now, before; // of equal length
 };
+// Everything that a dead tracer has left in a process.
 struct LeftBehind {
     std::vector<LeftText> texts;
-    std::vector<TargetAddr>
-        runtimes; // images, which may say what semaphores are raised
+    // Addresses of runtimes, which may have a list of raised semaphores.
+    std::vector<TargetAddr> runtimes;
     bool empty() const { return texts.empty() && runtimes.empty(); }
 };
 
-// A probe that was planted at a place whose text went since, whatever is there now.
+// A probe that was planted in text that has been unmapped since. Other text may be
+// there now.
 struct ForgottenProbe {
     TargetAddr at;
     std::uint32_t probe = 0;
@@ -206,25 +213,30 @@ struct ForgottenProbe {
 
 struct AgentEvent {
     enum Kind : std::uint8_t {
-        exited,            // status is as of waitpid(2); nothing is left to do
-        execed,            // a new program: all its probes are gone
-        libraries_changed, // to be answered by resume_after_library_change()
-        forked,            // child runs with clean text, or is followed
-        given_up, // it kept the agent waiting and is not traced any more; text says why
-        agent_error, // text tells; pid may be 0
-        agent_gone,  // the agent died; last event, fd() is closed
+        exited,            // the process has exited and is not a target any more
+        execed,            // it executes another program, which has no probes
+        libraries_changed, // a thread waits for resume_after_library_change()
+        forked,            // it has a new child, which has clean text or is a target
+        given_up,          // it kept the agent waiting and is not traced any more
+        agent_error,       // the agent reports an error; pid may be 0
+        agent_gone,        // the agent has died; this is the last event
     } kind = exited;
     pid_t pid = 0;
-    pid_t child = 0; // of forked
-    // Of exited; of forked: 1 when the child is a target from now on; of libraries_changed:
-    // for resume_after_library_change(); of execed likewise, and 0: it runs on.
+    pid_t child = 0; // the new process, for forked
+    // The meaning depends on the kind:
+    //   exited              the status as of waitpid(2)
+    //   forked              1 if the child is a target from now on
+    //   libraries_changed   the argument for resume_after_library_change()
+    //   execed              the same; 0 if the process does not wait
     int status = 0;
-    std::string text; // of execed: the program's path, "" if it is not known
-    std::vector<ForgottenProbe> forgotten; // of libraries_changed
+    // For execed: the path of the program, or "" if it is not known. For given_up and
+    // the errors: the reason.
+    std::string text;
+    std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
 
-// A probe that fires at an interval for each thread of the targets that is running:
-// arg0 is 0, arg1 the program counter.
+// A probe that fires at an interval for each running thread of the targets. arg0 is 0,
+// and arg1 is the program counter.
 struct ProfileTimer {
     std::uint32_t probe = 0;
     std::uint32_t pad = 0;
@@ -234,76 +246,100 @@ struct ProfileTimer {
 class AgentClient {
 public:
     // Forks the agent. The calling process should have few threads and little memory.
+    // Returns an Error if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
     AgentClient(AgentClient&&) noexcept;
     AgentClient& operator=(AgentClient&&) noexcept;
     AgentClient(const AgentClient&) = delete;
     AgentClient& operator=(const AgentClient&) = delete;
-    ~AgentClient(); // closes the socket and waits until the agent has let go of all
+    // Closes the socket and waits until the agent has released all targets and exited.
+    ~AgentClient();
 
-    // Sets the parts of the arena, which the agent maps one after the other: the
-    // program part read-only, the others read-write. No target maps the private part;
-    // private_bytes is 0 if there is none. The descriptors stay the caller's. The sizes
-    // are multiples of 64 KiB.
+    // Sets the parts of the arena, which the agent maps one after the other. The
+    // program part is read-only, and the other parts are read-write. No target maps the
+    // private part, which is optional (private_bytes 0). The caller keeps the
+    // descriptors. The sizes are multiples of 64 KiB.
     Result<Ok> set_arena(int program_fd, std::uint64_t program_bytes, int data_fd,
                          std::uint64_t data_bytes, int private_fd = -1,
                          std::uint64_t private_bytes = 0);
 
-    // Code::not_found, permission (not executable), unsupported (32-bit), invalid
-    // (ended before the point of evaltime); the text names the command.
+    // Starts a command, which stops at the point of evaltime. The text of an error
+    // names the command:
+    //   Code::not_found     there is no such file
+    //   Code::permission    it is not executable
+    //   Code::unsupported   it is a 32-bit program
+    //   Code::invalid       its exec failed for another reason, or it ended before the
+    //                       point of evaltime
     Result<Target> create(const std::vector<std::string>& argv,
                           const std::vector<EnvChange>& env, EvalTime evaltime);
 
-    // Code::not_found (no such process), gone (a zombie), permission (with the setting that
-    // forbids it), busy (which process traces it), unsupported (32-bit, kernel thread), invalid
-    // (ourselves).
+    // Attaches to a process. Errors:
+    //   Code::not_found     there is no such process
+    //   Code::gone          it is a zombie
+    //   Code::permission    attaching is forbidden; the text names the setting
+    //   Code::busy          another process traces it; the text names that process
+    //   Code::unsupported   it is a 32-bit process or a kernel thread
+    //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 
-    // So many sites are about to be planted: memory for them is got while the caller, with
-    // so many threads, makes them, if a processor is idle. Nothing is waited for.
+    // Announces that n_sites sites will be planted. If a processor is idle, the agent
+    // prefaults memory for them while n_threads threads of the caller make the sites.
+    // Does not wait for a reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
-    // What plant() would do now with all these, in their order, by the same plan. The
-    // target runs on and nothing of it is changed. What only shows when the runtime is
-    // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.
+    // Returns for each site what plant() would do now with all these sites. The target
+    // is not stopped or changed. So the plan does not include reasons that appear only
+    // when the runtime is loaded, such as limits of the process. Code::busy if the
+    // target has probes.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
-    // For jumps the target stands still twice, shortly: what is planted is planned and built
-    // while it runs; for breakpoints it stands still meanwhile. A refused site is no error of the call.
-    // seen: what the sites were made from, ascending; empty: nothing is compared.
-    // Code::gone when it ended, or runs another program than next_event() told of.
+    // Plants probes. The target is stopped while breakpoints are planted. For jumps it
+    // is stopped only twice for a short time, because the agent plans and builds them
+    // while the target runs. A refused site is not an error of the call.
+    //
+    // seen: the mappings from which the sites were made, ascending; the agent compares
+    // them with the present ones unless the list is empty.
+    //
+    // Code::gone if the process has exited, or has executed another program that
+    // next_event() has not reported.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
                               Mechanism mechanism = Mechanism::automatic,
                               std::span<const SeenText> seen = {},
                               const StaticTable& statics = {});
-    // By address and probe; the last probe of a tracepoint restores the text. Sites
-    // that are not planted are passed over.
+    // Removes probes, which are identified by address and probe. With the last probe of
+    // a tracepoint the text is restored. Sites that are not planted are ignored.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
-    // From now on children of it that are forked while it has probes are targets with the
-    // same probes, or the static ones of them, and so are their children, each until it execs.
-    // A process that `exec` selects stays a target when it executes a program, and then
-    // waits for an answer to the event.
+    // Follows children that the process forks from now on while it has probes. They
+    // become targets with the same probes, or with the static ones only, until they
+    // execute another program. Their own children are followed, too. A process that
+    // `exec` selects remains a target when it executes another program. It then waits
+    // until the event is answered by resume_after_library_change().
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
-    // Text that a tracer which died left behind, and what belongs there. What is no longer
-    // `now` is left alone.
+    // Restores text that a dead tracer has changed, and lowers the semaphores that it
+    // has raised. Text that is not equal to `now` any more remains unchanged.
     Result<Ok> put_back(pid_t pid, const LeftBehind& left);
 
-    Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
-    // change: the event's status.
+    // Lets a created target run. Has no effect on a running target.
+    Result<Ok> resume(pid_t pid);
+    // Answers an event, so that the threads that wait for the answer continue. change:
+    // the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
-    // Every byte as it was, every thread untraced. Code::gone when it died before.
+    // Restores every byte of the target and stops tracing all its threads. Code::gone
+    // if it has already died.
     Result<Ok> detach(pid_t pid);
-    // Replaces the timers set before; an empty list ends sampling.
+    // Replaces the timers for sampling. An empty list ends sampling.
     Result<Ok> profile(std::span<const ProfileTimer> timers);
-    // SIGKILL, for a created target that shall not run after all.
+    // Kills a created target that should not run after all (SIGKILL).
     Result<Ok> kill(pid_t pid);
 
-    // Poll it for reading, then call next_event() until it says nothing. Check
-    // has_event() before sleeping: a reply may have brought events along.
+    // Returns a descriptor to poll for reading. When it is readable, call next_event()
+    // until it returns nothing. Check has_event() before you sleep, because events may
+    // have arrived before a reply.
     int fd() const { return socket_.get(); }
     bool has_event() const { return !events_.empty(); }
-    // Never waits. An error only when the agent's words make no sense.
+    // Returns the next event, or nothing. Never waits. Returns an Error only if the
+    // agent has sent an unexpected reply.
     Result<std::optional<AgentEvent>> next_event();
 
     pid_t agent_pid() const { return agent_; }
@@ -329,9 +365,9 @@ private:
     pid_t agent_ = 0;
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
-    std::map<pid_t, std::uint32_t> n_execs_; // that next_event() told of
+    std::map<pid_t, std::uint32_t> n_execs_; // reported by next_event()
     std::optional<std::vector<std::byte>> reply_;
-    std::size_t n_unread_ = 0; // replies that nobody waits for
+    std::size_t n_unread_ = 0; // replies that will be discarded
     bool gone_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent's link to its client: requests, replies, events, and whether the client lives.
+// The agent's link to its client: requests, replies, events, and the client's exit.
 #pragma once
 
 #include "base/fd.hpp"
@@ -19,11 +19,12 @@ public:
 
     // Returns whether there may be requests to serve.
     bool rang();
-    void receive() { mail_.receive(); } // what has arrived, without waiting
+    void receive() { mail_.receive(); } // reads without waiting
     std::optional<Request> next() { return mail_.next(); }
     bool has_exited() const { return mail_.closed(); }
-    // Reads requests during a wait, and has waitpid() interrupted again. Returns whether the
-    // client has exited. The requests are served later: the next rang() returns true.
+    // Reads requests during a wait for a thread, and lets waitpid() be interrupted
+    // again. The requests are served later: the next rang() returns true. Returns
+    // whether the client has exited.
     bool check_in_wait();
 
     void reply(std::uint32_t word, const std::vector<std::byte>& body)

@@ -39,9 +39,9 @@ static void on_ring(int signal)
 
 Mailbox::Mailbox(Fd socket) : socket_(std::move(socket))
 {
-    rung = 1; // what came before the handlers were there
+    rung = 1; // input may have arrived before the handlers are installed
     struct sigaction action = {};
-    action.sa_handler = on_ring; // without SA_RESTART: waitpid() shall return
+    action.sa_handler = on_ring; // without SA_RESTART, so that waitpid() returns
     sigfillset(&action.sa_mask);
     for (int signal : {SIGIO, SIGALRM, SIGTERM})
         sigaction(signal, &action, nullptr);
@@ -53,8 +53,9 @@ bool Mailbox::rang()
 {
     if (rung == 0)
         return false;
-    // In this order: what rings after the first line is seen by the next look, and what
-    // rings after the second has its own timer.
+    // The order matters. A ring after the first statement sets the flag again, which
+    // the next call finds. A ring after the second statement also starts the timer
+    // again.
     rung = 0;
     itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);
@@ -79,7 +80,9 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
-// Only the thread that waits for signals takes the timer's (no_signals.hpp).
+// Creates a timer that sends SIGALRM. The other threads block all signals
+// (no_signals.hpp), so the thread that is in waitpid() receives it. Returns nothing on
+// failure.
 static std::optional<timer_t> make_timer()
 {
     sigevent event{};
@@ -111,8 +114,9 @@ void Mailbox::ring_at(std::uint64_t when_ns)
     timer_settime(*timer, TIMER_ABSTIME, &at, nullptr);
 }
 
-// waitpid() cannot wait for a descriptor, and userfaultfd(2) raises no signal. So a
-// second thread waits for those, and does nothing but ring.
+// Sends SIGIO to the agent's main thread whenever a descriptor in the epoll set becomes
+// readable. This needs a thread of its own, because waitpid() cannot wait for a
+// descriptor and userfaultfd(2) raises no signal.
 static void ring_for_all(int epoll, pid_t agent)
 {
     epoll_event event{};
@@ -179,19 +183,19 @@ std::optional<Request> Mailbox::next()
         return std::nullopt;
     std::memcpy(&header, in_.data(), sizeof header);
     if (header.bytes > max_body_bytes) {
-        eof_ = true; // not our client
+        eof_ = true; // the peer does not follow the protocol
         return std::nullopt;
     }
-    std::size_t whole = sizeof header + header.bytes;
-    if (in_.size() < whole)
+    std::size_t message_bytes = sizeof header + header.bytes;
+    if (in_.size() < message_bytes)
         return std::nullopt;
     Request request;
     request.word = header.word;
-    auto end = in_.begin() + static_cast<ptrdiff_t>(whole);
+    auto end = in_.begin() + static_cast<ptrdiff_t>(message_bytes);
     request.body.assign(in_.begin() + sizeof header, end);
     in_.erase(in_.begin(), end);
     auto n_fds = static_cast<ptrdiff_t>(
-        std::min<std::size_t>(header.n_fds, fds_.size())); // they come before the rest
+        std::min<std::size_t>(header.n_fds, fds_.size())); // sent with the first byte
     request.fds.assign(std::make_move_iterator(fds_.begin()),
                        std::make_move_iterator(fds_.begin() + n_fds));
     fds_.erase(fds_.begin(), fds_.begin() + n_fds);
@@ -220,8 +224,10 @@ void Mailbox::flush()
             ::send(socket_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
+        // If the socket is full, a SIGIO announces when it has space again. If the
+        // client has exited, receive() finds out.
         if (n <= 0)
-            break; // full: SIGIO tells when there is room; gone: receive() sees it
+            break;
         sent += static_cast<std::size_t>(n);
     }
     out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent));

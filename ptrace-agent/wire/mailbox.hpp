@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The agent's end of the socket, for a thread that sleeps in waitpid().
 //
-// Input: the socket raises a signal when something arrives (O_ASYNC). A handler that
-// only sets a flag would be lost when the signal comes between looking at the flag and
-// falling asleep, so the handler also starts a timer that rings once more, every
-// millisecond until has_mail() is looked at. waitpid() is interrupted by either.
+// Input: the socket raises a signal when data arrives (O_ASYNC), which interrupts
+// waitpid(). If the handler only set a flag, a signal between the check of the flag and
+// the start of waitpid() would be lost. So the handler also starts a timer of one
+// millisecond, and the timer's signal runs the handler again. This repeats until rang()
+// is called.
 //
 // Output: replies and events are kept here while the client does not read, because a
-// target must never wait for a consumer that is stopped. Nothing blocks.
+// target must never wait for a stopped consumer. No function waits for the socket.
 #pragma once
 
 #include "base/fd.hpp"
@@ -21,10 +22,10 @@ namespace dt::agent {
 struct Request {
     std::uint32_t word = word_none;
     std::vector<std::byte> body;
-    std::vector<Fd> fds; // as many as its header says
+    std::vector<Fd> fds; // received with the request
 };
 
-// Of two times as ring_at() takes them.
+// Returns the earlier of two times, as ring_at() takes them; 0 means never.
 inline std::uint64_t sooner(std::uint64_t a, std::uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
@@ -34,27 +35,30 @@ class Mailbox {
 public:
     explicit Mailbox(Fd socket);
 
-    // Something rang since the last look: mail, room for output, or SIGTERM.
+    // To ring means to interrupt waitpid() and to make rang() return true. Returns
+    // whether something has rung since the last call: input, space for output, a timer,
+    // another descriptor, or SIGTERM.
     static bool rang();
-    static void wait_for_ring(int timeout_ms); // returns early when something rings
-    // Makes waitpid() return after about this long, again and again until rang().
+    // Waits until something rings, or until the time is over. Negative: no time limit.
+    static void wait_for_ring(int timeout_ms);
+    // Rings after this time, and then every millisecond until rang() is called.
     static void ring_in_ms(int ms);
 
-    // Rings once at this monotonic time, ns; 0: not at all.
+    // Rings once at this time of CLOCK_MONOTONIC; 0 cancels the ring.
     static void ring_at(std::uint64_t when_ns);
 
-    // Interrupts the calling thread's blocking system calls every so many milliseconds;
-    // 0: no longer.
+    // Interrupts blocking system calls of the agent's main thread at this interval; 0
+    // ends that.
     static void interrupt_every_ms(int ms);
 
-    // Rings whenever there is something to read from this descriptor, until it is closed.
+    // Rings whenever this descriptor becomes readable, until it is closed.
     static void ring_for(int fd);
 
-    void receive();                // what has arrived, without waiting
-    std::optional<Request> next(); // a whole request
-    bool closed() const;           // the client is gone, or SIGTERM came
+    void receive();                // reads what has arrived, without waiting
+    std::optional<Request> next(); // the next complete request
+    bool closed() const;           // the client has exited, or SIGTERM was received
     void send(std::uint32_t word, const std::vector<std::byte>& body);
-    void flush();
+    void flush(); // sends as much as the socket accepts
 
 private:
     Fd socket_;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The words between AgentClient and Agent, on a stream socket of one machine.
+// The messages between AgentClient and Agent, on a stream socket of one machine.
 //
-//   message = Header, then header.bytes of body; integers as they lie in memory
+//   message = Header, then header.bytes of body; integers as in memory
 //
-// A request is answered by exactly one reply, ok or error, in the order of requests (the
-// client waits for all of them but that to `expect`); events come between replies at any time. Descriptors (set_arena; sites, site_list.hpp)
-// travel with the request's first byte. Both ends are the same binary, so there is no version; a body
-// is read with its bounds checked all the same.
+// Each request has exactly one reply, ok or error. Replies have the order of the
+// requests. The client waits for each reply, except for that to `expect`. Events may
+// arrive between replies at any time. Descriptors (set_arena; lists of sites,
+// site_list.hpp) are sent with the request's first byte. Both ends are the same binary,
+// so the protocol has no version. Nevertheless the bounds of a body are checked when it
+// is read.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,7 +24,7 @@
 namespace dt::agent {
 
 // clang-format off
-#define AGENT_REQUESTS(X) /* X(name); Agent::answer() dispatches them */ \
+#define AGENT_REQUESTS(X) /* X(name); dispatched by Agent::answer() */ \
     X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
     X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back)
 // clang-format on
@@ -40,7 +42,7 @@ enum Word : std::uint32_t {
 struct Header {
     std::uint32_t word = word_none;
     std::uint32_t bytes = 0;
-    std::uint32_t n_fds = 0; // that travel with it
+    std::uint32_t n_fds = 0; // descriptors that are sent with it
 };
 constexpr std::uint32_t max_body_bytes = 1u << 30;
 
@@ -79,8 +81,8 @@ private:
     std::vector<std::byte> body_;
 };
 
-// Reads what a Writer wrote. After the first read past the end ok() is false and
-// everything reads as zero.
+// Reads what a Writer wrote. After the first read beyond the end, ok() is false, and
+// all further reads return zeros.
 class Reader {
 public:
     explicit Reader(std::span<const std::byte> body) : left_(body) {}
@@ -128,7 +130,7 @@ private:
     bool ok_ = true;
 };
 
-// Runs in the forked process and does not return before all is let go.
+// Runs the agent in the forked process. Returns when all targets are released.
 void run_agent(Fd socket);
 
 } // namespace dt::agent

@@ -40,17 +40,19 @@ Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
     if (n <= few_sites) {
         list.few_ = body.array<Site>(n);
         if (!body.ok())
-            return Error{Code::invalid, "the request is cut short"};
+            return Error{Code::invalid,
+                         "read a list of sites: the request is cut short"};
         return list;
     }
     std::size_t bytes = n * sizeof(Site);
     struct stat info {};
     int seals = fds.size() == 1 ? fcntl(fds[0].get(), F_GET_SEALS) : -1;
-    // There may be more: F_SEAL_EXEC where vm.memfd_noexec is set.
+    // There may be more seals: the kernel adds F_SEAL_EXEC if vm.memfd_noexec is set.
     if (seals < 0 || (seals & all_seals) != all_seals ||
         fstat(fds[0].get(), &info) != 0 ||
         static_cast<std::size_t>(info.st_size) < bytes)
-        return Error{Code::invalid, "map a list of sites: not what was announced"};
+        return Error{Code::invalid,
+                     "map a list of sites: the file is not sealed or is too short"};
     void* base =
         mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0].get(), 0);
     if (base == MAP_FAILED)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Sites on the way from client to agent: a few in the request's body, or megabytes that
-// nobody copies more than once.
+// A list of sites on its way from the client to the agent. A short list is in the body
+// of the request. A long one, which may have megabytes, is in a memfd and copied only
+// once.
 //
-//   client   list_of(sites) ──▶ memfd, sealed ──▶ with the request
-//   agent    SiteList::take(body, memfd) ──▶ span of them, read-only
+//   client   list_of(sites) ──▶ sealed memfd ──▶ sent with the request
+//   agent    SiteList::take(body, memfd) ──▶ read-only span
 //
-// Sealed against everything: the agent looks at a site again and again, and beyond the
-// end of a file that was cut it would die of SIGBUS.
+// All seals are set, because the agent reads a site several times. If the client could
+// truncate the file, the agent would die of SIGBUS.
 #pragma once
 
 #include "base/fd.hpp"
@@ -18,15 +19,17 @@
 
 namespace dt::agent {
 
-constexpr std::size_t few_sites = 256; // in the body
+constexpr std::size_t few_sites = 256; // at most so many are in the body
 
-// Errors: memfd_create(2), write(2), fcntl(2).
+// Returns a sealed memfd with the sites. Returns an Error if memfd_create(2), write(2)
+// or fcntl(2) fails.
 Result<Fd> list_of(std::span<const Site> sites);
 
 class SiteList {
 public:
-    // The number is next in the body, which ends with it or with the sites; fds: those of the
-    // request. Code::invalid when neither holds so many, or the body ended before.
+    // Reads the number of sites, and then the sites from the rest of the body or from
+    // the request's descriptor. Code::invalid if there are too few sites, or if the
+    // file is not sealed.
     static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;
