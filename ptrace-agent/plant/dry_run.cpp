@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What planting would do, for a listing: its steps up to the writing, in an address space
-// that is like the target's and is thrown away. The target runs meanwhile.
+// Planter::plan(): reports how each site would be probed, and changes nothing.
+//
+// It takes the same steps as Planter::plant(), except the writing. They work on a
+// temporary AddressSpace with copies of the agent's own breakpoints. SimulatedRoom
+// records the memory that planting would map, and maps nothing. The target continues to
+// run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 
@@ -9,7 +13,7 @@
 
 namespace dt::agent {
 
-// For a listing: nothing is mapped, what would be is remembered.
+// Records the areas that planting would map, and maps nothing.
 class SimulatedRoom : public Room {
 public:
     explicit SimulatedRoom(pid_t pid) : mappings_(mappings_of(pid)) {}
@@ -27,34 +31,38 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Only root may suspend a filter, as injection does; that it works is seen then.
+// Returns why the runtime cannot be loaded into the process, or an empty text.
+// Injection suspends a seccomp filter, which only root may do. Whether that would
+// succeed is not checked here.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
     if (status_number(status, "Seccomp") == 0 || geteuid() == 0)
         return {};
-    return "the runtime could not be put into it: it runs under seccomp, and only root "
-           "may suspend its filter";
+    return "the runtime cannot be loaded into the process: it runs under seccomp, and "
+           "only root may suspend its filter";
 }
 
-// The jumps of all that are fresh, as plan_jumps() has them, into plans.
+// Fills in the plans of the sites of all new tracepoints, from the result of
+// plan_jumps().
 static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& plan,
                        const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
                        std::vector<SitePlan>& plans)
 {
-    auto tell = [&](Tracepoint* tp, SitePlan told) {
+    auto set_plan = [&](Tracepoint* tp, SitePlan site_plan) {
         const bool led_past =
-            told.form == SitePlan::jump && tp->loop_end.value != 0 && tp->led_past;
-        if (told.form != SitePlan::refused && tp->loop_end.value != 0 && !led_past)
-            told.text += "; also fires when a loop goes back to the first instruction";
+            site_plan.form == SitePlan::jump && tp->loop_end.value != 0 && tp->led_past;
+        if (site_plan.form != SitePlan::refused && tp->loop_end.value != 0 && !led_past)
+            site_plan.text +=
+                "; also fires when a loop goes back to the first instruction";
         for (std::uint32_t index : work.sites_of(*tp))
-            plans[index] = told;
+            plans[index] = site_plan;
     };
     for (Tracepoint* tp : work.fresh) {
-        SitePlan plan = without_jump(*tp, jumps, mechanism);
+        SitePlan site_plan = without_jump(*tp, jumps, mechanism);
         if (tp->purpose != Tracepoint::fires)
-            plan.form = SitePlan::breakpoint; // it stands already
-        tell(tp, plan);
+            site_plan.form = SitePlan::breakpoint; // the agent has already written it
+        set_plan(tp, site_plan);
     }
     PatchBuilder builder;
     for (std::size_t i = 0; i < plan.windows.size(); ++i) {
@@ -63,17 +71,17 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
         const Window& window = plan.windows[i];
         auto patch = build_patch(work.space, window, plan.taken[i].place, builder);
         if (!patch)
-            continue; // its sites have told the reason
+            continue; // its sites keep the plan without a jump
         for (const WindowInsn& insn : window.insns) {
             if (insn.site)
-                tell(wanted[*insn.site],
-                     {SitePlan::jump, std::string(text_of(patch->form))});
+                set_plan(wanted[*insn.site],
+                         {SitePlan::jump, std::string(text_of(patch->form))});
         }
     }
 }
 
-// The agent's own breakpoints: the linker's becomes a jump with the first probe. False:
-// there are probes, too.
+// Copies the agent's own breakpoints. Adds the dynamic linker's breakpoint to `linker`,
+// because planting replaces it with a jump. Returns false if there are probes, too.
 static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
                              std::vector<Tracepoint*>& linker)
 {
@@ -93,8 +101,6 @@ static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
     return true;
 }
 
-// The planning of do_plant(), in an address space that is like the target's and is
-// thrown away.
 Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "plan probes in");
@@ -108,12 +114,12 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     AddressSpace& real = *(*process)->space;
     TracepointTable table;
     AddressSpace space(real.owner(), table);
-    std::vector<Tracepoint*> standing;
-    if (!copy_breakpoints(real, space, standing))
-        return Error{Code::busy, "plan probes: some are planted already"};
+    std::vector<Tracepoint*> linker;
+    if (!copy_breakpoints(real, space, linker))
+        return Error{Code::busy, "plan probes: the process already has probes"};
     PlacedSites work(space);
     place_all(work, sites);
-    work.fresh.insert(work.fresh.end(), standing.begin(), standing.end());
+    work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
     std::vector<Tracepoint*> wanted;
     std::copy_if(work.fresh.begin(), work.fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
@@ -128,8 +134,8 @@ Reply Planter::plan(Reader& in, const std::vector<Fd>& fds)
     }
     if (!by_traps(mechanism) && jumps.note.empty()) {
         SimulatedRoom room(space.proc_tid());
-        PeriodicTask nothing;
-        plan = plan_jumps(space, room, wanted, nothing);
+        PeriodicTask no_task;
+        plan = plan_jumps(space, room, wanted, no_task);
         for (auto& [at, reason] : plan.refused)
             jumps.reasons[at] = reason;
     }

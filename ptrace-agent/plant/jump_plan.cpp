@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Windows for sites, and room for their trampolines near the text.
+// plan_jumps(): finds windows for sites, and room for their trampolines near the text.
+//
+//   plan_windows() ──▶ TrampolineSpace::take() ──▶ JumpPlan
+//        ▲                       │ no room
+//        │                       ├──▶ map another area, take again
+//        └───────────────────────┴──▶ plan a short window in another way
+//
+// A jump reaches 2 GiB in both directions, and some bytes of its displacement must be
+// trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
+// its window. Areas for trampolines are mapped in gaps between the target's mappings:
+//
+//   map_area()             one for all windows of a text, or for a single window
+//   map_stub_areas()       small ones, for the stubs of punned jumps
+//   map_far_areas(), map_areas_of_stubs()
+//                          for the stubs of pairs and chains
+//
+// No area is mapped where the heap or the main thread's stack may grow.
 #include "ptrace-agent/plant/jump_plan.hpp"
 
 #include "base/page_bytes.hpp"
@@ -11,30 +27,35 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t near_stack = 64 << 20; // room that a stack may want
-constexpr std::uint64_t near_heap = 256 << 20; // room that brk(2) may want
+constexpr std::uint64_t near_stack = 64 << 20; // kept free below the stack
+constexpr std::uint64_t near_heap = 256 << 20; // kept free for brk(2)
 constexpr std::uint64_t lowest_address = 1 << 20;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
-// Address space, not memory: what is not written stays unused. A large one serves all
-// windows of so much text; a target with little address space gets small ones.
+// An area takes address space. Only pages that are written take memory. A large area
+// serves all windows of common_text bytes of text. Smaller areas are tried if no gap is
+// large enough.
 constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
 constexpr std::uint64_t smallest_common = 4 << 20;
 constexpr std::uint64_t common_text = 14 << 20;
 
-constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
-constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
-constexpr std::size_t max_areas = max_stub_areas + 256;   // of all sizes
-constexpr int max_rounds =
-    14; // ways to make a short window, of which some find no room
+// The largest area that TrampolineSpace uses only for stubs.
+constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
+// The kernel limits the number of mappings of a process, and each area is one.
+constexpr std::size_t max_stub_areas = 4096;
+constexpr std::size_t max_areas = max_stub_areas + 256; // of all sizes
+// Limits how often sites are planned again because their short windows found no room.
+constexpr int max_rounds = 14;
 
+// The addresses from start to end. `end` is not included.
 struct Gap {
     TargetAddr start, end;
 };
 
-// What brk(2) may come to want: the kernel puts the heap somewhere behind the program.
+// Returns the range that brk(2) may need later. Returns an empty range if the start of
+// the heap is unknown.
 static Gap heap_room(pid_t pid)
 {
-    constexpr int start_brk = 47; // proc(5), counted from 1; the name is the second
+    constexpr int start_brk = 47; // number of the field in proc(5), stat
     std::string stat = read_proc_file(pid, "stat", 2048);
     std::size_t at = stat.rfind(')');
     for (int field = 2; at != std::string::npos && field < start_brk; ++field)
@@ -45,16 +66,18 @@ static Gap heap_room(pid_t pid)
     return {heap, heap + near_heap};
 }
 
+// Returns the ranges in which an area may be mapped, ascending.
 static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap heap)
 {
-    std::vector<Gap> taken{heap};
+    std::vector<Gap> occupied{heap};
     for (const Mapping& m : mappings)
-        taken.push_back({m.path == "[stack]" ? m.begin - near_stack : m.begin, m.end});
-    std::sort(taken.begin(), taken.end(),
+        occupied.push_back(
+            {m.path == "[stack]" ? m.begin - near_stack : m.begin, m.end});
+    std::sort(occupied.begin(), occupied.end(),
               [](const Gap& a, const Gap& b) { return a.start < b.start; });
     std::vector<Gap> gaps;
     TargetAddr from{lowest_address};
-    for (const Gap& other : taken) {
+    for (const Gap& other : occupied) {
         if (from < other.start)
             gaps.push_back({from, other.start});
         from = std::max(from, other.end);
@@ -64,13 +87,15 @@ static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap h
     return gaps;
 }
 
+// Returns the sum, limited to addresses of user space.
 static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
 {
     auto sum = static_cast<__int128>(at.value) + distance;
     return static_cast<std::uint64_t>(std::clamp<__int128>(sum, 0, highest_address));
 }
 
-// The executable memory around a window, as much of it as one area can serve.
+// Returns the part of the mapping around an address that one area can serve. Returns
+// only the byte at the address if no mapping contains it.
 static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
 {
     const Mapping* mapping = find_mapping(mappings, at);
@@ -81,8 +106,9 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 
-// Room for an area with at least a page of one of the pieces that are asked for, in the
-// nearest such piece. The area reaches away from the text.
+// Returns an address for an area that contains at least a page of one of the pieces. It
+// prefers the first pieces, which are the nearest to the text. The area extends away
+// from the text. Returns nothing if no gap is large enough.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
@@ -106,6 +132,8 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
     return std::nullopt;
 }
 
+// Maps an area and adds it to the TrampolineSpace. Returns false if it cannot be
+// mapped.
 static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
                      std::uint64_t bytes, Room::Holds holds)
 {
@@ -116,6 +144,8 @@ static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
     return true;
 }
 
+// Maps an area for the trampoline of a window. The first call for a text maps an area
+// that serves all windows of the text. Returns whether it mapped any.
 static bool map_area(AddressSpace& space, Room& room, const Window& window)
 {
     std::vector<Mapping> mappings = room.mappings();
@@ -134,8 +164,8 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     return false;
 }
 
-// Maps an area for each stub of a chain that only one range of 16 MiB can hold. Returns
-// whether it mapped any.
+// Maps areas for stubs of a pair or chain, for jumps that reach only one range of 16
+// MiB (far_reach_of()). Returns whether it mapped any.
 static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 {
     bool mapped = false;
@@ -166,10 +196,11 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
-// Maps an area for each stub of a chain that no area can hold whatever the other jumps of
-// the chain need. Addresses are random, so without such an area it depends on luck whether
-// the jumps find room together. An area may miss `missing` bytes of what a stub can
-// reach, so that windows near each other share it. Returns whether it mapped any.
+// Maps areas for the stubs of a pair or chain, so that each stub has an area that
+// contains a complete range of stub_reach_of(). Such a stub finds room independently of
+// the other jumps of the chain. Without this, success would depend on the random
+// addresses of the mappings. An area may lack up to `missing` bytes at each end of the
+// range, so that windows near each other share it. Returns whether it mapped any.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -195,13 +226,13 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
         if (pieces.empty() || is_held || space.patches.areas.size() >= max_areas)
             continue;
         std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
-        auto whole = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
+        auto complete = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
             return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
                 return gap.start < range_of(p).start && range_of(p).end < gap.end;
             });
         });
         const std::vector<Reach> wanted =
-            whole != pieces.end() ? std::vector<Reach>{*whole} : pieces;
+            complete != pieces.end() ? std::vector<Reach>{*complete} : pieces;
         for (std::uint64_t bytes : area_sizes) {
             auto at = find_room(gaps, origin, wanted, bytes);
             if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
@@ -213,8 +244,9 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
     return mapped;
 }
 
-// A punned jump leads to one place, where a page or two are mapped for its stub. Those of
-// neighbours lie together.
+// Maps small areas for the stubs of punned jumps. A punned jump can lead to a few
+// addresses only, so one or two pages are mapped there. Stubs of windows near each
+// other share pages.
 static void map_stub_areas(AddressSpace& space, Room& room,
                            const std::vector<Window>& windows)
 {
@@ -225,7 +257,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         std::vector<Reach> reach = reach_of(window);
         if (reach.empty())
             continue;
-        // The whole range where it is small, else a page of it.
+        // The complete range if it is small, otherwise about a page of it.
         std::uint64_t at = clamp_add(window.origin(), reach.front().from);
         std::uint64_t n =
             static_cast<std::uint64_t>(reach.front().to - reach.front().from);
@@ -241,23 +273,23 @@ static void map_stub_areas(AddressSpace& space, Room& room,
     auto n_stub_areas = static_cast<std::size_t>(
         std::count_if(space.patches.areas.begin(), space.patches.areas.end(),
                       [](const auto& area) { return area.second <= stub_area_bytes; }));
-    TargetAddr behind{0};
+    TargetAddr last_end{0};
     for (Gap area : wanted) {
-        area.start = std::max(area.start, behind);
+        area.start = std::max(area.start, last_end);
         auto gap =
             std::upper_bound(gaps.begin(), gaps.end(), area.start,
                              [](TargetAddr at, const Gap& g) { return at < g.end; });
         if (area.start >= area.end || gap == gaps.end() || gap->start > area.start ||
             gap->end < area.end || n_stub_areas == max_stub_areas)
             continue;
-        behind = area.end;
+        last_end = area.end;
         if (add_area(space, room, area.start, area.end - area.start,
                      Room::Holds::stubs))
             ++n_stub_areas;
     }
 }
 
-// Original text for the planner, some pages at a time.
+// Reads original text for plan_windows(), several pages at a time.
 class OriginalText {
 public:
     explicit OriginalText(const AddressSpace& space) : space_(space) {}
@@ -308,6 +340,7 @@ bool can_jump(const Tracepoint& tp)
            tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
 }
 
+// Shortens the site's extent so that it contains no byte of [from, to).
 static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 {
     if (from > site.at)
@@ -316,19 +349,21 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Behind the site's own extent, too, what stands already stays.
-static void limit_behind(AddressSpace& space,
-                         const std::vector<TargetAddr>& breakpoints, TargetAddr end,
-                         PatchSite& site)
+// Limits the bytes after the site's extent that its patch may change or keep. They end
+// at the next breakpoint or window. If the extent itself was shortened, the patch may
+// use no byte after it.
+static void limit_blocks_after(AddressSpace& space,
+                               const std::vector<TargetAddr>& breakpoints,
+                               TargetAddr end, PatchSite& site)
 {
     if (site.end != end) {
         site.limit_behind(site.end);
         site.n_steady = 0;
         return;
     }
-    constexpr std::uint64_t n_looked_at = 64; // more than a window
+    constexpr std::uint64_t n_examined = 64; // more than a window
     site.beyond = std::max(site.beyond, end);
-    TargetAddr first = end + n_looked_at;
+    TargetAddr first = end + n_examined;
     auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
     if (near != breakpoints.end())
         first = std::min(first, *near);
@@ -338,12 +373,14 @@ static void limit_behind(AddressSpace& space,
     site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
 }
 
+// Returns the sites for plan_windows(). Their extents exclude the breakpoints and
+// windows that exist.
 static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
     std::vector<TargetAddr> breakpoints;
     for (const Tracepoint* tp : space.without_jump(wanted)) {
-        if (tp->written || !can_jump(*tp)) // that stand or will
+        if (tp->written || !can_jump(*tp)) // has a breakpoint, or will get one
             breakpoints.push_back(tp->at());
     }
     std::vector<PatchSite> sites;
@@ -357,7 +394,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.beyond = tp.beyond;
         site.further = tp.further;
         site.site = static_cast<std::uint32_t>(i);
-        // The probe of offset 0 must fire in each iteration.
+        // An entry probe fires once per call, a probe at offset 0 in each iteration.
         if (std::all_of(tp.firings.begin(), tp.firings.end(),
                         [](const Firing& f) { return f.kind == SiteKind::entry; }))
             site.loop_end = tp.loop_end;
@@ -375,12 +412,13 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
             clip(site, other->patch.at, end);
             at = end;
         }
-        limit_behind(space, breakpoints, tp.end, site);
+        limit_blocks_after(space, breakpoints, tp.end, site);
         sites.push_back(site);
     }
     return sites;
 }
 
+// Returns whether an area for trampolines begins within 1 GiB of the address.
 static bool has_area_near(const AddressSpace& space, TargetAddr at)
 {
     constexpr std::uint64_t near = 1 << 30;
@@ -391,8 +429,8 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
         });
 }
 
-// Takes room for the trampoline of each window. Sites of a window that finds none are
-// refused.
+// Allocates room for the trampoline of each window, and adds the windows to the result.
+// Refuses the sites of a window that finds no room.
 static void take_room(AddressSpace& space, Room& room,
                       const std::vector<Tracepoint*>& wanted,
                       std::vector<Window> windows, PeriodicTask& periodic,
@@ -406,10 +444,12 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // Once there is an area near a punned one, its stub's place is all that counts.
+        // A punned window near an area lacks only a place for its stub, and a further
+        // area would not help.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
-        // The first may be an area for all of the text, and this window wants its own.
+        // The first call may map the area for all of the text. If that does not suit
+        // this window, the second call maps one for it.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
@@ -428,8 +468,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Returns a site whose short window found no room, limited to the bytes that the windows
-// with room leave free. All other sites are treated as breakpoints.
+// Returns a site that lost its short window for lack of room, ready to be planned
+// again. Its extent is limited to the bytes that the windows with room leave free.
+// Other sites limit it like breakpoints.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -444,9 +485,9 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     for (; window != plan.windows.end() && window->at() < site.end; ++window)
         if (window->end() + window->n_kept > site.first)
             clip(site, window->at(), window->end() + window->n_kept);
-    auto behind =
+    auto after =
         std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end, by_window);
-    TargetAddr free = behind == plan.windows.end() ? site.end + 64 : behind->at();
+    TargetAddr free = after == plan.windows.end() ? site.end + 64 : after->at();
     auto next = std::lower_bound(
         sites.begin(), sites.end(), site.end,
         [](const PatchSite& other, TargetAddr at) { return other.at < at; });
@@ -459,8 +500,8 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Removes the short windows that found no room, and marks their ways as ones to avoid.
-// Returns the sites that these windows had.
+// Removes the short windows that found no room, and notes in their sites which way to
+// avoid (PatchSite::avoid). Returns these sites, to be planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

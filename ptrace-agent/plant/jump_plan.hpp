@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which sites get a jump, of which form, and where its trampoline stands: what planting
-// does then, and what a listing only tells (update_jumps.cpp, planter.cpp).
+// Decides which sites get a jump, which form it has, and where its trampoline is.
+// Planting then writes the jumps (write_jumps.cpp). A listing only reports them
+// (dry_run.cpp).
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -14,35 +15,44 @@
 
 namespace dt::agent {
 
-// Memory of a target for trampolines: mapped in it, or only thought of.
+// Memory of a target for trampolines. One implementation maps it in the target. The
+// other one only records it, for a listing.
 class Room {
 public:
     enum class Holds { trampolines, stubs };
 
     virtual ~Room() = default;
     virtual std::vector<Mapping> mappings() = 0;
-    // There or not at all.
+    // Maps exactly this range. If that is impossible, maps nothing and returns false.
     virtual bool map(TargetAddr at, std::uint64_t bytes, Holds holds) = 0;
 };
 
+// The place of a window's trampoline.
 struct Taken {
     Placement place;
-    std::size_t n_bytes = 0; // for the trampoline; 0: no place was found
+    std::size_t n_bytes = 0; // of the trampoline; 0: no place was found
 };
 
 struct JumpPlan {
-    std::vector<Window> windows; // ascending; sites have the indices of what was wanted
-    std::vector<Taken> taken;    // for each window
-    std::unordered_map<TargetAddr, std::string> refused; // by site: why it has no jump
+    // Ascending. A site's number is its index in `wanted` of plan_jumps().
+    std::vector<Window> windows;
+    std::vector<Taken> taken; // one for each window
+    // The reason why a site has no jump, by the site's address.
+    std::unordered_map<TargetAddr, std::string> refused;
 };
 
 inline constexpr const char* no_room = "no room within a jump's reach";
 
+// Returns whether a jump may replace the instruction of a tracepoint. It may not if the
+// code around the instruction is unknown. It also may not if a return probe is at a
+// conditional branch other than jcc, because the runtime cannot evaluate its condition.
 bool can_jump(const Tracepoint& tp);
-// wanted: ascending, each can_jump(), no window stands over one. Takes room of the space's
-// TrampolineSpace for each window.
+// Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
+// the address space's TrampolineSpace. `wanted` is in ascending order. can_jump() is
+// true for each tracepoint, and no existing window covers one.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
+// Builds the patch of a planned window. Errors are those of PatchBuilder::build().
 Result<Patch> build_patch(AddressSpace& space, const Window& window,
                           const Placement& place, PatchBuilder& builder);
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Tracepoints become jumps: what was planned (jump_plan.hpp) is built, and written.
+// Builds the jumps that plan_jumps() has planned, and writes them into the target.
 //
-// Trampolines are built and written while the target runs; the jumps to them, and nothing
-// else, while all threads stand still. Sites that cannot have a jump are left to the
-// breakpoint, with the reason. A site inside a window that stands already has that window
-// planned again, both sites together; then everything is done in one stop. A thread that stands
-// inside a new window continues in the moved copy, at the instruction that it was about to
-// run.
+//   prepare():  plan ──▶ build ──▶ write trampolines     usually while the target runs
+//   write():    write jumps to the trampolines           while all threads are stopped
 //
-// Files: write_jumps.cpp; update_jumps.cpp for probes that change or go.
+// Sites that cannot have a jump stay in the list of tracepoints that need a breakpoint.
+// JumpReport has the reasons.
+//
+// If an existing window covers a new site, that window is removed, and its sites are
+// planned again together with the new one. Then prepare() and write() happen in one
+// stop.
+//
+// A thread with its pc inside a new window continues in the trampoline, at the copy of
+// the instruction that it was about to run.
+//
+// Files: write_jumps.cpp; update_jumps.cpp for probes that change or are removed.
 #pragma once
 
 #include "ptrace-agent/inject/arena_map.hpp"
@@ -25,20 +31,22 @@
 
 namespace dt::agent {
 
-// The result for tracepoints that were planned to have jumps.
+// Why tracepoints have no jump.
 struct JumpReport {
-    std::string note; // why there are none at all; "" when there are
-    std::unordered_map<TargetAddr, std::string> reasons; // of those without one
-    std::shared_ptr<void> spent; // freed when the threads run again: that takes a while
+    std::string note; // why no tracepoint can have a jump; empty if some can
+    std::unordered_map<TargetAddr, std::string> reasons; // by address
+    // The memory of the plan. Freeing it takes long, so the threads are resumed first.
+    std::shared_ptr<void> spent;
 };
 
+// The state of one planting of jumps.
 struct JumpWork {
-    std::vector<Tracepoint*> wanted;    // ascending
-    std::vector<Tracepoint*> displaced; // that had a jump before
+    std::vector<Tracepoint*> wanted;    // tracepoints to plan, ascending
+    std::vector<Tracepoint*> displaced; // tracepoints that are planned again
     JumpReport report;
     PatchBuilder builder;
     PeriodicTask periodic;
-    std::vector<Tracepoint*> served; // of the window that is being built
+    std::vector<Tracepoint*> served; // tracepoints of the window that is being built
 };
 
 class JumpWriter {
@@ -49,28 +57,34 @@ public:
     {
     }
 
-    // Jumps for those of `fresh` that can have one, in one stop; the others stay in it.
+    // Plans and writes jumps for the tracepoints in `fresh`, in one stop. Only
+    // tracepoints without a jump remain in `fresh`.
     JumpReport plant(StoppedWorld& world, const std::shared_ptr<AddressSpace>& space,
                      std::vector<Tracepoint*>& fresh);
-    // Everything but the jumps themselves. Without a world the target runs meanwhile, and
-    // no window that stands is over one of the sites. ready: whether the runtime is loaded.
+    // Plans and builds jumps, and writes their trampolines. If `world` is null, the
+    // target runs, and no existing window may cover one of the sites. ready: whether
+    // the runtime is loaded.
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
-    // Tracepoints without a jump stay in fresh.
+    // Writes the prepared jumps. Only tracepoints without a jump remain in `fresh`,
+    // including those that have lost theirs.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
-    // The list of probes of a tracepoint has changed. False: it has no jump, or the tables
-    // of the runtime are full.
+    // Passes the changed list of probes of a tracepoint to the runtime. Returns false
+    // if the tracepoint has no jump, or if the tables of the runtime are full.
     bool update(AddressSpace& space, const Tracepoint& tp);
+    // Removes the jumps that no probe needs after the probes of the tracepoints in
+    // `idle` were removed.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
-    void reclaim(AddressSpace& space); // trampolines that no thread is in
+    // Frees the trampolines of removed jumps. Does nothing if a thread may be in one.
+    void reclaim(AddressSpace& space);
 
 private:
     std::unique_ptr<Planted> build(AddressSpace& space, Window& window,
                                    const Taken& taken, JumpWork& work);
     bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
-    void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
+    void unclaim(AddressSpace& space, const std::vector<Planted*>& unwritten,
                  JumpReport& report);
     void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
     Tracepoint* linker_tracepoint(AddressSpace& space);
@@ -79,13 +93,14 @@ private:
     Injector& injector_;
     const ArenaMap& arena_;
     RuntimeLoader& loader_;
-    std::vector<dt_rt_firing> firings_; // of the site that is being set up
+    std::vector<dt_rt_firing> firings_; // buffer of update()
 };
 
-// Returns the window that a site is in; null: none. An endbr64 stays in its place: the window
-// with its probe begins after it.
+// Returns the window that covers a site, or null. An endbr64 is never moved. For a site
+// at an endbr64, this is also the window that begins after it.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
-// Takes what is empty around a site as its surroundings.
+// Sets the extent of a tracepoint to its instruction, and to the padding and return
+// instructions after it.
 void see_padding(const AddressSpace& space, Tracepoint& tp);
 
 } // namespace dt::agent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is read here was written by the target: every count and loop is bounded.
+// The target wrote the data that this file reads, so every count and loop has a limit.
 #include "ptrace-agent/plant/linker.hpp"
 
 #include "process/maps.hpp"
@@ -18,11 +18,13 @@ constexpr int max_headers = 128;
 constexpr int max_dynamic = 512;
 constexpr std::uint32_t max_symbols = 1 << 16;
 
+// An object's load bias and the address of its dynamic section.
 struct Dynamic {
     std::uint64_t bias = 0;
     std::uint64_t at = 0;
 };
 
+// Returns the dynamic section of the object with its ELF header at `base`.
 static std::optional<Dynamic> dynamic_at(AddressSpace& space, TargetAddr base)
 {
     ElfW(Ehdr) head{};
@@ -59,7 +61,8 @@ static std::optional<std::uint64_t> dynamic_value(AddressSpace& space, Dynamic d
     return std::nullopt;
 }
 
-// Some linkers relocate the addresses in the dynamic section, and some do not.
+// Returns an address from the dynamic section. Some linkers have relocated the
+// addresses there, and some have not.
 static std::optional<std::uint64_t> dynamic_address(AddressSpace& space,
                                                     Dynamic dynamic, std::int64_t tag)
 {
@@ -116,7 +119,8 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
     return std::nullopt;
 }
 
-// The executable's own headers are where the kernel says.
+// Returns the address of struct r_debug from the program's DT_DEBUG. The kernel reports
+// where the program headers are (AT_PHDR).
 static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 {
     auto headers = auxv_value(space.proc_tid(), AT_PHDR);
@@ -150,13 +154,14 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
         return false;
     auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
-    // The linker fills the program's DT_DEBUG in late; its own symbols are there at once.
+    // DT_DEBUG is still 0 while the program starts. The linker's own symbol is
+    // available.
     if (!debug && base && *base != 0)
         debug = symbol_in(space, {*base}, "_r_debug");
     std::optional<TargetAddr> stop;
-    r_debug told{};
-    if (debug && space.read_value(*debug, told) && told.r_brk != 0)
-        stop = TargetAddr{told.r_brk};
+    r_debug state{};
+    if (debug && space.read_value(*debug, state) && state.r_brk != 0)
+        stop = TargetAddr{state.r_brk};
     else if (base && *base != 0)
         stop = symbol_in(space, {*base}, "_dl_debug_state");
     if (!debug || !stop)
@@ -186,7 +191,8 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     return true;
 }
 
-// Nobody asked for it: the breakpoint that showed the way to the command's start goes.
+// The launcher needed this breakpoint to run the command to its start. Without probes,
+// nothing needs it any more.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
@@ -198,6 +204,8 @@ void LinkerWatch::forget(AddressSpace& space)
     space.link_debug = space.linker_stop = TargetAddr{};
 }
 
+// Forgets a tracepoint. Adds its probes to those that the next event reports as
+// removed.
 static void forget(AddressSpace& space, Tracepoint& tp)
 {
     for (const Firing& firing : tp.firings)
@@ -206,6 +214,8 @@ static void forget(AddressSpace& space, Tracepoint& tp)
     space.forget(tp);
 }
 
+// Forgets the tracepoints in a range if their breakpoint or jump is not in the text any
+// more.
 static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
 {
     for (Tracepoint* tp : space.without_jump(from, end)) {
@@ -214,14 +224,14 @@ static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
             (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
             forget(space, *tp);
     }
-    std::vector<TargetAddr> gone = space.patches.gone(space, from, end);
-    for (TargetAddr window : gone) {
+    std::vector<TargetAddr> windows = space.patches.gone(space, from, end);
+    for (TargetAddr window : windows) {
         for (const Planted::Probed& probed : space.patches.at(window)->probed) {
             if (Tracepoint* tp = space.find(probed.at))
                 forget(space, *tp);
         }
     }
-    space.patches.drop(gone);
+    space.patches.drop(windows);
 }
 
 static bool is_same_text(const Mapping& a, const Mapping& b)
@@ -230,15 +240,16 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
            a.file == b.file;
 }
 
-// What is mapped as it was stays. Of what is not, ours that still stands is looked at again
-// the next time.
+// Examines only the mappings of text that have changed since the last call. A changed
+// mapping that still contains some of our tracepoints is examined again by the next
+// call.
 void forget_unmapped(AddressSpace& space)
 {
     std::vector<Mapping> now = mappings_of(space.proc_tid());
     std::erase_if(now, [](const Mapping& m) { return !m.executable; });
     if (space.text_known.empty())
         forget_gone_in(space, {1}, {~std::uint64_t{0}});
-    std::vector<Mapping> still;
+    std::vector<Mapping> unresolved;
     auto same = now.begin();
     for (const Mapping& before : space.text_known) {
         while (same != now.end() && same->begin < before.begin)
@@ -248,11 +259,11 @@ void forget_unmapped(AddressSpace& space)
         forget_gone_in(space, before.begin, before.end);
         if (space.patches.any_in(before.begin, before.end) ||
             !space.without_jump(before.begin, before.end).empty())
-            still.push_back(before);
+            unresolved.push_back(before);
     }
     auto before = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     auto n_now = static_cast<std::ptrdiff_t>(now.size());
-    now.insert(now.end(), still.begin(), still.end());
+    now.insert(now.end(), unresolved.begin(), unresolved.end());
     std::inplace_merge(now.begin(), now.begin() + n_now, now.end(), before);
     space.text_known = std::move(now);
 }
@@ -261,10 +272,10 @@ bool LinkerWatch::handle_change(Thread& thread)
 {
     Process& process = *thread.process;
     AddressSpace& space = *process.space;
-    r_debug told{};
-    if (!space.read_value(space.link_debug, told))
+    r_debug state{};
+    if (!space.read_value(space.link_debug, state))
         return false;
-    if (told.r_state != r_debug::RT_CONSISTENT)
+    if (state.r_state != r_debug::RT_CONSISTENT)
         return false;
     forget_unwind(space);
     space.errno_sought = space.errno_at.has_value();
@@ -281,8 +292,11 @@ bool LinkerWatch::handle_change(Thread& thread)
     return !client_wait_.is_silent();
 }
 
-// glibc and musl: __errno_location() is "mov disp(%rip),%rax; add %fs:0,%rax; ret" with
-// the offset in the GOT, or "mov %fs:0,%rax; add $offset,%rax; ret".
+// Returns the offset of errno from the machine code of __errno_location(). In glibc and
+// musl, that function has one of two forms:
+//
+//   mov disp(%rip),%rax; add %fs:0,%rax; ret     the offset is in the GOT
+//   mov %fs:0,%rax; add $offset,%rax; ret
 static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr function)
 {
     std::array<std::byte, 40> text{};

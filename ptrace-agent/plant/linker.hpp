@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The dynamic linker of a target: when its list of objects changes, and a symbol of an
-// object as it lies in memory.
+// Detects when a target loads or unloads libraries, and finds symbols of mapped
+// objects.
 //
-// The linker calls an empty function, r_debug.r_brk, before and after it maps or unmaps
-// objects, with r_debug.r_state telling which (<link.h>). A tracepoint there is how the
-// agent sees dlopen() and dlclose().
+// The dynamic linker calls an empty function, r_debug.r_brk, before and after it maps
+// or unmaps objects. r_debug.r_state shows what the linker is doing (<link.h>). A
+// tracepoint at that function reports dlopen() and dlclose() to the agent.
 #pragma once
 
 #include "ptrace-agent/address_space.hpp"
@@ -21,18 +21,21 @@ class JumpWriter;
 class StoppedWorld;
 class Thread;
 
-// A dynamic symbol of the ELF object whose first page is mapped at base.
+// Returns the address of a dynamic symbol of an ELF object. The object's first page is
+// mapped at `base`. Returns nothing if the object does not define it or has no
+// DT_GNU_HASH.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
                                     std::string_view name);
 
-// Where a thread's errno is, from its fs base. None: no libc that we know.
+// Returns the offset of a thread's errno from its fs base. Returns nothing if the
+// process has no C library, or an unknown one.
 std::optional<std::int64_t> errno_offset(AddressSpace& space);
 
-// An unmapped object took its breakpoints and jumps along; what is mapped there now is not
-// ours.
+// Forgets the breakpoints and jumps in text that was unmapped. Other text may be mapped
+// there now, and is left unchanged.
 void forget_unmapped(AddressSpace& space);
 
-// Is a mapped file a C library (glibc, musl), by its name?
+// Returns whether a mapped file has the name of a C library (glibc or musl).
 bool is_libc(const std::string& path);
 
 // Watches the dynamic linkers of targets by a tracepoint in each.
@@ -43,12 +46,14 @@ public:
     {
     }
 
-    // Returns whether it has begun to watch the linker of this address space. With `later`
-    // the caller writes the breakpoint.
+    // Begins to watch the linker of this address space. Returns false if it is watched
+    // already, or if it cannot be watched. If `later` is not null, adds the tracepoint
+    // to it, and the caller writes the breakpoint.
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
-    // Removes the breakpoint until probes are planted.
+    // Removes the breakpoint. The next planting sets it again.
     static void forget(AddressSpace& space);
-    // A thread is at the linker's report. Returns whether it must wait for the client.
+    // Handles a thread that has reached r_brk. Returns whether the thread must wait for
+    // the client.
     bool handle_change(Thread& thread);
 
 private:

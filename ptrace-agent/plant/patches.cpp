@@ -14,9 +14,11 @@ namespace dt::agent {
 constexpr std::uint64_t span_gap = 4096; // patches closer than this are one write
 constexpr std::size_t max_span = 1 << 20;
 
-// Bytes for many places of one memory, read and written in few calls. What is between two
-// that `are_joined` is written as it was read. put() says whether all of it could be had:
-// where a part is not mapped any more, each place is tried alone.
+// Calls put() for spans of neighbouring items, so that many places of a memory are read
+// and written with few system calls. are_joined() decides whether two neighbours may be
+// in one span. Then the bytes between them are written as they were read. put() returns
+// false if it could not access the complete span, for example because a part was
+// unmapped. In that case it is called again for each item alone.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
@@ -39,7 +41,7 @@ static void in_spans(const Items& items, At range, Joined are_joined, Put put)
     }
 }
 
-// Where in bytes read from `from` on.
+// Returns the place of address `at` in bytes that were read from address `from`.
 static std::vector<std::byte>::iterator place_in(std::vector<std::byte>& bytes,
                                                  TargetAddr from, TargetAddr at)
 {
@@ -51,6 +53,7 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
+// Joins all neighbours. Text between windows may be rewritten if no thread runs.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)
@@ -59,21 +62,21 @@ static void sort_unique(std::vector<Planted*>& all)
     all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-// Those of `of` that are in `some`, which is sorted.
-void Patches::retire(const std::vector<Planted*>& some,
-                     std::vector<std::unique_ptr<Planted>>& of)
+// Moves the selected patches to retired_. `selected` is sorted.
+void Patches::retire(const std::vector<Planted*>& selected,
+                     std::vector<std::unique_ptr<Planted>>& from)
 {
-    if (some.empty())
+    if (selected.empty())
         return;
-    auto gone = std::stable_partition(of.begin(), of.end(), [&some](const auto& each) {
-        return !std::binary_search(some.begin(), some.end(), each.get());
-    });
-    retired_.insert(retired_.end(), std::make_move_iterator(gone),
-                    std::make_move_iterator(of.end()));
-    of.erase(gone, of.end());
+    auto first =
+        std::stable_partition(from.begin(), from.end(), [&selected](const auto& each) {
+            return !std::binary_search(selected.begin(), selected.end(), each.get());
+        });
+    retired_.insert(retired_.end(), std::make_move_iterator(first),
+                    std::make_move_iterator(from.end()));
+    from.erase(first, from.end());
 }
 
-// A jump never leads to what is not there yet.
 std::vector<Planted*> Patches::prepare(AddressSpace& text,
                                        std::vector<std::unique_ptr<Planted>> all)
 {
@@ -93,17 +96,17 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     }
     if (!std::is_sorted(pieces.begin(), pieces.end(), before))
         std::sort(pieces.begin(), pieces.end(), before);
-    std::vector<Planted*> odd;
+    std::vector<Planted*> unwritten;
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target runs, and what is between two areas may be its own.
+        // The target runs, and bytes between two areas may belong to it.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
-            // What nobody has in between need not be read.
+            // Unused bytes between the pieces need not be preserved.
             auto known = std::lower_bound(trampolines_.begin(), trampolines_.end(),
                                           Trampoline{from, nullptr}, before);
             bool any_between = known != trampolines_.end() && known->at < from + n;
@@ -113,7 +116,7 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
                           place_in(bytes, from, pieces[i].at));
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
-                odd.push_back(pieces[i].planted);
+                unwritten.push_back(pieces[i].planted);
             return true;
         });
     auto n_known = static_cast<std::ptrdiff_t>(trampolines_.size());
@@ -123,9 +126,9 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
                        trampolines_.end(), before);
     std::move(prepared_.begin(), prepared_.end(), std::back_inserter(retired_));
     prepared_ = std::move(all);
-    sort_unique(odd);
-    retire(odd, prepared_);
-    return odd;
+    sort_unique(unwritten);
+    retire(unwritten, prepared_);
+    return unwritten;
 }
 
 std::vector<Planted*> Patches::write(AddressSpace& text,
@@ -135,9 +138,9 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     list.reserve(prepared_.size());
     for (const auto& planted : prepared_)
         list.push_back(planted.get());
-    // No moment in which somebody stands in a half of what was an instruction.
+    // This comes first, so that no thread ever has its pc in the middle of a jump.
     move_threads(list);
-    std::vector<Planted*> odd;
+    std::vector<Planted*> unwritten;
     std::vector<std::byte> bytes;
     in_spans(
         list, window_of, in_stopped_text,
@@ -158,11 +161,11 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
                 planted->written = all || stands(text, *planted);
             return all;
         });
-    std::copy_if(list.begin(), list.end(), std::back_inserter(odd),
+    std::copy_if(list.begin(), list.end(), std::back_inserter(unwritten),
                  [](const Planted* planted) { return !planted->written; });
-    sort_unique(odd);
-    retire(odd, prepared_);
-    auto n_stood = static_cast<std::ptrdiff_t>(standing_.size());
+    sort_unique(unwritten);
+    retire(unwritten, prepared_);
+    auto n_before = static_cast<std::ptrdiff_t>(standing_.size());
     standing_.reserve(standing_.size() + prepared_.size());
     for (auto& planted : prepared_) {
         TargetAddr window = planted->patch.at;
@@ -170,12 +173,12 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     }
     prepared_.clear();
     std::inplace_merge(
-        standing_.begin(), standing_.begin() + n_stood, standing_.end(),
+        standing_.begin(), standing_.begin() + n_before, standing_.end(),
         [](const Standing& a, const Standing& b) { return a.at < b.at; });
-    return odd;
+    return unwritten;
 }
 
-// The original bytes over those of our jumps that still stand there.
+// Writes the original bytes over our jumps, where these are still in the text.
 template <class Read, class Write>
 static void put_back(std::vector<Planted*> list, Read read, Write write)
 {
@@ -232,7 +235,7 @@ void Patches::restore_in(pid_t child) const
         [&](TargetAddr at, std::span<std::byte> bytes) {
             return pwrite(mem.get(), bytes.data(), bytes.size(),
                           static_cast<off_t>(at.value)) ==
-                   static_cast<ssize_t>(bytes.size()); // it may have died
+                   static_cast<ssize_t>(bytes.size()); // fails if the child is dead
         });
 }
 
@@ -287,35 +290,38 @@ void Patches::drop(const std::vector<TargetAddr>& windows)
         Standing& each =
             standing_[static_cast<std::size_t>(after - standing_.begin()) - 1];
         if (each.planted == nullptr)
-            continue; // named twice
+            continue; // the list contains this window twice
         each.planted->written = false;
         retired_.push_back(std::move(each.planted));
     }
     std::erase_if(standing_, [](const Standing& each) { return !each.planted; });
 }
 
-std::vector<std::uint32_t> Patches::reclaim(TargetAddr but)
+std::vector<std::uint32_t> Patches::reclaim(TargetAddr kept_site)
 {
     std::vector<std::uint32_t> sites;
-    std::vector<Planted*> gone;
+    std::vector<Planted*> freed;
     if (retired_.empty())
         return sites;
-    auto kept = std::partition(
-        retired_.begin(), retired_.end(), [but](const std::unique_ptr<Planted>& each) {
-            return std::any_of(each->probed.begin(), each->probed.end(),
-                               [but](const auto& probed) { return probed.at == but; });
-        });
+    auto kept =
+        std::partition(retired_.begin(), retired_.end(),
+                       [kept_site](const std::unique_ptr<Planted>& each) {
+                           return std::any_of(each->probed.begin(), each->probed.end(),
+                                              [kept_site](const auto& probed) {
+                                                  return probed.at == kept_site;
+                                              });
+                       });
     for (auto each = kept; each != retired_.end(); ++each) {
         const std::unique_ptr<Planted>& planted = *each;
         const Patch& patch = planted->patch;
         space_.give_back({patch.trampoline, Stubs(patch.stubs)}, planted->n_room);
         for (const Planted::Probed& probed : planted->probed)
             sites.push_back(probed.site);
-        gone.push_back(planted.get());
+        freed.push_back(planted.get());
     }
-    std::sort(gone.begin(), gone.end());
-    std::erase_if(trampolines_, [&gone](const Trampoline& each) {
-        return std::binary_search(gone.begin(), gone.end(), each.planted);
+    std::sort(freed.begin(), freed.end());
+    std::erase_if(trampolines_, [&freed](const Trampoline& each) {
+        return std::binary_search(freed.begin(), freed.end(), each.planted);
     });
     retired_.erase(kept, retired_.end());
     return sites;
@@ -345,11 +351,11 @@ Planted* Patches::at(TargetAddr window) const
     return begins ? std::prev(after)->planted.get() : nullptr;
 }
 
-Planted* Patches::covering(AllStanding::const_iterator behind, TargetAddr address) const
+Planted* Patches::covering(AllStanding::const_iterator after, TargetAddr address) const
 {
-    if (behind == standing_.begin())
+    if (after == standing_.begin())
         return nullptr;
-    Planted* planted = std::prev(behind)->planted.get();
+    Planted* planted = std::prev(after)->planted.get();
     bool inside = address - planted->patch.at < planted->patch.original.size();
     return inside ? planted : nullptr;
 }

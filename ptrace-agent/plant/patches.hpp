@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The jumps in the text of one address space, and the trampolines behind them.
+// The jumps in the text of one address space, and their trampolines.
 //
 //   window start ──▶ Planted ──▶ Patch (original bytes, jump, moved copy)
 //
-// A prepared patch has its trampoline in the target, and no jump leads there yet. That takes
-// most of the time, and needs nobody to stand still. A planted one stands in the text. One that was taken out is retired: its trampoline
-// stays as it is until it is known that no thread is in there. An address in a
-// trampoline is therefore explained for as long as somebody can have it as a pc.
+// A patch passes through three states:
 //
-// Text is written only while it holds what was written or read before, a page's patches
-// at once; what differs is left alone and named.
+//   prepared   Its trampoline is written, and no jump leads there yet. Writing it takes
+//              most of the time, and the target can run meanwhile.
+//   standing   Its jump is in the text.
+//   retired    Its jump was removed. A thread may still be in the trampoline, which
+//              therefore stays unchanged until reclaim().
+//
+// So find() explains an address in a trampoline as long as a thread can have it as its
+// pc.
+//
+// Text is overwritten only if it contains the expected bytes: the original ones, or our
+// jump. Other bytes are left alone, and the caller is informed. Patches near each other
+// are read and written together.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -23,23 +30,24 @@ namespace dt::agent {
 
 class AddressSpace;
 
+// A patch with its sites.
 struct Planted {
     Patch patch;
-    // The runtime's number of a site, and its tracepoint's address: where the patch has
-    // the probe, or the endbr64 before it.
+    // A site's number in the runtime, and the address of its tracepoint. At that
+    // address is an instruction of the window, or the endbr64 before the window.
     struct Probed {
         std::uint32_t site = 0;
         TargetAddr at;
     };
     std::vector<Probed> probed; // ascending by address
-    std::size_t n_room = 0;     // bytes that were taken for the trampoline
-    bool written = false;
+    std::size_t n_room = 0;     // bytes that were allocated for the trampoline
+    bool written = false;       // the jump is in the text
 };
 
-// Its bytes are in the text, and nobody else's.
+// Returns whether the patch is in the text, unchanged.
 bool stands(const AddressSpace& text, const Planted& planted);
 
-// Where a pc is in a patch.
+// A pc that is in a window or a trampoline.
 struct Found {
     Planted* planted = nullptr;
     PatchPlace place;
@@ -48,61 +56,72 @@ struct Found {
 class Patches {
 public:
     TrampolineSpace& space() { return space_; }
-    std::vector<std::pair<TargetAddr, std::uint64_t>> areas; // mapped for trampolines
+    // Areas that are mapped for trampolines: first address, number of bytes.
+    std::vector<std::pair<TargetAddr, std::uint64_t>> areas;
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
-    // Trampolines and stubs; all: ascending by window. Those that cannot be written come
-    // back, and are retired, as are those that were prepared before and never written.
+    // Writes the trampolines and stubs of `all`, which is in ascending order of
+    // windows. Returns the patches for which that failed, and retires them. Also
+    // retires the patches that were prepared before without being written.
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
-    // The jumps to what is prepared. Those whose text is not as expected come back,
-    // unwritten. Before, threads that stand in one of the windows are moved into its copy.
+    // Writes the jumps of the prepared patches. Before that, move_threads moves the
+    // threads that are inside a window into its trampoline. Retires a patch if its text
+    // is not as expected or cannot be written. Returns these patches.
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
     std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
-    // The original bytes again, where our jumps still stand; the windows are retired.
+    // Restores the original bytes where our jumps still are, and retires the patches.
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
-    // Into a copy of the memory.
+    // Restores the original bytes in a forked child's copy of the memory.
     void restore_in(pid_t child) const;
-    // Windows in whose place something else is.
+    // Returns the windows that begin in [from, end) but have no jump in the text any
+    // more.
     std::vector<TargetAddr> gone(const AddressSpace& text, TargetAddr from,
                                  TargetAddr end) const;
-    bool any_in(TargetAddr from, TargetAddr end) const; // windows that begin there
-    // The mappings went away.
+    // Returns whether a window begins in [from, end).
+    bool any_in(TargetAddr from, TargetAddr end) const;
+    // Retires the patches of these windows, without writing, because their text was
+    // unmapped.
     void drop(const std::vector<TargetAddr>& windows);
-    // Nobody's pc is in a trampoline or in the runtime, but for those whose site is at
-    // `but`: room and the numbers of sites that may be used again.
-    std::vector<std::uint32_t> reclaim(TargetAddr but);
+    // Frees the trampolines of retired patches, except patches with a site at
+    // `kept_site`. The caller has made sure that no thread is in a trampoline or in the
+    // runtime, unless it is there for the site at `kept_site`. Returns the numbers of
+    // sites that are free now.
+    std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    Planted* at(TargetAddr window) const;           // that begins there
-    Planted* covering(TargetAddr address) const;    // whose window holds the address
-    Planted* first_from(TargetAddr address) const;  // ends behind it; covers it or not
-    std::optional<Found> find(TargetAddr pc) const; // in a window or a trampoline
+    // Return null, or nothing, if there is no such patch.
+    Planted* at(TargetAddr window) const;        // begins exactly there
+    Planted* covering(TargetAddr address) const; // its window or kept bytes contain it
+    Planted* first_from(TargetAddr address) const; // first that ends after the address
+    std::optional<Found> find(TargetAddr pc) const;
     bool empty() const { return standing_.empty(); }
     std::vector<TargetAddr> windows() const;
 
-    // Our jumps in bytes read from `from` on become the original text.
+    // Replaces our jumps by the original text, in bytes that were read from address
+    // `from`.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
 
 private:
     struct Standing {
-        TargetAddr at; // patch->patch.at
+        TargetAddr at; // planted->patch.at
         std::unique_ptr<Planted> planted;
     };
     struct Trampoline {
-        TargetAddr at; // of the code or the stub
+        TargetAddr at; // of the trampoline's code, or of a stub
         Planted* planted;
     };
     using AllStanding = std::vector<Standing>;
-    AllStanding::const_iterator behind(TargetAddr address) const; // the first that is
-    Planted* covering(AllStanding::const_iterator behind, TargetAddr address) const;
-    void retire(const std::vector<Planted*>& some,
-                std::vector<std::unique_ptr<Planted>>& of);
+    // Returns the first patch that begins after the address.
+    AllStanding::const_iterator behind(TargetAddr address) const;
+    Planted* covering(AllStanding::const_iterator after, TargetAddr address) const;
+    void retire(const std::vector<Planted*>& selected,
+                std::vector<std::unique_ptr<Planted>>& from);
 
     AllStanding standing_;                           // ascending
     std::vector<std::unique_ptr<Planted>> prepared_; // ascending
     std::vector<std::unique_ptr<Planted>> retired_;
-    std::vector<Trampoline> trampolines_; // of all of these, ascending
+    std::vector<Trampoline> trampolines_; // of all patches above, ascending
     TrampolineSpace space_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What others wait for while something long is under way, done every 0.2 ms of it.
+// A task that must run about every 0.2 ms while other work takes long. For example,
+// planting passes the target's signals on in this way.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -11,10 +12,11 @@ namespace dt::agent {
 
 class PeriodicTask {
 public:
-    PeriodicTask() = default; // nothing is done
-    explicit PeriodicTask(std::function<void()> what) : what_(std::move(what)) {}
+    PeriodicTask() = default; // does nothing
+    explicit PeriodicTask(std::function<void()> task) : what_(std::move(task)) {}
 
-    // At each step, of a microsecond or so.
+    // Runs the task if it is due. The long work calls this at each of its steps, which
+    // take about a microsecond.
     void operator()()
     {
         constexpr unsigned steps_per_look = 64;

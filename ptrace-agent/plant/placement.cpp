@@ -8,11 +8,12 @@
 
 namespace dt::agent {
 
-// An address space has so few tracepoints before its first planting: the agent's own.
+// The largest number of the agent's own tracepoints. They exist before the first
+// planting.
 constexpr std::size_t n_few = 4;
 
-// Is something else mapped there than what the client made its sites from? Where there was
-// no text and is none, that is another matter.
+// Returns whether other text is mapped at the address since the client made its sites.
+// Returns false if there was no text and there is no text now.
 static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
                         TargetAddr at)
 {
@@ -31,7 +32,8 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// known: the tracepoint that is there already, or null.
+// Makes a tracepoint for a site, or adds the site to the one that exists (`known`,
+// which may be null). Returns why the site is refused, or an empty text.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {
@@ -42,7 +44,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         return {};
     }
     if (tp != nullptr && site.no_stack != 0 && tp->site)
-        return "it may have no stack left (Go), and a jump is there for another probe";
+        return "the stack may be full there (Go), and another probe has a "
+               "jump at this address";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));
@@ -53,7 +56,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         std::size_t n_compared = std::min<std::size_t>(site.n_expected, 8);
         if (!std::equal(site.expected.begin(), site.expected.begin() + n_compared,
                         text.begin(), text.begin() + std::min(n_compared, text.size())))
-            return "the text in memory is not the file's";
+            return "the instructions in memory differ from those in the file";
         auto insn = x86_64.decode(text, site.at);
         if (!insn)
             return insn.error().text;
@@ -75,7 +78,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         work.sites.emplace_back(site.at, index);
     for (const Firing& firing : tp->firings) {
         if (firing.probe == site.probe && firing.kind == site.kind)
-            return {}; // planted before
+            return {}; // already planted
     }
     std::uint64_t arg0 = site.kind == SiteKind::entry ? 0 : site.arg0;
     if (has_operands(site.kind)) {
@@ -91,14 +94,15 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         if (site.kind == SiteKind::jump_out) {
             auto to = destination_of(tp->insn);
             if (!to || own.size() < 1 + operands_per_part)
-                return "nothing tells where its indirect jump leads";
+                return "the destination of its indirect jump is unknown";
             of_jump.assign(own.begin(), own.end());
             of_jump[0] = *to; // from the instruction in memory, not from the file
             own = of_jump;
         }
         auto entry = work.space.statics.add(site.at, facts, own);
         if (!entry)
-            return "there are too many arguments of static probes and indirect jumps";
+            return "the table for arguments of static probes and indirect jumps is "
+                   "full";
         arg0 = *entry;
     }
     tp->firings.push_back({site.probe, site.kind, arg0});
@@ -117,9 +121,9 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
-                                     : tp.no_stack ? "it may have no stack left (Go)"
-                                     : unknown     ? "its surroundings are not known"
-                                                   : "no jump can stand there"};
+                                     : tp.no_stack ? "the stack may be full there (Go)"
+                                     : unknown     ? "the code around it is unknown"
+                                                   : "no jump can replace it"};
     if (mechanism == Mechanism::automatic) {
         const bool surrounded = !unknown || tp.no_stack;
         if (!surrounded || !jumps.note.empty() || tp.may_be_breakpoint)
@@ -141,7 +145,8 @@ void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask peri
         std::stable_sort(order.begin(), order.end(), before);
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
-    // Where none is yet, looking for those that are there takes long for nothing.
+    // One look-up in the table per site is slow. If only the agent's own tracepoints
+    // exist, a search in a short list replaces it.
     const bool any_there = work.space.n_tracepoints() > n_few;
     const std::vector<Tracepoint*> few =
         any_there ? std::vector<Tracepoint*>() : work.space.tracepoints();
@@ -157,8 +162,9 @@ void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask peri
     for (std::uint32_t index : order) {
         periodic();
         const Site& site = sites[index];
-        if (std::string why = place(work, known(site.at), index, site); !why.empty())
-            work.refused.emplace_back(index, std::move(why));
+        if (std::string reason = place(work, known(site.at), index, site);
+            !reason.empty())
+            work.refused.emplace_back(index, std::move(reason));
     }
 }
 

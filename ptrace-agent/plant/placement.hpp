@@ -14,12 +14,14 @@
 
 namespace dt::agent {
 
-// Text with our breakpoints taken out, a page at a time: sites come in ascending order.
+// Reads the original text, without our breakpoints and jumps. It keeps one page,
+// because sites are handled in ascending order of addresses.
 class TextWindow {
 public:
     explicit TextWindow(const AddressSpace& space) : space_(space) {}
 
-    // Up to 15 bytes from at on; fewer where the mapping ends.
+    // Returns up to 15 bytes from the address: fewer at the end of a mapping, none if
+    // the address cannot be read.
     std::span<const std::byte> at(TargetAddr at)
     {
         if (!covers(at) && !fill(at))
@@ -59,24 +61,27 @@ private:
     std::array<std::byte, page + 16> text_;
 };
 
+// The sites of one request, and the tracepoints that were made of them.
 struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
-    std::vector<SeenText> seen; // by the client; empty: nothing is compared
-    StaticTable statics;        // of the client's; a listing has none
+    // The text from which the client made the sites. If empty, nothing is compared.
+    std::vector<SeenText> seen;
+    StaticTable statics; // from the client; empty for a listing
     std::vector<Mapping> mappings;
     TextWindow window;
-    std::vector<std::uint32_t> gone; // sites where something else is mapped
-    bool unreadable = false;         // what is mapped there was not to be had
-    std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
+    std::vector<std::uint32_t> gone; // sites where other text is mapped now
+    bool unreadable = false;         // the text of a site could not be read
+    std::vector<std::pair<std::uint32_t, std::string>> refused; // site, reason
     std::vector<std::string> notes;                             // for the user
-    std::vector<Tracepoint*> fresh;
-    std::vector<TargetAddr> grown; // jumps with one more probe
-    // Ascending, with their index in the request.
+    std::vector<Tracepoint*> fresh;                             // new tracepoints
+    std::vector<TargetAddr> grown; // tracepoints with a jump and one more probe
+    // Addresses and indices of the sites with tracepoints that are not written yet.
+    // Ascending.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 
-    // Those that a tracepoint serves and that were not planted before.
+    // Returns the indices of the sites that a new tracepoint serves.
     std::vector<std::uint32_t> sites_of(const Tracepoint& tp) const
     {
         std::vector<std::uint32_t> indices;
@@ -88,16 +93,21 @@ struct PlacedSites {
     }
 };
 
-// The sites into tracepoints or refused, by address.
+// Makes tracepoints of the sites, or refuses them.
 void place_all(PlacedSites& work, std::span<const Site> sites,
                PeriodicTask periodic = {});
 
-// A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
-// cannot have a jump gets one only when the user asks for it; a site of which the client
-// knew no surroundings was never to have a jump.
 // Returns whether the entry probe also fires when a loop jumps back to the first
 // instruction.
 bool is_fired_by_loops(const Tracepoint& tp);
+// Returns what happens to a site that has no jump: it gets a breakpoint or is refused.
+// SitePlan::text has the reason.
+//
+// A breakpoint can end its target if the agent is killed. So with Mechanism::automatic
+// a site gets one in three cases only:
+//   - no site can have a jump (JumpReport::note)
+//   - the user permits it (Tracepoint::may_be_breakpoint)
+//   - the client does not know the code around the site, so no jump was intended
 SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
                       Mechanism mechanism);
 

@@ -13,13 +13,15 @@
 
 namespace dt::agent {
 
-// What was planted before and lost its jump to a neighbour is told by a note.
+// Removes from work.fresh each tracepoint that has no jump and may not have a
+// breakpoint, and refuses its sites. If a probe of an earlier request loses its jump
+// because of new probes near it, a note reports that.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
     std::erase_if(work.fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->site)
-            return false; // ours, or one that has its jump
+            return false; // it is the agent's own, or has a jump
         SitePlan plan = without_jump(*tp, jumps, mechanism);
         if (plan.form == SitePlan::breakpoint)
             return false;
@@ -27,13 +29,15 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
         for (std::uint32_t index : indices)
             work.refused.emplace_back(index, plan.text);
         if (indices.empty() && !tp->firings.empty())
-            work.notes.push_back("a probe enabled before is gone: " + plan.text);
+            work.notes.push_back("a probe that was enabled before was removed: " +
+                                 plan.text);
         work.space.forget(*tp);
         return true;
     });
 }
 
-// Sites of this planting that got a breakpoint because no jump can stand there.
+// Returns the sites of this request that get a breakpoint because no jump fits there,
+// with the reason.
 static std::vector<std::pair<std::uint32_t, std::string>>
 breakpoints_of(const PlacedSites& work, const JumpReport& jumps, Mechanism mechanism)
 {
@@ -51,6 +55,7 @@ breakpoints_of(const PlacedSites& work, const JumpReport& jumps, Mechanism mecha
     return found;
 }
 
+// Returns whether a thread is stopped because the process has executed another program.
 static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 {
     return std::any_of(threads.begin(), threads.end(), [pid](const Thread* thread) {
@@ -60,13 +65,14 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 }
 
 constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
-constexpr std::size_t many_sites = 10'000;
-// Their heap is less than M_TRIM_THRESHOLD.
+constexpr std::size_t many_sites = 10'000; // prefaulting saves time from here on
+// The heap for so many sites is below M_TRIM_THRESHOLD, so malloc keeps it.
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
-// In vfork(2) the target makes no system call, and its child has descriptors of its own.
-// That ends soon, but for a child that neither execs nor exits. Where no call is to be
-// made, nobody waits.
+// Stops the target. A thread inside vfork(2) can make no system call for us, and
+// neither can its child, which has descriptors of its own. So if planting needs a
+// system call, this waits until vfork(2) returns. A child that neither execs nor exits
+// ends the wait after vfork_patience_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
@@ -101,7 +107,9 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
     }
 }
 
-// What needs system calls of the target; ready: whether the runtime is in it.
+// Does the part of planting that needs system calls of the target. Returns whether the
+// runtime is loaded, or the reason. Adds the linker's tracepoint to `linker` if its
+// breakpoint is still to be written.
 Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
                                    std::vector<Tracepoint*>& linker)
 {
@@ -114,9 +122,10 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     }
     if (linker_.watch(world, &linker) && space.text_seen != 0 &&
         text_mappings(space.proc_tid()) != space.text_seen) {
-        client_wait_.report_libraries_changed(space.owner()); // since the client looked
+        // They have changed since the client examined them.
+        client_wait_.report_libraries_changed(space.owner());
     }
-    // The linker may have gone past its breakpoint before that stood.
+    // The linker may have unmapped text before its breakpoint was written.
     forget_unmapped(space);
     jumps_.reclaim(space);
     if (by_traps(mechanism))
@@ -124,6 +133,7 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     return loader_.ensure(world);
 }
 
+// Returns whether an existing window covers a new tracepoint.
 static bool any_window_over(const PlacedSites& work)
 {
     return !work.space.patches.empty() &&
@@ -132,7 +142,7 @@ static bool any_window_over(const PlacedSites& work)
            });
 }
 
-// Planned by a text that is not there any more.
+// Discards the tracepoints and trampolines that were planned for text that has changed.
 static void forget_plan(PlacedSites& work, const std::vector<Tracepoint*>& linker)
 {
     for (Tracepoint* tp : work.fresh) {
@@ -151,7 +161,7 @@ static void forget_plan(PlacedSites& work, const std::vector<Tracepoint*>& linke
 
 Reply Planter::expect(Reader& in)
 {
-    constexpr std::uint64_t heap_per_site = 780;
+    constexpr std::uint64_t heap_per_site = 780; // bytes of the agent's heap
     auto n_sites = std::min(in.get<std::uint64_t>(), max_prefaulted_sites);
     auto n_threads = in.get<std::uint32_t>();
     if (!in.ok() || !is_a_processor_idle(n_threads))
@@ -177,7 +187,7 @@ static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
     return all;
 }
 
-// One request `plant`, from its body to its reply.
+// The state of one request `plant`.
 struct Planter::Planting {
     Planting(pid_t of, std::shared_ptr<AddressSpace> in)
         : pid(of), space(std::move(in)), work(*space)
@@ -189,42 +199,44 @@ struct Planter::Planting {
     Mechanism mechanism = Mechanism::automatic;
     std::span<const Site> sites;
     std::optional<StoppedWorld> stopped; // while the target is stopped
-    // The linker's breakpoint, if this planting sets it.
+    // The linker's tracepoint, if this request writes its breakpoint.
     std::vector<Tracepoint*> linker;
-    Result<Ok> runtime = Ok{}; // whether the target has the runtime
+    Result<Ok> runtime = Ok{}; // whether the runtime is loaded
     std::size_t text = 0;      // text_mappings() at the end of the first stop
     PlacedSites work;
     JumpWork jumps;
-    // Sites that have a breakpoint because they take no jump, with the reason.
+    // Sites that have a breakpoint because no jump fits, with the reason.
     std::vector<std::pair<std::uint32_t, std::string>> breakpoints;
 };
 
 constexpr const char* plant_doing = "plant probes";
 
-// The addresses of the request are those of the program before the exec.
+// Returns the error for a request that was made before the process executed another
+// program.
 static Error another_program()
 {
-    return {Code::gone, "plant probes: the process runs another program now"};
+    return {Code::gone, "plant probes: the process has executed another program"};
 }
 
 static Error late_thread()
 {
-    return {Code::busy, "plant probes: a thread of it does not stop"};
+    return {Code::busy, "plant probes: a thread of the process did not stop in time"};
 }
 
-// Called with the target stopped. Returns an error if probes can no longer be planted in it.
+// Returns an error if probes can no longer be planted. The target must be stopped.
 Result<Ok> Planter::check_stopped(const Planting& p) const
 {
     if (tracees_.threads_in(*p.space).empty())
         return Error{Code::gone, "plant probes: the process has ended"};
     if (has_execed(p.pid, tracees_.threads_in(*p.space)))
         return another_program();
-    if (p.space->given_up) // the main loop removes what was prepared
+    if (p.space->given_up) // the main loop will detach from the process
         return late_thread();
     return Ok{};
 }
 
-// The first stop: refuses a target that cannot have probes, and loads the runtime.
+// Performs the first stop: refuses a target that cannot have probes, and loads the
+// runtime.
 Result<Ok> Planter::prepare(Planting& p)
 {
     await_calls(p.stopped, p.pid, p.space, p.mechanism);
@@ -235,8 +247,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // The dynamic linker sets up a shadow stack after the exec at which a command may
-    // be planted.
+    // This is checked here again: a command may be planted right after its exec, and
+    // the dynamic linker enables a shadow stack only later.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->n_tracepoints() != 0;
@@ -259,7 +271,8 @@ void Planter::place(Planting& p)
     p.work.fresh.insert(p.work.fresh.end(), p.linker.begin(), p.linker.end());
 }
 
-// Plans and builds the jumps. What takes none, and may not have a breakpoint, is refused.
+// Plans and builds the jumps. Refuses the sites that may have neither a jump nor a
+// breakpoint.
 void Planter::plan_jumps_of(Planting& p)
 {
     if (by_traps(p.mechanism))
@@ -271,7 +284,7 @@ void Planter::plan_jumps_of(Planting& p)
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 
-// While the target runs, its other signals are passed on during the work.
+// Returns the task for long work: while the target runs, its signals are passed on.
 PeriodicTask Planter::periodic_task(const Planting& p)
 {
     if (p.stopped)
@@ -279,13 +292,15 @@ PeriodicTask Planter::periodic_task(const Planting& p)
     return PeriodicTask([this] { tracees_.pass_signals(); });
 }
 
-// In the second stop: plans again if the text has changed since it was read.
+// Plans again in the second stop if the text has changed since it was read. Plans the
+// jumps if that was not done before.
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
-    // A library that was away for a moment is where it was.
+    // If a library was unmapped and mapped again, the hash of the mappings is the same,
+    // but reading may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
-        if (!p.linker.empty()) // nothing stands there yet to notice it
+        if (!p.linker.empty()) // the linker's breakpoint is not written yet
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);
         forget_unmapped(space);
@@ -310,7 +325,8 @@ Result<Ok> Planter::write(Planting& p)
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
-    // Only a breakpoint can change the program's mask and action of SIGTRAP.
+    // Jumps need no rescue: they do not change the program's mask and action of
+    // SIGTRAP.
     bool unprotected = false;
     if (!work.fresh.empty() && p.mechanism != Mechanism::uprobe) {
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
@@ -324,14 +340,16 @@ Result<Ok> Planter::write(Planting& p)
          unprotected ? work.fresh : space.write_breakpoints(work.fresh)) {
         for (std::uint32_t index : work.sites_of(*unwritten))
             work.refused.emplace_back(
-                index, unprotected ? "no thread of it can make a system call now"
-                                   : "the text cannot be written");
+                index, unprotected
+                           ? "no thread of the process can make a system call now"
+                           : "the instruction has changed or cannot be overwritten");
         space.forget(*unwritten);
     }
     space.statics.settle(space);
     return Ok{};
 }
 
+// Returns the reply to the client. Sends the notes as events.
 Body Planter::report(Planting& p)
 {
     PlacedSites& work = p.work;
@@ -340,8 +358,8 @@ Body Planter::report(Planting& p)
     if (const std::size_t n = p.space->rescue.take_unprotected(); n != 0)
         work.notes.push_back(std::to_string(n) +
                              " breakpoints would end the process if ptrace-agent were "
-                             "killed: the handler "
-                             "that restores the text has no room for them");
+                             "killed: the table of the handler that restores the text "
+                             "has no room for them");
     for (std::string& note : work.notes)
         client_.report_error(p.space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());
@@ -405,7 +423,7 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     replan_if_changed(p, planned);
     if (auto written = write(p); !written)
         return written.error();
-    p.stopped.reset(); // what is left, and the freeing of it all, need no stop
+    p.stopped.reset(); // freeing memory and the report need no stop
     table_.reclaim();
     return report(p);
 }
@@ -436,16 +454,16 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     }
     for (Thread* thread : tracees_.threads_in(*space))
         hits_.undo(*thread, false);
-    // One whose byte is not ours any more is not ours to restore either.
     std::vector<Tracepoint*> breakpoints;
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
+    // A byte that is not our breakpoint any more is left alone.
     space->restore_originals(breakpoints);
     jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)
         space->forget(*tp);
     space->statics.settle(*space);
-    stopped.reset(); // the freeing needs no stop
+    stopped.reset(); // freeing memory needs no stop
     table_.reclaim();
     return Body{};
 }

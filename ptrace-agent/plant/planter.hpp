@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Plants probes in a target and removes them: thousands in one short stop.
+// Plants probes in a target and removes them. Thousands of probes need only one short
+// stop for the writing.
 //
-// PlacedSites stops the target twice: first for the runtime and the other system calls that
-// the target makes for us, then, when everything is planned and built, to write the text.
-// If the target has loaded or unloaded text in between, everything is planned again in the
-// second stop.
+// Planter stops the target twice:
+//
+//   first stop    load the runtime, and make other system calls in the target
+//   target runs   turn sites into tracepoints, plan and build the jumps
+//   second stop   write the jumps and the breakpoints
+//
+// Part of the work moves into the second stop in two cases:
+//   - The target has loaded or unloaded text since the first stop. Then everything is
+//     planned again.
+//   - A new site is inside an existing window. Then the jumps are planned only there.
 //
 // The agent trusts neither the client's nor the file's view of the text: it decodes the
-// bytes in memory. A site with other bytes than the client expects, or whose instruction
-// cannot be run displaced, is refused, and the remaining sites are planted.
+// bytes in memory. A site is refused if its bytes are not those that the client
+// expects, or if its instruction cannot run displaced. The remaining sites are planted.
 //
-// Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the request
-// `plan`, which plants nothing).
+// Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the
+// request `plan`, which plants nothing).
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -46,19 +53,19 @@ public:
     {
     }
 
-    // The requests of these names.
+    // Handle the requests of the same names (wire/protocol.hpp).
     Reply expect(Reader& in);
     Reply plan(Reader& in, const std::vector<Fd>& fds);
     Reply plant(Reader& in, const std::vector<Fd>& fds);
     Reply remove(Reader& in, const std::vector<Fd>& fds);
 
-    // Memory for the sites that `expect` announced.
+    // Returns the memory that is prepared for the sites that `expect` announced.
     Prefault& prefault() { return prefault_; }
 
 private:
     struct Planting;
 
-    // The steps of plant(), in their order.
+    // The steps of plant(), in order.
     Result<Ok> prepare(Planting& p);
     void place(Planting& p);
     void plan_jumps_of(Planting& p);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What malloc() gave and got back is in its place still when it is asked again. A page is
-// had without writing to it (madvise(2), MADV_POPULATE_WRITE, Linux 5.14; without it
-// nothing is gained), so that it does no harm where somebody has been given it meanwhile.
+// Heap is allocated, freed, and then prefaulted. malloc() returns the same pages later.
+//
+// MADV_POPULATE_WRITE (madvise(2), Linux 5.14) makes pages present without changing
+// their contents, so it is harmless if they have been allocated again meanwhile. On
+// older kernels the call fails, and planting is slower.
 #include "ptrace-agent/plant/prefault.hpp"
 
 #include "base/no_signals.hpp"
@@ -22,10 +24,12 @@
 
 namespace dt::agent {
 
-constexpr std::size_t block_bytes = 16 << 20; // less than M_MMAP_THRESHOLD
-constexpr std::size_t part_bytes = 128 << 10;
-constexpr std::size_t scarce = 8; // of what is free, a part of this is not much
+// Below M_MMAP_THRESHOLD, so that malloc takes a block from the heap.
+constexpr std::size_t block_bytes = 16 << 20;
+constexpr std::size_t part_bytes = 128 << 10; // prefaulted at once
+constexpr std::size_t max_share = 8;          // at most 1/8 of the free memory
 
+// Returns the complete pages of a range.
 static std::span<std::byte> pages_in(std::span<std::byte> bytes)
 {
     std::size_t to_page = -reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes;
@@ -45,8 +49,7 @@ void Prefault::begin(std::size_t n_bytes)
 {
     left_.clear();
     struct sysinfo now {};
-    // Where memory is scarce it is got when it is needed, if it is.
-    if (sysinfo(&now) != 0 || n_bytes > now.freeram / scarce * now.mem_unit)
+    if (sysinfo(&now) != 0 || n_bytes > now.freeram / max_share * now.mem_unit)
         return;
     std::vector<std::span<std::byte>> blocks;
     for (std::size_t n = n_bytes; n > page_bytes; n -= std::min(n, block_bytes)) {
@@ -83,7 +86,7 @@ void Prefault::start_thread()
             while (has_more() && !stopped_)
                 fault_in_some();
         });
-    } catch (const std::exception&) { // no room for a thread
+    } catch (const std::exception&) { // without the thread, planting is only slower
     }
 }
 
@@ -96,7 +99,6 @@ void Prefault::stop()
     left_.clear();
 }
 
-// proc(5), loadavg tells how many want one now, us among them.
 bool is_a_processor_idle(std::size_t n_clients)
 {
     std::ifstream file("/proc/loadavg");
@@ -105,7 +107,9 @@ bool is_a_processor_idle(std::size_t n_clients)
     for (double& average : averages)
         file >> average;
     auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-    // Those of others leave two: one serves the client, or us, and one is for this.
+    // The number of runnable threads includes this one (proc(5), loadavg). Other
+    // programs must leave two processors: one for the client or the agent, and one to
+    // prefault.
     return file >> n_running && n_processors >= 2 &&
            n_running < n_processors + n_clients;
 }

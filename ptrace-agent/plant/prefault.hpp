@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Pages for what is about to come, got while nobody wants anything else of us, and then by
-// a thread beside us.
+// Prefaults the memory that planting will use, because page faults would take a fifth
+// of the time of planting.
 //
-// One by one, when they are first touched, they take a fifth of the time of planting. What
-// was got of the heap is free memory: run_agent() has malloc keep it.
+//   begin(), add()    choose the memory: heap, then other tables
+//   fault_in_some()   prefaults a part of it whenever the agent has nothing else to do
+//   InBackground      prefaults the rest in a thread while the agent works
+//
+// The chosen heap was allocated and freed again. run_agent() makes malloc keep it for
+// the allocations of planting.
 #pragma once
 
 #include <atomic>
@@ -21,18 +25,21 @@ public:
     Prefault(const Prefault&) = delete;
     Prefault& operator=(const Prefault&) = delete;
 
-    void begin(std::size_t n_bytes);      // of the heap
-    void add(std::span<std::byte> other); // behind all else
+    // Chooses n_bytes of heap, and forgets what was chosen before. Chooses nothing if
+    // memory is scarce.
+    void begin(std::size_t n_bytes);
+    void add(std::span<std::byte> other); // is prefaulted last
     bool has_more() const { return !left_.empty(); }
-    void fault_in_some(); // some 50 us
+    // Prefaults one part, which takes about 50 us. has_more() must be true.
+    void fault_in_some();
 
-    // The rest, while this exists and where a processor is idle: nobody else may call
-    // anything meanwhile.
+    // Prefaults the rest in a thread while this object exists, if a processor is idle.
+    // No member function of Prefault may be called meanwhile.
     class InBackground {
     public:
-        explicit InBackground(Prefault& ahead) : prefault_(ahead)
+        explicit InBackground(Prefault& prefault) : prefault_(prefault)
         {
-            ahead.start_thread();
+            prefault.start_thread();
         }
         ~InBackground() { prefault_.stop(); }
         InBackground(const InBackground&) = delete;
@@ -46,13 +53,14 @@ private:
     void start_thread();
     void stop();
 
-    std::vector<std::span<std::byte>> left_; // the last one first
+    std::vector<std::span<std::byte>> left_; // in reverse order
     std::atomic<bool> stopped_ = false;
     std::thread thread_;
 };
 
-// Without taking a processor from somebody else's thread, a target's say; n_clients: so many
-// threads of the client want one, too.
+// Returns whether a further thread would find a processor without taking it from
+// another thread, for example from a target's. n_clients: the number of running threads
+// of the client. They are not counted.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

@@ -26,8 +26,8 @@ std::optional<std::uint64_t> Statics::add(TargetAddr site, const StaticFacts& fa
     }
     Entry entry{site, facts.semaphore, known->second,
                 static_cast<std::uint32_t>(operands.size())};
-    auto [before, behind] = by_site_.equal_range(site);
-    for (auto at = before; at != behind; ++at) {
+    auto [begin, end] = by_site_.equal_range(site);
+    for (auto at = begin; at != end; ++at) {
         Entry& same = entries_[at->second];
         bool was_gone = std::exchange(same.gone, false);
         if (same == entry) {
@@ -113,7 +113,8 @@ std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr ju
                : jump.value - static_cast<std::uint64_t>(operands[1].value);
 }
 
-// By 1 or -1, in somebody's /proc/PID/mem. False: it does not count us, or cannot.
+// Adds 1 or -1 to a semaphore through /proc/PID/mem. Returns false if that fails or if
+// the count would leave its range.
 static bool change(int mem, TargetAddr semaphore, int by)
 {
     std::uint16_t count = 0;
@@ -130,7 +131,8 @@ static TargetAddr list_at(TargetAddr image)
     return image + DT_RT_RAISED;
 }
 
-// What of a file is mapped there; inode 0: nothing is.
+// Returns the byte of a file that is mapped at an address. inode is 0 if no file is
+// mapped there, or if the mapping is not private and writable.
 static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings)
 {
     dt_rt_raised place{at.value, 0, 0, 0, 0};
@@ -150,7 +152,8 @@ static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
            a.major == b.major && a.minor == b.minor;
 }
 
-// The number last: who reads finds as many as it says.
+// The number is 0 while the entries change, and is written last. So the entries that it
+// covers are always complete.
 void Statics::write_list(AddressSpace& space) const
 {
     if (entries_.empty() || space.runtime.image.value == 0)
@@ -198,16 +201,16 @@ void Statics::settle(AddressSpace& space)
             }))
             wanted.insert(entry.semaphore);
     }
-    std::vector<TargetAddr> useless;
+    std::vector<TargetAddr> unneeded;
     std::erase_if(raised_, [&](const auto& each) {
-        bool gone = wanted.count(each.first) == 0;
-        if (gone)
-            useless.push_back(each.first);
-        return gone;
+        bool is_unneeded = wanted.count(each.first) == 0;
+        if (is_unneeded)
+            unneeded.push_back(each.first);
+        return is_unneeded;
     });
-    if (!useless.empty())
+    if (!unneeded.empty())
         write_list(space);
-    for (TargetAddr each : useless)
+    for (TargetAddr each : unneeded)
         change(space.mem(), each, -1);
     raise(space, wanted);
     if (!raised_.empty())
@@ -228,9 +231,8 @@ void Statics::lower_in(const AddressSpace& space, pid_t child) const
 {
     if (raised_.empty())
         return;
-    // A child that is killed meanwhile needs nothing any more.
     Fd mem = open_mem(child);
-    if (!mem)
+    if (!mem) // the child was killed
         return;
     const dt_u64 none = 0;
     if (TargetAddr image = space.runtime.image; image.value != 0)
@@ -267,8 +269,8 @@ void lower_left(int mem, pid_t pid, TargetAddr image)
 
 void Statics::forget(TargetAddr site)
 {
-    auto [at, behind] = by_site_.equal_range(site);
-    for (; at != behind; ++at) {
+    auto [at, end] = by_site_.equal_range(site);
+    for (; at != end; ++at) {
         Entry& entry = entries_[at->second];
         if (!std::exchange(entry.gone, true) && --n_sites_[entry.semaphore] == 0)
             raised_.erase(entry.semaphore);

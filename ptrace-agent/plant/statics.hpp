@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT
-// What the static probes of one memory need besides their sites: where their arguments are,
-// and the semaphores by which the program knows that it is traced. Sites at indirect
-// jumps (SiteKind::jump_out) have their operands here, too, and no semaphore.
+// The operands and semaphores of the static probes in one address space. A semaphore
+// shows the program that it is traced. Sites at indirect jumps (SiteKind::jump_out)
+// also have their operands here, but no semaphore.
 //
-//   Firing::arg0 of a static site ──> entry ── operands, at the same numbers in the runtime
-//                                       └──── semaphore: a 16-bit counter of the program
+//   Firing::arg0 of a static site ──▶ entry ──▶ operands (same index in the runtime)
+//                                       └────▶ semaphore (a 16-bit counter)
 //
-// A semaphore is raised by one while any of its sites stands, and lowered when the last is
-// gone (settle()). Others count there as well: the kernel's uprobes, and debuggers, which
-// cannot be here at the same time. So we only ever add one to what is there and take that
-// away again, with all threads stopped, and read right before we write.
+// A semaphore is raised, which means incremented by 1, while any of its sites has a
+// jump or breakpoint. It is lowered again after its last site was removed (settle()).
+// Other tracers use the same counter, for example uprobes of the kernel. So the agent
+// only adds 1 and subtracts 1. It does so with all threads stopped, and reads the
+// counter immediately before it writes.
 //
-// If we are killed, our client, or who grabs the target next if that died with us, finds in
-// the runtime what is still raised (dt_rt_raised_list), and lowers it. It is written after a semaphore was raised and before
-// one is lowered: at the worst one stays raised, and nobody's else is taken away.
+// The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
+// agent is killed, the client, or the next client that grabs the target, uses that list
+// to lower them. The list is written after a semaphore is raised, and before one is
+// lowered. So in the worst case a semaphore stays raised, and the count of another
+// tracer is never removed.
 //
-// What remains: the kernel adds without a lock, so a uprobe of somebody else that comes or
-// goes in the microsecond between our reading and writing is counted wrong; no way of adding
-// could prevent that. Without a runtime (-x mechanism=int3) there is no list. Of more than
-// DT_RT_MAX_RAISED the others are not in it.
+// Limits
+//   - The kernel adds without a lock. If a uprobe of another tracer is added or removed
+//     in the microsecond between reading and writing, the count is wrong. No way of
+//     adding can prevent that.
+//   - Without a runtime (-x mechanism=int3) there is no list.
+//   - The list has room for DT_RT_MAX_RAISED semaphores.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -42,24 +47,26 @@ class AddressSpace;
 
 class Statics {
 public:
-    // For Firing::arg0; none: there are too many operands. The same one for what was added
-    // before.
+    // Adds a site. Returns its entry, which is the value of Firing::arg0, or nothing if
+    // there is no room for the operands. Returns the same entry for equal arguments.
     std::optional<std::uint64_t> add(TargetAddr site, const StaticFacts& facts,
                                      std::span<const dt_operand> operands);
-    // For dt_rt_firing::arg0.
+    // Returns the operands of an entry in the form of dt_rt_firing::arg0.
     std::uint64_t list_of(std::uint64_t entry) const;
     std::span<const dt_operand> operands_of(std::uint64_t entry) const;
     std::span<const dt_operand> operands_at(std::uint64_t list) const;
     std::span<const dt_operand> all_operands() const { return operands_; }
 
-    // Raises and lowers by what stands in the space now.
+    // Raises each semaphore that has a site with a jump or breakpoint, and lowers the
+    // rest.
     void settle(AddressSpace& space);
-    // Every one lowered, in the space, or in a copy of its memory.
+    // Lower all raised semaphores: in the address space, or in a child's copy of it.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
-    // A site whose text was unmapped: its semaphore went with it. The list says so when it
-    // is written again.
+    // Forgets a site after its text and its semaphore were unmapped. The next
+    // write_list() removes it from the list.
     void forget(TargetAddr site);
+    // Writes the list of the raised semaphores to the runtime.
     void write_list(AddressSpace& space) const;
     void forget_all() { *this = {}; }
 
@@ -67,17 +74,18 @@ private:
     struct Entry {
         TargetAddr site, semaphore;
         std::uint32_t first = 0, n = 0; // operands
-        bool gone = false;
+        bool gone = false;              // the site's text was unmapped
         bool operator==(const Entry&) const = default;
     };
     void raise(AddressSpace& space, const std::set<TargetAddr>& wanted);
 
     std::vector<Entry> entries_;
     std::multimap<TargetAddr, std::uint64_t> by_site_;
-    std::map<TargetAddr, std::uint32_t> n_sites_; // of semaphores, that are not gone
+    std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites of each semaphore
     std::vector<dt_operand> operands_;
-    std::map<std::string, std::uint32_t> lists_; // by bytes: where they stand
-    std::map<TargetAddr, dt_rt_raised> raised_;
+    // For each list of operands, as bytes, its index in operands_.
+    std::map<std::string, std::uint32_t> lists_;
+    std::map<TargetAddr, dt_rt_raised> raised_; // by the semaphore's address
 };
 
 // Returns the destination of an indirect jump as an operand, which is read from
@@ -90,8 +98,9 @@ bool is_outside(std::span<const dt_operand> operands, TargetAddr destination);
 // Returns the distance from the function's entry to the jump.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
-// What the runtime of an agent that died says is raised: lowered, if that is what it was.
-// mem: /proc/PID/mem of the process, whose threads may run.
+// Lowers the semaphores that a dead agent has raised, according to the list in its
+// runtime. Leaves out a semaphore if another file is mapped at its address now. mem:
+// /proc/PID/mem of the process. Its threads may run.
 void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tracepoints that have jumps (write_jumps.cpp), when their probes change or go.
+// JumpWriter: changes and removes the probes of tracepoints that have jumps.
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/plant/jump_writer.hpp"
@@ -25,6 +25,7 @@ static std::uint32_t kind_of(const Firing& firing)
     }
 }
 
+// Fills `all` with the firings of a tracepoint, in the runtime's form.
 static void list_firings(const AddressSpace& space, const Tracepoint& tp,
                          std::vector<dt_rt_firing>& all)
 {
@@ -38,7 +39,6 @@ static void list_firings(const AddressSpace& space, const Tracepoint& tp,
     }
 }
 
-// A jump stands for the tracepoint already, and its list of probes changed.
 bool JumpWriter::update(AddressSpace& space, const Tracepoint& tp)
 {
     if (!tp.site)
@@ -59,8 +59,9 @@ static bool is_padding(const Instruction& insn)
     return nop || insn.bytes[0] == std::byte{0xcc};
 }
 
-// The dynamic linker's r_brk while a breakpoint stands there: an empty function, with
-// padding behind it where it can have a jump.
+// Returns the tracepoint at the dynamic linker's r_brk if it has a breakpoint, which a
+// jump can replace. Otherwise returns null. r_brk is an empty function, so a jump fits
+// if padding follows it.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
     Tracepoint* tp = space.find(space.linker_stop);
@@ -70,7 +71,6 @@ Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
     return tp;
 }
 
-// Its surroundings are what is empty there.
 void see_padding(const AddressSpace& space, Tracepoint& tp)
 {
     std::array<std::byte, 32> text{};
@@ -87,7 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// It has the linker's site in its hands, and nothing else of ours.
+// Returns whether the thread is held in the runtime because of the linker's site. Then
+// it uses no other trampoline.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {
@@ -97,8 +98,8 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
            space.runtime.config().sites[frame.site].at == space.linker_stop.value;
 }
 
-// PlacedSites after dlopen() always meets the thread that waits for it: what was under way
-// for that thread stays.
+// After dlopen(), a thread waits for the planting in the trampoline of the linker's
+// site. So that trampoline is kept, and all other trampolines can be freed.
 void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
@@ -113,8 +114,8 @@ void JumpWriter::reclaim(AddressSpace& space)
         space.runtime.free_site(site);
 }
 
-// Probes were removed: a window that serves nobody goes, a site that serves nobody in a
-// window that others need is inert.
+// A window without probes is removed. If a window has other probes, it stays, and a
+// site without probes becomes inert.
 void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
 {
     std::vector<TargetAddr> windows;
@@ -126,7 +127,7 @@ void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idl
     }
     std::sort(windows.begin(), windows.end());
     windows.erase(std::unique(windows.begin(), windows.end()), windows.end());
-    std::vector<TargetAddr> useless;
+    std::vector<TargetAddr> unneeded;
     for (TargetAddr window : windows) {
         const Planted* planted = space.patches.at(window);
         bool serves = std::any_of(planted->probed.begin(), planted->probed.end(),
@@ -135,9 +136,9 @@ void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idl
                                       return tp != nullptr && tp->serves();
                                   });
         if (!serves)
-            useless.push_back(window);
+            unneeded.push_back(window);
     }
-    space.patches.take_out(space, useless);
+    space.patches.take_out(space, unneeded);
 }
 
 } // namespace dt::agent

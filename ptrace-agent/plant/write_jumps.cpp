@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/hold/tracing.hpp"
+// JumpWriter: plans and builds jumps, and writes them into the text.
 #include "ptrace-agent/plant/jump_writer.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
@@ -11,7 +11,8 @@
 
 namespace dt::agent {
 
-// Mapped by a system call that the target makes; where it runs, it is stopped for that.
+// Maps areas by system calls of the target. If the target runs, it is stopped for each
+// call.
 class MappedRoom : public Room {
 public:
     MappedRoom(Tracees& tracees, Injector& injector,
@@ -38,7 +39,7 @@ public:
         if (!mapped || *mapped > ~4095ull)
             return false;
         std::uint64_t enter = space_->runtime.image.value + runtime_header().enter;
-        // At another place: a kernel that does not know the flag.
+        // A kernel that does not know MAP_FIXED_NOREPLACE may map at another address.
         if (*mapped == at.value &&
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
@@ -60,13 +61,14 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
                                         std::byte{0x1e}, std::byte{0xfa}};
     if (Planted* over = space.patches.covering(tp.at()))
         return over;
-    bool stays = std::equal(endbr64.begin(), endbr64.end(), tp.insn.bytes.begin());
-    return stays ? space.patches.covering(tp.insn.next()) : nullptr;
+    bool is_endbr64 = std::equal(endbr64.begin(), endbr64.end(), tp.insn.bytes.begin());
+    return is_endbr64 ? space.patches.covering(tp.insn.next()) : nullptr;
 }
 
-// The extents end where another tracepoint's bytes begin. A window that stands over one of
-// the sites, or keeps its bytes, is taken out, and its tracepoints are planned again. Of
-// `fresh` are those, too, that will have a breakpoint.
+// Removes the windows that cover a new tracepoint, and adds their tracepoints to
+// work.wanted, to be planned again. Kept bytes count as part of a window. `fresh`
+// contains all new tracepoints. Those that will get a breakpoint must not be inside a
+// window, either.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -88,7 +90,8 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
     }
 }
 
-// The site fires as soon as a jump leads to it. False: the runtime's tables are full.
+// Connects a site of the runtime with its tracepoint. The site fires as soon as a jump
+// leads to it. Returns false if the runtime's tables are full.
 bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 {
     tp.site = site;
@@ -100,7 +103,8 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
     return false;
 }
 
-// Null: the runtime's tables are full, or an instruction cannot be moved there.
+// Builds the patch of a window. If the runtime's tables are full, or if an instruction
+// cannot be relocated, returns null and records the reason.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {
@@ -112,7 +116,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        served.push_back(work.wanted[*insn.site]); // an endbr64, where there is one
+        served.push_back(work.wanted[*insn.site]); // at the endbr64, if there is one
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;
         if (!number)
@@ -132,7 +136,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
-        // What comes next may have their place in memory.
+        // Frees the memory at once, so that the next window can use it.
         std::vector<WindowInsn>().swap(window.insns);
         return planted;
     }
@@ -156,13 +160,14 @@ void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
     wanted.reserve(fresh.size() + 1);
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
-    // No breakpoint of ours is to stand where a jump can.
+    // The linker's breakpoint becomes a jump, too, if that is possible.
     if (Tracepoint* linker = linker_tracepoint(space))
         wanted.push_back(linker);
     if (wanted.empty())
         return;
     if (!ready) {
-        std::string why = "the runtime could not be put into it: " + ready.error().text;
+        std::string why =
+            "the runtime cannot be loaded into the process: " + ready.error().text;
         for (Tracepoint* tp : wanted) {
             report.reasons[tp->at()] = why;
             if (tp->purpose == Tracepoint::fires)
@@ -194,18 +199,18 @@ void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
     unclaim(space, space.patches.prepare(space, std::move(all)), report);
 }
 
-// They will not have a jump after all.
-void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
+// Disconnects the sites of patches that could not be written, and records the reason.
+void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& unwritten,
                          JumpReport& report)
 {
-    for (const Planted* planted : odd) {
+    for (const Planted* planted : unwritten) {
         for (const Planted::Probed& probed : planted->probed) {
             Tracepoint* tp = space.find(probed.at);
             if (tp == nullptr || tp->site != probed.site)
                 continue;
             tp->site.reset();
             report.reasons[tp->at()] =
-                "the text changed meanwhile, or cannot be written";
+                "the instructions have changed or cannot be overwritten";
         }
     }
 }
@@ -225,7 +230,7 @@ void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                                     move_into_copies(space, windows);
                                 }),
             work.report);
-    // What did not get its jump gets a breakpoint.
+    // The tracepoints without a jump remain, for breakpoints.
     std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
     std::copy_if(work.displaced.begin(), work.displaced.end(),
                  std::back_inserter(fresh),
@@ -243,7 +248,8 @@ JumpReport JumpWriter::plant(StoppedWorld& world,
     return std::move(work.report);
 }
 
-// A thread that stands in the middle of a window goes on in its copy.
+// Moves each thread that is in the middle of a window to the copy of its next
+// instruction.
 void JumpWriter::move_into_copies(AddressSpace& space,
                                   std::span<Planted* const> windows)
 {

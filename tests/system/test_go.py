@@ -55,13 +55,13 @@ def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
     """Go's runtime calls these functions most often, and a breakpoint costs 20 us."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
-    contains(done.stderr, "it may have no stack left (Go); -x mechanism=any sets a breakpoint")
+    contains(done.stderr, "the stack may be full there (Go); -x mechanism=any sets a breakpoint")
     equal(said(done.stdout)["written"], 0)
     contains(done.stdout, "main.deep")
 
 def a_listing_gives_the_reason_for_a_breakpoint_in_a_go_function(t):
     done = good(t.run("-lvn", "pid$target:a.out:main.leaf.abi0:entry", "-c", f"{built(t)} 1"))
-    contains(done.stdout, "it may have no stack left (Go)")
+    contains(done.stdout, "the stack may be full there (Go)")
 
 def a_c_function_that_grows_its_stack_is_entered_and_left_once(t):
     need("gcc")

@@ -109,7 +109,7 @@ std::string Uprobes::fill(const Site& site, dtk_uprobe& request) const
 std::string Uprobes::fill_jump(const Site& site, dtk_uprobe& request) const
 {
     if (site.arg0 >= statics_.sites.size())
-        return "nothing tells where its indirect jump leads";
+        return "the destination of its indirect jump is unknown";
     const StaticFacts& facts = statics_.sites[site.arg0];
     if (facts.n_operands > DTK_OPERANDS_MAX)
         return "its function has more than 31 parts";

@@ -221,7 +221,8 @@ TEST(Plant, RefusesSitesThatCannotBeInstrumentedAndPlantsTheOthers)
     EXPECT_EQ(report->n_planted, 1u);
     ASSERT_EQ(report->refused.size(), 2u);
     EXPECT_EQ(report->refused[0].site, 1u);
-    EXPECT_EQ(report->refused[0].reason, "the text in memory is not the file's");
+    EXPECT_EQ(report->refused[0].reason,
+              "the instructions in memory differ from those in the file");
     EXPECT_EQ(report->refused[1].site, 2u);
     EXPECT_EQ(session.run_to_end(pid), 0);
     EXPECT_EQ(session.hits(1), 10u);
