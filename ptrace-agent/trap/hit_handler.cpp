@@ -13,7 +13,7 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     pid_t tid = thread.tid;
     trap_signals_.repair_after_trap(thread);
     if (tracees_.find_thread(tid) != &thread)
-        return; // killed meanwhile
+        return; // it was killed
     user.rip -= 1;
     if (tp.purpose == Tracepoint::once)
         return arrive(thread, tp, user);
@@ -39,6 +39,7 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     run_displaced(thread, tp, user);
 }
 
+// Holds a thread that has reached the point to which create() runs a command.
 void HitHandler::arrive(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
@@ -52,7 +53,8 @@ void HitHandler::arrive(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     thread.process->arrived = true;
 }
 
-// Fires if an indirect jump leads out of its function. A jump that faults is no return.
+// Fires if an indirect jump leaves its function. A jump that faults does not
+// fire.
 static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp,
                           const Firing& firing, const Registers& regs)
 {
@@ -83,7 +85,7 @@ void HitHandler::fire(Thread& thread, const Tracepoint& tp, const Registers& reg
     }
 }
 
-// Does it do the same at any address?
+// Returns whether the instruction has the same effect at any address.
 static bool runs_anywhere(const Instruction& insn)
 {
     return !insn.rip_relative &&
@@ -91,9 +93,9 @@ static bool runs_anywhere(const Instruction& insn)
             insn.flow == ControlFlow::jump_indirect);
 }
 
-// A thread that stopped on a copy which goes on by itself: out of it, so that whatever
-// comes next sees the program's own pc. The instruction is finished where it has not run,
-// unless it is the instruction that raised the signal.
+// If the copy has not run, its instruction is emulated here. There are two exceptions:
+// if the instruction has raised the signal that stopped the thread, the pc stays at it.
+// If it cannot be emulated, the thread runs it later, without firing.
 void HitHandler::leave_copy(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -105,13 +107,13 @@ void HitHandler::leave_copy(Thread& thread)
     const Instruction* insn = space.copy_at(slot);
     if (insn == nullptr)
         return;
-    std::uint64_t done = user.rip - slot.value;
-    user.rip = done == 0 ? insn->at.value : insn->next().value;
+    std::uint64_t offset = user.rip - slot.value;
+    user.rip = offset == 0 ? insn->at.value : insn->next().value;
     siginfo_t info;
     bool fault = thread.event() == 0 && thread.signal() != SIGTRAP &&
                  get_siginfo(thread.tid, info) && info.si_code > 0 &&
                  (signal_bit(thread.signal()) & ~asynchronous_signals) != 0;
-    if (done == 0 && !fault) {
+    if (offset == 0 && !fault) {
         Registers regs = from_user_regs(user);
         if (x86_64.emulate(*insn, regs, space).outcome == Emulation::done)
             to_user_regs(regs, user);
@@ -144,10 +146,12 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (did.outcome == Emulation::fault && ++thread.faults <= 2)
         return run_in_slot(thread, tp,
                            x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
-    // The access works natively and not for us: a device's memory.
+    // The instruction can access this memory and ptrace(2) cannot. For example, it
+    // belongs to a device.
     thread.faults = 0;
     drop_tracepoint(tp, *thread.process->space,
-                    "its instruction reaches memory that ptrace cannot");
+                    "its instruction accesses memory that ptrace(2) cannot access, for "
+                    "example a device's");
     set_regs(thread.tid, user);
     tracees_.go_on(thread);
 }
@@ -156,8 +160,9 @@ void HitHandler::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char
 {
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
-    space.restore_originals(
-        {&tp}); // other threads' hits: handle_signal() sees the text
+    // Other threads may have stopped at it. Agent::handle_signal() recognizes such a
+    // stop by the restored text.
+    space.restore_originals({&tp});
     space.forget(tp);
     client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
                                             " was removed: " + why);
@@ -170,7 +175,7 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     pid_t tid = thread.tid;
     if (!injector_.ensure_slots(thread)) {
         if (tracees_.find_thread(tid) != &thread)
-            return; // it died meanwhile
+            return; // it has died
         return step_in_place(thread, tp, user);
     }
     TargetAddr slot = space.slot_of(thread.tid);
@@ -190,22 +195,23 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
                             step.mask_saved ? std::optional(step.mask) : std::nullopt);
     to_user_regs(regs, user);
     set_regs(thread.tid, user);
-    // The order matters: in the slot, the mask is put back even if the agent is dead.
+    // This follows set_regs(), because the rescue restores the mask only of a thread
+    // that is in a slot.
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.move_to(ThreadState::running);
-    // If the agent died, a single step would not stop; the trap after the copy stops
-    // the thread in any case.
+    // If the agent dies, it is not certain that a single step stops the thread. The
+    // trap after the copy stops it in any case.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
     resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
 }
 
-// Protects a thread at a breakpoint against the agent's death. Taking a report from the
-// kernel takes the thread's signal with it: if the agent died then, the thread would
-// continue in the middle of the instruction. So the report is only read first, and the
-// pc is put back while the signal is still pending. If the agent dies meanwhile, the
-// thread gets the signal, and its handler (rescue.hpp) reads the instruction's address
-// from the siginfo.
+// Protects a thread at a breakpoint against the agent's death. When waitid(2) consumes
+// the kernel's report, the thread's signal is consumed, too. If the agent died then,
+// the thread would continue in the middle of the instruction. So the caller has only
+// read the report (WNOWAIT), and the pc is put back here while the signal is still
+// pending. If the agent dies now, the thread receives the signal, and the handler
+// (rescue.hpp) reads the address of the instruction from the siginfo.
 void HitHandler::secure(Thread& thread)
 {
     const AddressSpace& space = *thread.process->space;
@@ -234,7 +240,8 @@ static bool is_own_stop(const Thread& thread)
             info.si_code == SI_KERNEL);
 }
 
-// A system call that a signal interrupted is restarted by the kernel, two bytes back.
+// Returns whether the kernel will restart a system call that a signal has interrupted.
+// The kernel then sets the pc two bytes back.
 static bool will_restart(const user_regs_struct& user)
 {
     auto result = static_cast<std::int64_t>(user.rax);
@@ -266,49 +273,52 @@ bool HitHandler::end_step(Thread& thread)
         trap_signals_.repair_after_trap(thread);
         return true;
     }
-    // A fault of the copy names the copy's address, where it names the instruction.
+    // The siginfo of a fault may contain an address in the slot. The program must
+    // receive the address of its own instruction.
     siginfo_t info;
     if (thread.event() == 0 && get_siginfo(thread.tid, info) && info.si_code > 0 &&
         (info.si_signo == SIGILL || info.si_signo == SIGFPE ||
          info.si_signo == SIGTRAP || info.si_signo == SIGSYS)) {
-        TargetAddr named{reinterpret_cast<std::uint64_t>(info.si_addr)};
-        info.si_addr =
-            reinterpret_cast<void*>(original_address(step.plan, step.run, named).value);
+        TargetAddr in_slot{reinterpret_cast<std::uint64_t>(info.si_addr)};
+        info.si_addr = reinterpret_cast<void*>(
+            original_address(step.plan, step.run, in_slot).value);
         set_siginfo(thread.tid, info);
     }
     return false;
 }
 
-// Where no slot can be had: nobody else may run while the breakpoint is away.
+// Single-steps the instruction at its own address, because no slot is available. The
+// breakpoint is removed meanwhile, so all other threads are stopped.
 void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
     TargetAddr at = tp.at();
-    thread.held = true; // the world's end shall not continue it
+    thread.held = true; // must not be resumed while the other threads are stopped
     StoppedWorld world(tracees_, space);
     if (tracees_.find_thread(tid) != &thread)
         return;
     thread.held = false;
-    Tracepoint* still = space->find(at);
+    Tracepoint* current = space->find(at);
     set_regs(tid, user);
-    if (still == nullptr)
+    if (current == nullptr)
         return;
-    space->restore_originals({still});
+    space->restore_originals({current});
     std::uint64_t mask = 0;
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     WaitStatus status;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
-    if (waited == Waited::late) { // it waits in a system call, which is restarted
+    if (waited == Waited::late) { // in a system call, which the kernel restarts later
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_patience_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);
     }
-    space->write_breakpoints({still});
+    space->write_breakpoints({current});
     if (waited == Waited::late)
-        return tracees_.leave_late(thread, "an instruction of it did not end in time");
+        return tracees_.leave_late(
+            thread, "one of its instructions did not end within the deadline");
     if (waited == Waited::ended) {
         tracees_.drop_thread(thread, status);
         return;

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-// A thread at one of our breakpoints: fire, then do what the replaced instruction does.
+// Handles a thread at one of our breakpoints: fires the probes, then does what the
+// replaced instruction does. There are three ways to do that:
 //
-//   hit ──> fire ──> emulate on the registers ─────────────> continue
-//                ├─> continue at a copy that jumps back      (it touches memory and is
-//                │                                           the same at any address)
-//                └─> copy into the thread's slot, step ──┬─> end_step, continue
-//                                                        └─> signal first: the copy has
-//                                                            not run, deliver, re-enter
+//   emulate      Computes the effect on the thread's registers, and continues.
+//   copy         Continues at a copy of the instruction, after which a jump leads back.
+//                Used if the instruction accesses memory and works at any address.
+//   slot         Writes a copy into the thread's own slot, and steps it there. Used if
+//                the instruction cannot be emulated, or if its emulation has failed.
+//                end_step() handles the stop after it. If the thread stops for another
+//                reason before the copy has run, its pc is set to the original
+//                instruction. If no signal is delivered then, the instruction runs
+//                without firing again.
 //
-// Asynchronous signals are blocked while a thread is on a copy, so that the program
-// never sees a pc in a slot and never runs a handler between firing and instruction. A
-// copy of a system call runs with the program's own mask. An instruction that faults,
-// and that the program's handler lets run again, fires again.
+// Asynchronous signals are blocked while a thread steps in its slot. So the program
+// never observes a pc there, and runs no handler between the firing and the
+// instruction. A system call in a slot runs with the program's own mask.
+//
+// If an instruction faults and the program's handler lets it run again, its probe fires
+// again.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -40,21 +46,21 @@ public:
     void handle(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     // Does what the instruction under the breakpoint does, and resumes the thread.
     void run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user);
-    // Ends the step of a thread that has stopped. Returns whether the stop was the step's
-    // own; otherwise the stop is still to be handled.
+    // Ends the step of a thread that has stopped. Returns whether the step itself
+    // caused the stop. If not, the stop is still to be handled.
     bool end_step(Thread& thread);
-    // Takes a thread off a copy that runs by itself, so that its pc is the program's own.
+    // Moves a stopped thread from a copy to the program's text.
     static void leave_copy(Thread& thread);
 
-    // StopHandler::secure_hit()
+    // Implements StopHandler::secure_hit().
     static void secure(Thread& thread);
-    // Undoes a hit that is not handled yet, because its breakpoint is about to be removed:
-    // the thread is put back before the instruction. Without `all` only hits of breakpoints
-    // without a probe.
+    // Undoes a hit that is not handled yet, because its breakpoint is about to be
+    // removed. The pc of the thread is set to the instruction again. If `all` is false,
+    // this only concerns breakpoints without a probe.
     void undo(Thread& thread, bool all);
-    // Undoes a trap inside a window that is not handled yet: the window may be gone when
-    // the threads continue, and then the signal would be the program's. If the window
-    // remains, the thread encounters the byte again.
+    // Undoes a trap inside a window that is not handled yet. The window may be removed
+    // before the threads continue, and the program would then receive the signal. If
+    // the window remains, the thread encounters the byte again.
     void undo_stray(Thread& thread);
 
 private:

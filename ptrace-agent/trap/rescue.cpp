@@ -92,7 +92,8 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     }
     if (wanted.empty())
         return;
-    // The new entries come first: if an address is there twice, the new one counts.
+    // If an address has an old and a new entry, std::unique() keeps the new one,
+    // because it is first.
     std::vector<RescueEntry> merged = std::move(wanted);
     merged.insert(merged.end(), entries_.begin(), entries_.end());
     std::stable_sort(
@@ -130,8 +131,8 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
     }
 }
 
-// Returns the offset of a register in struct ucontext: the kernel's struct sigcontext
-// begins at 40.
+// Returns the offset of a register in struct ucontext. Its struct sigcontext begins at
+// 40. Returns 0 for other registers.
 static std::uint32_t place_of(Reg reg)
 {
     switch (reg) {

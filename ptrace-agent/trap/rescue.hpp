@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Keeps a target alive when the agent is killed while breakpoints are in its text.
 //
-//   region   | code | RescueHeader | RescueSlot ... | table A | table B |   r-x, the agent's
+//   region   | code | RescueHeader | RescueSlot ... | table A | table B |   r-x
 //
-// A target with breakpoints has a handler of SIGTRAP in a region of its own. While the agent
-// lives the handler sees only the program's own SIGTRAPs, and passes them on to the program's
-// handler. After the agent's death the first hit restores all displaced bytes, its own
-// first, and then the original instruction runs. rescue_code.S is the handler;
-// TrapSignals installs it and shows the program its own action.
+// A target with breakpoints has a handler of SIGTRAP in a region of its own. While the
+// agent lives, the handler receives only the program's own SIGTRAPs, and passes them on
+// to the program's handler. After the agent's death, the first hit of a breakpoint
+// restores all displaced bytes, beginning with that breakpoint's. Then the original
+// instruction runs. rescue_code.S is the handler. TrapSignals installs it, and shows
+// the program its own action.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.
 //   - Only the table that is not in use is written; then the header switches to it.
 //   - A slot's record is complete before a thread's pc is in the slot.
 //   - The agent never reads back the contents of the region.
-// Not protected: a thread that blocks SIGTRAP at the hit (the kernel kills it), a program that
-// ignores SIGTRAP or is under seccomp, breakpoints beyond max_entries.
+//
+// Not protected
+//   - a thread that blocks SIGTRAP at the hit: the kernel kills it
+//   - a program that ignores SIGTRAP or is under seccomp
+//   - breakpoints that exceed max_entries
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -33,30 +37,33 @@ namespace dt::agent {
 class AddressSpace;
 struct Tracepoint;
 
-// si_errno of a hit whose pc the agent has put back already; si_addr is the
-// breakpoint's address.
+// The value of si_errno if the agent has already put the pc back at a hit. Then si_addr
+// is the address of the breakpoint.
 constexpr std::int32_t hit_magic = 0x44547270;
 
 struct RescueEntry {
-    std::uint64_t at;
+    std::uint64_t at;       // of the breakpoint
     std::uint64_t original; // the displaced byte
 };
 
 constexpr std::size_t max_rescue_pages = 8; // of slots
 struct RescueHeader {
-    std::uint64_t table, n;
+    std::uint64_t table, n;        // address and number of the entries
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
 };
 static_assert(offsetof(RescueHeader, program_handler) == 16);
 static_assert(offsetof(RescueHeader, slot_pages) == 24);
 
+// The record of a step: how to finish it, or undo it, if the agent dies.
 struct RescueSlot {
     enum : std::uint8_t { syscall = 1, access_only = 2, has_mask = 4 };
     std::uint64_t site; // 0: no step is under way
-    std::uint64_t next;
-    std::uint64_t mask;
-    std::uint32_t spare_at[2]; // in struct ucontext; 0: none
+    std::uint64_t next; // address of the next instruction
+    std::uint64_t mask; // signal mask to restore
+    // Registers that the copy uses as scratch: offsets in struct ucontext (0: none),
+    // and the values to restore.
+    std::uint32_t spare_at[2];
     std::uint64_t saved[2];
     std::uint8_t copy_length, flags;
     std::uint8_t pad[14];
@@ -86,8 +93,8 @@ public:
     // mask that the thread gets when it leaves the slot.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
-    // Returns how many breakpoints the handler does not know that were written since the
-    // last call. Its table was full or could not be written.
+    // Returns how many breakpoints were written without protection since the last call,
+    // because the table was full or could not be written.
     std::size_t take_unprotected() { return std::exchange(n_unprotected_, 0); }
 
 private:

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles a breakpoint in a target whose agent is dead: this is the handler of SIGTRAP
- * (rescue.hpp). While the agent lives it takes each SIGTRAP of a breakpoint itself.
+ * Handles SIGTRAP in a target with breakpoints after the agent was killed (rescue.hpp).
+ * While the agent lives, ptrace(2) reports each SIGTRAP of a breakpoint to it instead.
  *
- *   %rdi signal   %rsi siginfo_t   %rdx struct ucontext, whose registers are the program's
+ *   %rdi signal   %rsi siginfo_t   %rdx struct ucontext, with the program's registers
  *
- * sigreturn(2) sets all registers, so none is saved here. A handler of the program is
- * entered with the three registers above and the stack as the kernel made them. The
- * code uses no libc, and only a few words of the stack. The numbers are offsets of
- * siginfo_t, of the kernel's ucontext (x86-64), and of the structures of rescue.hpp.
+ * sigreturn(2) sets all registers, so this code saves none. It enters a handler of the
+ * program with the stack and the three registers above as the kernel set them. It uses
+ * no libc, and only a few words of the stack. The numbers are offsets in siginfo_t, in
+ * the kernel's ucontext (x86-64) and in the structures of rescue.hpp.
  */
 #if defined(__x86_64__)
 #define SI_ERRNO 4(%rsi)
@@ -37,11 +37,11 @@ dt_rescue_begin:
 breakpoint:
 	mov	UC_RIP, %rax
 	dec	%rax
-	cmpl	$0x44547270, SI_ERRNO	/* hit_magic: the agent knows the place */
+	cmpl	$0x44547270, SI_ERRNO	/* hit_magic: si_addr has the address */
 	jne	1f
 	mov	SI_ADDR, %rax
 	mov	%rax, UC_RIP
-1:	mov	(%rbx), %r8		/* the table, ascending */
+1:	mov	(%rbx), %r8		/* binary search in the table */
 	xor	%r9d, %r9d
 	mov	8(%rbx), %r10
 2:	cmp	%r10, %r9
@@ -60,11 +60,11 @@ breakpoint:
 	jmp	2b
 
 /*
- * %rax is the address, %r12 its entry. The instruction runs once its byte is restored.
+ * Restores the byte at %rax from its entry at %r12. Then the instruction runs.
  */
 restore:
 	mov	%rax, UC_RIP
-	cmpb	$0xcc, (%rax)		/* another thread may have been here */
+	cmpb	$0xcc, (%rax)		/* restored by another thread */
 	jne	done
 	mov	%rax, %r15
 	mov	$257, %eax		/* openat("/proc/self/mem", O_RDWR | O_CLOEXEC) */
@@ -86,8 +86,8 @@ restore:
 	cmp	$1, %rax
 	jne	12f
 	/*
-	 * Restore all others as well: the next hit may be in a thread that blocks
-	 * SIGTRAP.
+	 * Restore all other breakpoints, too: the next hit may be in a thread that
+	 * blocks SIGTRAP.
 	 */
 	mov	(%rbx), %r12
 	mov	8(%rbx), %r14
@@ -138,7 +138,8 @@ by_protection:				/* no /proc, or no writing through it */
 done:	ret				/* to the restorer */
 
 /*
- * If the pc is in a copy of an instruction, finish the copy, or return to the original.
+ * If the pc is in a slot, continues after the original instruction, or at it if the
+ * copy has not run.
  */
 in_slot:
 	mov	UC_RIP, %rax
@@ -176,13 +177,13 @@ in_slot:
 7:	movzbl	49(%r8), %r11d		/* flags */
 	movzbl	48(%r8), %ecx
 	cmp	%ecx, %r9d
-	jb	8f			/* it has not run */
+	jb	8f			/* the copy has not run */
 	test	$2, %r11b
 	jnz	8f
 	mov	8(%r8), %rax
 	test	$1, %r11b
 	jz	8f
-	mov	%rax, UC_RCX		/* a system call leaves its return address there */
+	mov	%rax, UC_RCX		/* syscall sets rcx to its return address */
 	andq	$~TRAP_FLAG, UC_R11
 8:	mov	%rax, UC_RIP
 	andq	$~TRAP_FLAG, UC_FLAGS
@@ -192,18 +193,18 @@ in_slot:
 	mov	%r10, UC_MASK
 	ret
 
-/* Handle a SIGTRAP that is the program's own. */
+/* Handles a SIGTRAP that is the program's own. */
 chain:
-	mov	16(%rbx), %rax		/* its action: SIG_DFL, SIG_IGN, a handler */
+	mov	16(%rbx), %rax		/* its action: SIG_DFL, SIG_IGN or a handler */
 	cmp	$1, %rax
 	je	done
 	jb	9f
 	jmp	*%rax
-9:	cmpl	$2, SI_CODE		/* a step that a dead agent has begun */
+9:	cmpl	$2, SI_CODE		/* the step of a dead agent */
 	jne	die
 	andq	$~TRAP_FLAG, UC_FLAGS
 	ret
-die:	xor	%eax, %eax		/* as without a handler */
+die:	xor	%eax, %eax		/* end the program by SIGTRAP */
 	sub	$40, %rsp
 	mov	%rax, (%rsp)
 	mov	%rax, 8(%rsp)
@@ -224,11 +225,11 @@ die:	xor	%eax, %eax		/* as without a handler */
 	mov	%eax, %edi
 	mov	%r12d, %esi
 	mov	$5, %edx
-	mov	$234, %eax		/* tgkill: comes when sigreturn unblocks it */
+	mov	$234, %eax		/* tgkill: arrives after sigreturn */
 	syscall
 	ret
 
-/* Unwinders recognise the frame of a signal by these bytes. */
+/* Unwinders recognize a signal frame by these bytes. */
 	.p2align 4
 dt_rescue_restorer:
 	mov	$15, %rax

@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Putting back what a breakpoint breaks: the program's SIGTRAP mask and action.
+// Restores the program's mask and action of SIGTRAP after a breakpoint has changed
+// them.
 //
-// The kernel forces the SIGTRAP of a breakpoint or a single step on the thread. Is the
-// signal blocked there, it is unblocked; is it blocked or ignored, the action becomes
-// SIG_DFL (kernel/signal.c, force_sig_info_to_task). Neither leaves a trace of what was
-// before, so the agent knows it beforehand or infers it:
+// The kernel forces the SIGTRAP of a breakpoint or single step on the thread (function
+// force_sig_info_to_task in kernel/signal.c):
+//   - If the thread blocks SIGTRAP, the kernel unblocks it and sets the action to
+//     SIG_DFL.
+//   - If the program ignores SIGTRAP, the kernel sets the action to SIG_DFL.
+// The previous state cannot be read afterwards. So the agent must know or infer it:
 //
-//   mask    Every stop that is not a trap shows the mask as it is: which masks (without
-//           SIGTRAP's bit) had SIGTRAP blocked is remembered per process. A mask never
-//           seen so is taken to have it blocked when it blocks nearly everything, as
-//           libc does around clone() and posix_spawn().
-//           Inside the program's own SIGTRAP handler the signal frame tells it.
-//   action  Asked of the kernel when the target is grabbed; later changes are seen by a
-//           tracepoint on sigaction(). /proc/PID/status tells on the rare
-//           damaged hit whether the action was lost.
+//   mask    At a stop that is not a trap, the mask is unchanged. The agent then
+//           records for the process whether SIGTRAP was blocked together with the
+//           other signals of that mask. After a hit, it looks up these other signals.
+//           If they are unknown, it assumes that SIGTRAP was blocked if nearly all of
+//           them are. libc blocks all signals around clone() and posix_spawn(). SIGTRAP
+//           is also blocked inside the program's own handler of SIGTRAP. The signal
+//           frame shows whether the thread is in it.
+//   action  The agent reads it through a system call of the target when it grabs the
+//           target. A tracepoint on sigaction() reports later changes. After a hit that
+//           may have reset the action, /proc/PID/status shows whether it did.
 //
-// Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
-// stop and before its first hit, finds it unblocked; a program that installs a SIGTRAP
-// handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset.
+// Not covered
+//   - A thread blocks SIGTRAP and few other signals itself, after its first stop and
+//     before its first hit. Then SIGTRAP stays unblocked.
+//   - A program installs a handler of SIGTRAP without its libc, and a hit occurs while
+//     SIGTRAP is blocked. Then the handler stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
 
 #include "process/maps.hpp"
@@ -34,8 +41,10 @@
 namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
-constexpr std::uint64_t sig_ignore = 1; // SIG_IGN as the kernel has it
-// SIGKILL and SIGSTOP are never in a mask, and libc's "all" may lack its own two.
+constexpr std::uint64_t sig_ignore = 1; // the kernel's value of SIG_IGN
+// The mask of a thread that blocks all signals has at least so many, without SIGTRAP.
+// SIGKILL and SIGSTOP cannot be blocked, and libc may leave out the signals that it
+// uses itself.
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
@@ -55,24 +64,25 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
         action.handler = sig_ignore;
     if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
         return;
-    KernelAction told;
-    if (exchange_action(thread, nullptr, &told)) {
-        action = TrapAction{true, told[0], told[1], told[2], told[3]};
+    KernelAction current;
+    if (exchange_action(thread, nullptr, &current)) {
+        action = TrapAction{true, current[0], current[1], current[2], current[3]};
     }
 }
 
-// An offset in the page of the rescue's header, after the header: room for an argument
-// that no thread of the target uses. The target may read it.
+// The offset of a system call's argument in the rescue's region. It is in the page of
+// the header and after the header. No thread of the target uses these bytes.
 constexpr std::uint64_t scratch_in_rescue = 0x1800;
 
-// Calls rt_sigaction(SIGTRAP) in the target. If there is a rescue's region and nothing
-// is read back, the argument is in that region. Otherwise it is temporarily below the
-// red zone of the thread's stack, and the previous bytes are restored.
+// Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null. If
+// the rescue is installed and `previous` is null, the argument is in the rescue's
+// region. Otherwise it is temporarily below the red zone of the thread's stack, and the
+// previous bytes are restored. Returns false if the call fails.
 bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
-                                  KernelAction* told)
+                                  KernelAction* previous)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
-    if (wanted != nullptr && told == nullptr && space->rescue.installed()) {
+    if (wanted != nullptr && previous == nullptr && space->rescue.installed()) {
         const TargetAddr room = space->rescue.at() + scratch_in_rescue;
         if (!space->write_text(room, std::as_bytes(std::span(*wanted))))
             return false;
@@ -89,15 +99,16 @@ bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
         (wanted != nullptr && !space->write(at, std::as_bytes(std::span(*wanted)))))
         return false;
     std::uint64_t in = wanted != nullptr ? at.value : 0;
-    std::uint64_t out = told != nullptr ? at.value : 0;
+    std::uint64_t out = previous != nullptr ? at.value : 0;
     auto done = injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
-    bool good = done && *done == 0 && (told == nullptr || space->read_value(at, *told));
+    bool good =
+        done && *done == 0 && (previous == nullptr || space->read_value(at, *previous));
     space->write(at, std::as_bytes(std::span(before)));
     return good;
 }
 
-// The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
-// The thread is brought to its first instruction, to learn where its frame is.
+// Steps the thread to the first instruction of the program's handler, to learn where
+// the signal frame is. While that handler runs, SIGTRAP is blocked.
 bool TrapSignals::deliver(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
@@ -112,7 +123,8 @@ bool TrapSignals::deliver(Thread& thread)
             ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
             : Waited::ended;
     if (waited == Waited::late) {
-        tracees_.leave_late(thread, "its handler of SIGTRAP did not begin in time");
+        tracees_.leave_late(thread,
+                            "its handler of SIGTRAP did not begin within the deadline");
         return true;
     }
     if (waited == Waited::ended) {
@@ -125,8 +137,7 @@ bool TrapSignals::deliver(Thread& thread)
     if (!tracees_.take_raised_signal(thread))
         return true;
     if (thread.event() != 0 || thread.signal() != SIGTRAP) {
-        thread.move_to(
-            ThreadState::pending); // something came first, and is handled first
+        thread.move_to(ThreadState::pending); // another stop comes first
         tracees_.add_ready(thread.tid);
         return true;
     }
@@ -137,8 +148,9 @@ bool TrapSignals::deliver(Thread& thread)
     return true;
 }
 
-// Signal frame at handler entry: return address, then struct ucontext, whose rip is that
-// of the interrupted code (x86-64: after flags, link, stack and sixteen registers).
+// Returns whether a handler's signal frame is still on the stack. The frame begins with
+// the return address. Then struct ucontext follows, which contains the rip of the
+// interrupted code after flags, link, stack and sixteen registers (x86-64).
 static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
 {
     constexpr std::uint64_t rip_in_frame = 8 + 40 + 16 * 8;
@@ -149,7 +161,8 @@ static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64
            rip == handler.interrupted;
 }
 
-// Is it in such a handler still? Handlers that were left, by whatever way, are forgotten.
+// Returns whether the thread is still in such a handler. Forgets the handlers that it
+// has left by a return or a longjmp().
 static bool in_trap_handler(Thread& thread)
 {
     user_regs_struct user;
@@ -168,28 +181,28 @@ struct UserAction {
     std::int32_t flags;
 };
 
-// The thread stands before rt_sigaction(signal, new, old), or at the first instruction
-// of libc's sigaction(signal, new, old).
+// The thread is at the system call rt_sigaction(signal, new, old), or at the first
+// instruction of libc's sigaction(signal, new, old).
 void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
     if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
         return;
     AddressSpace& space = *thread.process->space;
     TargetAddr from{regs[Reg::rsi]};
-    std::array<std::uint64_t, 4> told{};
+    KernelAction raw{};
     UserAction action{};
     if (system_call && regs[Reg::rax] == SYS_rt_sigaction &&
-        space.read_value(from, told))
-        thread.process->trap_action =
-            TrapAction{true, told[0], told[1], told[2], told[3]};
+        space.read_value(from, raw))
+        thread.process->trap_action = TrapAction{true, raw[0], raw[1], raw[2], raw[3]};
     if (!system_call && space.read_value(from, action))
         thread.process->trap_action =
             TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags),
                        0, action.mask[0]};
 }
 
-// Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
-// instructions? The address of that.
+// Returns the address of the syscall instruction that follows within a few
+// instructions. `text` begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if no
+// syscall follows.
 static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
                                                 TargetAddr at)
 {
@@ -207,6 +220,7 @@ static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
     return std::nullopt;
 }
 
+// Returns the addresses of all such system calls in a mapping.
 static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
                                                const Mapping& mapping)
 {
@@ -230,8 +244,9 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
     }
 }
 
-// libc's function, where there is one: posix_spawn() makes the system call dozens of
-// times by another way. Programs with a C library of their own have the system call.
+// Watches the function sigaction() of a C library. Its system call is not watched,
+// because posix_spawn() also makes it, dozens of times. In the program itself, which
+// may contain its own C library, the system calls are watched instead.
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -264,8 +279,8 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         for (TargetAddr at : sigaction_calls(space, m))
             watch(at, Tracepoint::sigaction_call);
     }
-    for (Tracepoint* odd : space.write_breakpoints(fresh))
-        space.forget(*odd);
+    for (Tracepoint* unwritten : space.write_breakpoints(fresh))
+        space.forget(*unwritten);
 }
 
 // Returns whether the rescue may replace the action. A handler that is reset when it
@@ -279,7 +294,7 @@ static bool may_be_rescued(const TrapAction& action)
 // Returns the action that the kernel must have if the program wants this one.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
-    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's
+    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
     KernelAction made{action.handler, action.flags | sa_restorer, action.restorer,
                       action.mask};
     if (action.restorer == 0)
@@ -297,9 +312,6 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     return made;
 }
 
-// Installs the rescue, before the first breakpoint of a target is written. Returns false if
-// no breakpoint may be written: no thread can make the system call now, for example because
-// the process is frozen, so nothing would restore the text when the agent dies.
 bool TrapSignals::ensure_rescue(StoppedWorld& world)
 {
     install_rescue(world);
@@ -309,6 +321,8 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
+// Does nothing if the target cannot have a rescue, or if no thread can make a system
+// call.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -335,7 +349,6 @@ void TrapSignals::install_rescue(StoppedWorld& world)
         space.rescue.forget(); // the mapping stays unused
 }
 
-// Gives the program's own action back to the kernel.
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 {
     AddressSpace& space = world.space();
@@ -368,8 +381,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
     space.rescue.forget();
 }
 
-// Makes the sigaction(SIGTRAP) of a program whose action in the kernel is ours, so that
-// the program sees its own action. Returns false if the call must run unchanged.
+// The action in the kernel is ours, so the agent makes the program's sigaction(SIGTRAP)
+// itself and returns the program's own action from it.
 bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                                  user_regs_struct& user)
 {
@@ -399,7 +412,7 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                 TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
                            before.restorer, given.mask[0]};
     }
-    std::uint64_t back = 0; // where libc's function returns to
+    std::uint64_t back = 0; // the return address of libc's function
     if (!system_call && !space->read_value(TargetAddr{user.rsp}, back))
         return false;
     if (out.value != 0) {
@@ -457,12 +470,12 @@ void TrapSignals::repair_after_trap(Thread& thread)
     const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
     if ((status_number(status, field, 0, 16) & trap_bit) != 0)
         return;
-    // The kernel forgot the handler only: flags, restorer and mask are still there.
-    KernelAction left;
-    if (!exchange_action(thread, nullptr, &left))
+    // The kernel has reset the handler only. Flags, restorer and mask are unchanged.
+    KernelAction remaining;
+    if (!exchange_action(thread, nullptr, &remaining))
         return;
-    left[0] = rescued ? rescue.handler().value : action.handler;
-    exchange_action(thread, &left, nullptr);
+    remaining[0] = rescued ? rescue.handler().value : action.handler;
+    exchange_action(thread, &remaining, nullptr);
 }
 
 } // namespace dt::agent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keeps a program's mask and action of SIGTRAP as the program set them, although
-// breakpoints change them. Also installs the handler that restores the text if the agent
-// dies (rescue.hpp).
+// Keeps a program's mask and action of SIGTRAP as the program has set them, although
+// breakpoints change them. Also installs the handler that restores the text if the
+// agent dies (rescue.hpp).
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -26,26 +26,31 @@ public:
 
     // Restores mask and action after the kernel forced a SIGTRAP of ours on the thread.
     void repair_after_trap(Thread& thread);
-    // Delivers a SIGTRAP of the program itself. Returns false if the caller must deliver it.
+    // Delivers a SIGTRAP of the program itself. Returns false if the caller must
+    // deliver it.
     bool deliver(Thread& thread);
 
     // Writes breakpoints at the places where the program changes the action.
     static void watch_sigaction(StoppedWorld& world);
-    // Makes the program's call at such a breakpoint. Returns false if the program must make
-    // the call itself: then see_sigaction() learns the new action.
+    // Makes the program's call at such a breakpoint. Returns false if the program must
+    // make the call itself. Then see_sigaction() records the new action.
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
+    // Records the action that the program is about to set at such a breakpoint.
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
-    // Installs the rescue before the first breakpoint of a target is written. Returns false
-    // if no breakpoint may be written: no thread can make the system call now, for example
-    // because the process is frozen, so nothing would restore the text when the agent dies.
+    // Installs the rescue before the first breakpoint of a target is written. Returns
+    // false if no breakpoint may be written, because nothing would restore the text
+    // when the agent dies. That is so if no thread can make a system call now, for
+    // example in a frozen process.
     bool ensure_rescue(StoppedWorld& world);
+    // Gives the program's own action back to the kernel, and unmaps the rescue if no
+    // thread can be in it.
     void remove_rescue(StoppedWorld& world, bool all_stopped);
 
 private:
     void install_rescue(StoppedWorld& world);
     bool exchange_action(Thread& thread, const KernelAction* wanted,
-                         KernelAction* told);
+                         KernelAction* previous);
 
     Tracees& tracees_;
     Injector& injector_;
