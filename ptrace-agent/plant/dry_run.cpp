@@ -23,7 +23,12 @@ public:
         Mapping area;
         area.begin = at;
         area.end = at + bytes;
-        mappings_.push_back(area);
+        // find_mapping() needs them in order.
+        auto after = [](const Mapping& a, const Mapping& b) {
+            return a.begin < b.begin;
+        };
+        mappings_.insert(
+            std::upper_bound(mappings_.begin(), mappings_.end(), area, after), area);
         return true;
     }
 
