@@ -110,7 +110,7 @@ struct dt_host {
 	 */
 	dt_u32 own_shards;
 	/* how often to test a busy shard before using another */
-	dt_u32 patience;
+	dt_u32 shard_tries;
 	/* owner of self-> variables: pid << 32 | tid of the target */
 	dt_u64 thread_key;
 	void *self;	   /* private data of the host */

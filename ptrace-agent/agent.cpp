@@ -223,7 +223,7 @@ void Agent::process_ended(const Process& process, WaitStatus status)
         unannounced.push_back(orphan);
     for (pid_t orphan : unannounced)
         handle_unannounced(orphan);
-    if (!process.is_target || process.doomed)
+    if (!process.is_target || process.no_events)
         return;
     AgentEvent event;
     event.kind = AgentEvent::exited;

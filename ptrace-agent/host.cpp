@@ -125,7 +125,7 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     // Always the same shard, so that the speculations of a thread stay in order.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
-    host_.patience = max_looks;
+    host_.shard_tries = max_looks;
     host_.owner = own_id;
     host_.has_target = 1;
     host_.thread_key = static_cast<dt_u64>(thread.process->pid) << 32 |

@@ -139,7 +139,7 @@ void Agent::go_on(Thread& thread, int signal)
     resume_thread(PTRACE_CONT, thread.tid, signal);
     if (!has_deferred(thread) || thread.interrupted)
         return;
-    if (thread.crowded) { // it needs time to handle its queued signals
+    if (thread.queue_is_full) { // it needs time to handle its queued signals
         alarms_.set_if_unset(Alarms::full_queue, monotonic_ns() + crowded_wait_ns);
         return;
     }
@@ -319,7 +319,7 @@ void Agent::handle_exec(Thread& thread)
     event.text = read_proc_link(process.pid, "exe"); // read while it is stopped
     client_.send_event(std::move(event));
     if (leaves) {
-        process.doomed = true; // its exit is not reported
+        process.no_events = true; // its exit is not reported
         return detach();
     }
     if (waits && !client_wait_.is_silent())

@@ -32,7 +32,7 @@ namespace {
 
 // The number of consecutive rounds for which a locked shard delays the records of the
 // other shards.
-constexpr int patience_rounds = 5;
+constexpr int max_locked_rounds = 5;
 
 // How often a drain tests locks of shards in total, and each of them at least.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
@@ -88,7 +88,7 @@ struct Consumer::Impl {
     // read or the round has enough. `began` is the start time of the round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
     // Returns the time up to which all records were copied, ignoring shards that were
-    // locked for patience_rounds.
+    // locked for max_locked_rounds.
     std::uint64_t read_until() const;
     // Returns how often to test a locked shard. Targets can keep locks locked, so the
     // shards of a round share a budget, and a shard that stays locked gets less and
@@ -186,7 +186,7 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
 
 // How long the last drain waits for a thread in a probe: the machine may be busy, and
 // the agent may stop the thread for a moment.
-constexpr std::uint64_t last_patience_ns = 1'000'000'000;
+constexpr std::uint64_t last_timeout_ns = 1'000'000'000;
 
 // Takes the records of a shard. The last drain waits for the lock: records that are not
 // read now are lost and must be reported.
@@ -229,7 +229,7 @@ std::uint64_t Consumer::Impl::read_until() const
 {
     std::uint64_t until = ~std::uint64_t{0};
     for (std::uint32_t shard = 0; shard < n_shards; shard++)
-        if (silent[shard] <= patience_rounds)
+        if (silent[shard] <= max_locked_rounds)
             until = std::min(until, read_at[shard]);
     return until;
 }
@@ -252,7 +252,7 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
                 return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
             dt_s64 n = take_records(kind, shard, to, room_bytes);
             if (n < 0) {
-                silent[shard] = std::min(silent[shard] + 1, patience_rounds + 1);
+                silent[shard] = std::min(silent[shard] + 1, max_locked_rounds + 1);
                 break;
             }
             silent[shard] = 0;
@@ -390,7 +390,7 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
     std::uint32_t n_left = impl_->n_shards;
-    impl_->insists_until = monotonic_ns() + last_patience_ns;
+    impl_->insists_until = monotonic_ns() + last_timeout_ns;
     impl_->spins_left = drain_spins;
     if (final)
         if (auto counted = impl_->snapshot(kind); !counted)

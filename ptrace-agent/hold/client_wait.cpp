@@ -25,11 +25,11 @@ void ClientWait::hold(Thread& thread)
 {
     thread.held = true;
     thread.awaits = thread.process->library_changes;
-    thread.patience_ends = 0;
+    thread.hold_ends_ns = 0;
     if (!thread.process->started)
         return; // a command that the client has not started yet
-    thread.patience_ends = monotonic_ns() + max_silence_ns;
-    alarms_.set_if_unset(Alarms::silent_client, thread.patience_ends);
+    thread.hold_ends_ns = monotonic_ns() + max_silence_ns;
+    alarms_.set_if_unset(Alarms::silent_client, thread.hold_ends_ns);
 }
 
 void ClientWait::release(Thread& thread)
@@ -47,7 +47,7 @@ void ClientWait::release(Thread& thread)
 void ClientWait::report_held_back()
 {
     for (auto& [pid, process] : tracees_.processes()) {
-        if (process->untold_change && process->is_target && !process->doomed)
+        if (process->change_held_back && process->is_target && !process->no_events)
             report_libraries_changed(pid);
     }
 }
@@ -72,7 +72,7 @@ void ClientWait::release_overdue()
     std::vector<pid_t> late;
     std::uint64_t next = 0;
     for (auto& [tid, thread] : tracees_.threads()) {
-        std::uint64_t ends = thread->held ? thread->patience_ends : 0;
+        std::uint64_t ends = thread->held ? thread->hold_ends_ns : 0;
         if (ends != 0)
             ends = std::max(ends, last_request_ns_ + max_silence_ns);
         if (ends != 0 && monotonic_ns() >= ends)
@@ -101,9 +101,9 @@ void ClientWait::report_libraries_changed(pid_t pid)
     if (found == nullptr)
         return;
     Process& process = *found;
-    process.untold_change =
+    process.change_held_back =
         silent_ && process.answered_change != process.library_changes;
-    if (process.untold_change)
+    if (process.change_held_back)
         return;
     AgentEvent event;
     event.kind = AgentEvent::libraries_changed;

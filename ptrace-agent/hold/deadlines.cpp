@@ -4,7 +4,7 @@
 //   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
 //
 // The waits for the threads of one address space, in one turn of the agent's loop,
-// share a budget of 2 s (stop_patience_ns, wait_budget.hpp). A thread that has not
+// share a budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not
 // stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
 // or it runs code of ours that its process has changed. The agent then gives up the
 // process: it restores the text and detaches from the threads that are stopped. The
@@ -50,10 +50,10 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 // program during the call, and a slow file system is no attack. So the limit is longer
 // if no other target waits. After the limit the process is not attached to, or the
 // command is not started, and the user can try again.
-std::uint64_t Tracees::exec_patience_ns(pid_t of) const
+std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);
-    return processes_.size() > n_own ? stop_patience_ns : lone_exec_ns;
+    return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
 // Returns after how many milliseconds a wait checks its deadline. The time is short
@@ -127,7 +127,7 @@ void Tracees::give_up(AddressSpace& space, const char* why)
     if (space.given_up)
         return;
     space.given_up = true;
-    space.budget.set_last(second_patience_ns);
+    space.budget.set_last(second_timeout_ns);
     given_up_.emplace_back(space.owner(), why);
     Mailbox::ring_in_ms(1);
 }

@@ -90,7 +90,7 @@ void resend_deferred(Thread& thread)
     };
     auto& all = thread.deferred;
     all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
-    thread.crowded = has_deferred(thread);
+    thread.queue_is_full = has_deferred(thread);
 }
 
 int exchange_deferred(Thread& thread, int signal)

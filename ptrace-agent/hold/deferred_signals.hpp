@@ -20,7 +20,7 @@ bool has_deferred(const Thread& thread);
 // the stop of this signal. Does nothing if the signal was not deferred.
 void restore_deferred(Thread& thread, int signal);
 // Sends the deferred signals to the thread again. A signal for which the kernel's queue
-// has no space stays deferred, and Thread::crowded is set.
+// has no space stays deferred, and Thread::queue_is_full is set.
 void resend_deferred(Thread& thread);
 // Returns the signal to deliver to a thread that is not in our code and has stopped for
 // `signal`. If a signal is still deferred because the kernel's queue was full, returns

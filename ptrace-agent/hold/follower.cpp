@@ -320,7 +320,7 @@ void Follower::begin_program(Thread& thread)
     if (process.started) { // the thread waited for probes in the old program
         thread.held = false;
         thread.awaits = 0;
-        thread.patience_ends = 0;
+        thread.hold_ends_ns = 0;
     }
     pid_t guest = tracees_.guest_of(thread);
     if (guest == 0 && process.space->runtime.image.value != 0)

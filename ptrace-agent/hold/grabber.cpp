@@ -62,7 +62,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
         if (tracees_.find_process(pid) == nullptr) // `process` is destroyed
             return Error{Code::not_found, "it exited during the attempt"};
         if (ends == 0)
-            ends = monotonic_ns() + stop_patience_ns;
+            ends = monotonic_ns() + stop_timeout_ns;
     }
     if (process.threads.empty())
         return Error{Code::not_found, "no such process", ESRCH};
@@ -120,7 +120,7 @@ Reply Grabber::grab(Reader& in)
     auto pid = in.get<pid_t>();
     std::string doing = "grab process " + std::to_string(pid);
     if (Process* known = tracees_.find_process(pid)) {
-        if (known->doomed)
+        if (known->no_events)
             return Error{Code::busy, doing + ": it is being released; try again"};
         known->is_target = true;
         return Writer().put(known->n_execs).body();
@@ -158,8 +158,8 @@ Reply Grabber::grab(Reader& in)
         seized = seize_all(process, seize_ends);
         return true;
     };
-    const std::uint64_t patience_ns = tracees_.exec_patience_ns(pid);
-    const std::uint64_t ends = monotonic_ns() + patience_ns;
+    const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(pid);
+    const std::uint64_t ends = monotonic_ns() + timeout_ns;
     do {
         stopped.reset();
         if (tracees_.find_process(pid) == nullptr)
@@ -171,7 +171,7 @@ Reply Grabber::grab(Reader& in)
             releaser_.release(space);
             return Error{Code::busy,
                          doing + ": it has been starting a program for " +
-                             std::to_string(patience_ns / 1'000'000'000) +
+                             std::to_string(timeout_ns / 1'000'000'000) +
                              " s, and the kernel is not done; nothing in it "
                              "was changed, try again"};
         }

@@ -107,7 +107,7 @@ struct Started {
 // If `inside` is true, the child is held at the exec event, else immediately after
 // execve(2).
 static Result<Started> start_command(const Command& command, bool inside,
-                                     std::uint64_t patience_ns,
+                                     std::uint64_t timeout_ns,
                                      const std::function<bool()>& is_late)
 {
     int go[2], failed[2];
@@ -149,7 +149,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             return Error{Code::busy,
                          command.argv[0] +
                              ": the kernel has been busy with its exec for " +
-                             std::to_string(patience_ns / 1'000'000'000) +
+                             std::to_string(timeout_ns / 1'000'000'000) +
                              " s; is its file system reachable?"};
         }
         if (reported != pid || !status.is_stopped()) {
@@ -194,13 +194,13 @@ Reply Launcher::create(Reader& in)
         return Error{Code::invalid, "start a command: the request is truncated"};
     const std::string& name = command.argv[0];
 
-    const std::uint64_t patience_ns = tracees_.exec_patience_ns(0);
+    const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(0);
     const std::uint64_t since = monotonic_ns();
     // The probe proc:::exec-success of the kernel module fires when the command leaves
     // the event, so with evaltime=exec the command is held at the event.
     const bool inside = evaltime == EvalTime::exec;
-    auto started = start_command(command, inside, patience_ns, [&] {
-        return client_.check_in_wait() || monotonic_ns() - since > patience_ns;
+    auto started = start_command(command, inside, timeout_ns, [&] {
+        return client_.check_in_wait() || monotonic_ns() - since > timeout_ns;
     });
     if (!started)
         return started.error().during("start");
@@ -214,7 +214,7 @@ Reply Launcher::create(Reader& in)
     process.created = true;
     process.started = false;
     process.is_target = true;
-    process.doomed = true; // sends no events until the client knows its pid
+    process.no_events = true; // sends no events until the client knows its pid
     Thread& thread = tracees_.add_thread(process, pid);
     thread.age = ThreadAge::known;
     thread.move_to(ThreadState::handled);
@@ -232,7 +232,7 @@ Reply Launcher::create(Reader& in)
             ::kill(pid, SIGKILL);
         return arrived.error().during("start");
     }
-    tracees_.find_process(pid)->doomed = false;
+    tracees_.find_process(pid)->no_events = false;
     Writer out;
     out.put(pid);
     return Body(out.body());

@@ -120,7 +120,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
-                                : stop_patience_ns;
+                                : stop_timeout_ns;
 }
 
 void Releaser::forget_jumps(AddressSpace& space)
@@ -138,7 +138,7 @@ void Releaser::forget_jumps(AddressSpace& space)
 void Releaser::release(std::shared_ptr<AddressSpace> space)
 {
     remove_all(space, Try::last);
-    await_signals(space->given_up ? second_patience_ns : signals_ns);
+    await_signals(space->given_up ? second_timeout_ns : signals_ns);
 }
 
 void Releaser::wait_for(const std::function<bool(const Thread&)>& which,
@@ -162,12 +162,12 @@ void Releaser::wait_for(const std::function<bool(const Thread&)>& which,
     }
 }
 
-void Releaser::await_signals(std::uint64_t patience_ns)
+void Releaser::await_signals(std::uint64_t timeout_ns)
 {
     auto takes_signals = [](const Thread& thread) {
         return thread.leaving != Leaving::no && !thread.deferred.empty();
     };
-    std::uint64_t ends = monotonic_ns() + patience_ns;
+    std::uint64_t ends = monotonic_ns() + timeout_ns;
     wait_for(takes_signals, ends);
     std::vector<pid_t> late;
     for (auto& [tid, thread] : tracees_.threads()) {
@@ -186,13 +186,13 @@ void Releaser::await_signals(std::uint64_t patience_ns)
     wait_for(is_late, ends + last_call_ns);
 }
 
-void Releaser::await_late_calls(std::uint64_t patience_ns)
+void Releaser::await_late_calls(std::uint64_t timeout_ns)
 {
     auto is_left = [](const Thread& thread) {
         return thread.leaving != Leaving::no &&
                (thread.late_call.has_value() || thread.is_pending());
     };
-    wait_for(is_left, monotonic_ns() + patience_ns);
+    wait_for(is_left, monotonic_ns() + timeout_ns);
 }
 
 bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
@@ -206,7 +206,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             client_.report_error(
                 process.pid,
                 "it shares its memory with another target, and is released with it");
-        process.doomed = true; // its exit is not reported any more
+        process.no_events = true; // its exit is not reported any more
         hits_.undo(*thread, true);
     }
     // If a thread has executed another program, the other threads have ended, and the
@@ -262,11 +262,11 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
     std::set<std::shared_ptr<AddressSpace>> all;
     for (auto& [pid, process] : tracees_.processes()) {
         process->is_target = false;
-        if (process->doomed)
+        if (process->no_events)
             continue;
         if (process->created && !process->started) {
             // The command has not run yet, and no client can start it.
-            process->doomed = true;
+            process->no_events = true;
             ::kill(pid, SIGKILL);
             continue;
         }
@@ -295,11 +295,11 @@ void Releaser::release_everything()
             n_late = 0;
             std::erase_if(spaces, is_released);
             if (ends == 0)
-                ends = monotonic_ns() + stop_patience_ns;
+                ends = monotonic_ns() + stop_timeout_ns;
         }
     }
-    await_signals(ends > monotonic_ns() ? signals_ns : second_patience_ns);
-    await_late_calls(stop_patience_ns);
+    await_signals(ends > monotonic_ns() ? signals_ns : second_timeout_ns);
+    await_late_calls(stop_timeout_ns);
 }
 
 bool Releaser::release_given_up()
@@ -314,7 +314,7 @@ bool Releaser::release_given_up()
         if (!process->space->given_up || process->space->owner() != owner)
             continue;
         space = process->space;
-        if (std::exchange(process->is_target, false) && !process->doomed)
+        if (std::exchange(process->is_target, false) && !process->no_events)
             targets.push_back(pid);
     }
     if (space == nullptr)
@@ -351,7 +351,7 @@ Reply Releaser::kill_target(Reader& in)
     auto process = tracees_.find_target(pid, "kill");
     if (!process)
         return process.error();
-    (*process)->doomed = true;
+    (*process)->no_events = true;
     (*process)->is_target = false;
     ::kill(pid, SIGKILL);
     return Body{};

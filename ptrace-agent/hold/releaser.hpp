@@ -21,7 +21,7 @@
 // When the consumer has exited, all targets are released in rounds. In each round a
 // target gets a slice of time. If that is too short, its threads run until the next
 // round. So targets that do not misbehave are released in the first round. The
-// remaining targets share stop_patience_ns. After that time each of them is given up
+// remaining targets share stop_timeout_ns. After that time each of them is given up
 // (deadlines.cpp).
 #pragma once
 
@@ -79,10 +79,10 @@ private:
     // Waits for the threads that have deferred signals to take before they are
     // detached. Then detaches from the threads that were too slow; their signals are
     // lost.
-    void await_signals(std::uint64_t patience_ns);
+    void await_signals(std::uint64_t timeout_ns);
     // Waits for injected calls of released targets that did not return in time, so that
     // the stub can be removed from their text. The targets run during this wait.
-    void await_late_calls(std::uint64_t patience_ns);
+    void await_late_calls(std::uint64_t timeout_ns);
     // Handles stops until the condition is true for no thread, or until the time `ends`
     // (monotonic ns).
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);

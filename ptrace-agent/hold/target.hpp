@@ -84,7 +84,7 @@ struct Thread {
     bool held = false;        // not continued until the client requests it
     bool inside_exec = false; // held at the event of its exec, inside execve(2)
     // Time at which a silent client makes the hold end (monotonic ns); 0: never.
-    std::uint64_t patience_ends = 0;
+    std::uint64_t hold_ends_ns = 0;
     // The number of the library change that the client has to answer before the hold
     // ends; 0: the hold has another reason.
     int awaits = 0;
@@ -97,7 +97,7 @@ struct Thread {
     bool changes_base = false;          // so fs_base does not identify it
     pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
-    bool crowded = false;                 // the kernel's queue was full for one of them
+    bool queue_is_full = false;           // the kernel's queue was full for one of them
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
         user_regs_struct regs;
@@ -193,16 +193,16 @@ struct Process {
     bool is_target = false; // requested by the client; else it shares a target's memory
     bool created = false;   // the agent has started it, as its child
     bool started = true;    // false: the client has not requested to start it yet
-    bool to_preinit = false;    // create() waits for the libraries to be mapped
-    bool arrived = false;       // at the point that create() runs it to
-    bool doomed = false;        // being released or killed, so it sends no events
-    bool planted = false;       // the client wants reports of its library changes
-    bool by_kernel = false;     // the kernel fires its probes; nothing of ours is in it
-    std::uint32_t n_execs = 0;  // execs that were reported to the client
-    int library_changes = 0;    // library changes that were reported to the client
-    int answered_change = 0;    // the last of them that the client has answered
-    bool untold_change = false; // a change is not reported yet; the client is silent
-    Follow follow = Follow::none; // which of its probes its children inherit
+    bool to_preinit = false;   // create() waits for the libraries to be mapped
+    bool arrived = false;      // at the point that create() runs it to
+    bool no_events = false;    // being released or killed, so it sends no events
+    bool planted = false;      // the client wants reports of its library changes
+    bool by_kernel = false;    // the kernel fires its probes; nothing of ours is in it
+    std::uint32_t n_execs = 0; // execs that were reported to the client
+    int library_changes = 0;   // library changes that were reported to the client
+    int answered_change = 0;   // the last of them that the client has answered
+    bool change_held_back = false; // a change is not reported yet; the client is silent
+    Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
     pid_t parent = 0;      // if it is a vfork child, which runs in its parent's memory
     bool followed = false; // it became a target as the child of a target

@@ -137,7 +137,7 @@ public:
     std::uint64_t turn() const { return turn_; }
     // Returns whether a thread that has not stopped is late.
     bool is_overdue(AddressSpace& space, pid_t tid);
-    std::uint64_t exec_patience_ns(pid_t of) const;
+    std::uint64_t exec_timeout_ns(pid_t of) const;
     // `why` is a clause for the user that says what was late.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);

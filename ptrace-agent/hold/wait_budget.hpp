@@ -15,8 +15,8 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t stop_patience_ns = 2'000'000'000;
-constexpr std::uint64_t second_patience_ns = 200'000'000; // after the first was spent
+constexpr std::uint64_t stop_timeout_ns = 2'000'000'000;
+constexpr std::uint64_t second_timeout_ns = 200'000'000; // after the first was spent
 
 class WaitBudget {
 public:
@@ -24,7 +24,7 @@ public:
     void begin_turn(std::uint64_t turn)
     {
         if (turn != turn_)
-            restart(stop_patience_ns);
+            restart(stop_timeout_ns);
         turn_ = turn;
     }
     // Sets the budget for the rest of the turn.
@@ -77,7 +77,7 @@ public:
 
 private:
     std::uint64_t turn_ = 0;
-    std::uint64_t limit_ns_ = stop_patience_ns;
+    std::uint64_t limit_ns_ = stop_timeout_ns;
     std::uint64_t spent_ns_ = 0;
     std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
     std::unordered_map<pid_t, std::uint64_t>

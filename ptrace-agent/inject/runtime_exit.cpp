@@ -21,7 +21,7 @@ namespace dt::agent {
 constexpr int max_tries = 64; // then the agent handles other threads
 // The time in which a thread must leave our code, over several turns of the agent's
 // loop. A thread that was run many_runs times without leaving it is in a loop, and gets
-// only stop_patience_ns. A thread that was run less often may be waiting for a slow
+// only stop_timeout_ns. A thread that was run less often may be waiting for a slow
 // disk or for a processor. It gets all_ways_out_ns, and delays only its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
@@ -39,7 +39,7 @@ void RuntimeExit::retry_full_queues()
         return;
     alarms_.set(Alarms::full_queue, 0);
     for (auto& [tid, thread] : tracees_.threads()) {
-        if (!thread->crowded || !has_deferred(*thread) || thread->interrupted ||
+        if (!thread->queue_is_full || !has_deferred(*thread) || thread->interrupted ||
             thread->state() != ThreadState::running)
             continue;
         thread->interrupted = true;
@@ -197,7 +197,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
     if (runs && which == Try::last &&
         (space->budget.is_spent() ||
          monotonic_ns() - thread.in_our_code_ns >
-             (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_patience_ns)))
+             (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_timeout_ns)))
         tracees_.give_up(*space, why_late);
     if (!runs) {
         tracees_.drop_thread(thread, status);

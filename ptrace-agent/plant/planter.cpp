@@ -64,7 +64,7 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
     });
 }
 
-constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
+constexpr std::uint64_t vfork_timeout_ns = 1'000'000'000;
 constexpr std::size_t many_sites = 10'000; // prefaulting saves time from here on
 // The heap for so many sites is below M_TRIM_THRESHOLD, so malloc keeps it.
 constexpr std::size_t max_prefaulted_sites = 200'000;
@@ -72,7 +72,7 @@ constexpr std::size_t max_prefaulted_sites = 200'000;
 // Stops the target. A thread inside vfork(2) can make no system call for us, and
 // neither can its child, which has descriptors of its own. So if planting needs a
 // system call, this waits until vfork(2) returns. A child that neither execs nor exits
-// ends the wait after vfork_patience_ns.
+// ends the wait after vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
@@ -81,7 +81,7 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                        !space->no_runtime.empty();
     bool wants_call = mechanism != Mechanism::uprobe && space->no_injection.empty() &&
                       (space->slot_pages.empty() || !has_runtime);
-    std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
+    std::uint64_t ends = monotonic_ns() + vfork_timeout_ns;
     auto may_wait = [&] { return monotonic_ns() < ends && !client_.has_exited(); };
     auto any_in_vfork = [&] {
         auto all = tracees_.threads_in(*space);

@@ -312,7 +312,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
                         : Waited::ended;
     if (waited == Waited::late) { // in a system call, which the kernel restarts later
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        space->budget.restart(second_patience_ns);
+        space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);
     }
     space->write_breakpoints({current});
