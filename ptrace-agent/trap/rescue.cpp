@@ -43,12 +43,13 @@ bool Rescue::write_header(AddressSpace& space)
     return space.write_text(at_ + header_at, bytes_of(header_));
 }
 
-bool Rescue::install(AddressSpace& space, TargetAddr at, std::uint64_t program_handler)
+bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
 {
     at_ = at;
     header_ = {};
     header_.table = (at + tables_at).value;
-    header_.program_handler = program_handler;
+    header_.program_handler = program.handler;
+    header_.program_mask = program.mask;
     entries_.clear();
     if (!space.write_text(at, {dt_rescue_begin, dt_rescue_end}) ||
         !write_header(space)) {
@@ -63,9 +64,10 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, std::uint64_t program_h
     return true;
 }
 
-void Rescue::set_program_handler(AddressSpace& space, std::uint64_t handler)
+void Rescue::set_program_handler(AddressSpace& space, ProgramHandler program)
 {
-    header_.program_handler = handler;
+    header_.program_handler = program.handler;
+    header_.program_mask = program.mask;
     write_header(space);
 }
 

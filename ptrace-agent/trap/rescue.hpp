@@ -51,9 +51,17 @@ struct RescueHeader {
     std::uint64_t table, n;        // address and number of the entries
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
+    std::uint64_t program_mask; // signals that the program's handler adds to the mask
 };
 static_assert(offsetof(RescueHeader, program_handler) == 16);
 static_assert(offsetof(RescueHeader, slot_pages) == 24);
+static_assert(offsetof(RescueHeader, program_mask) == 88);
+
+// The program's handler of SIGTRAP.
+struct ProgramHandler {
+    std::uint64_t handler = 0; // 0: SIG_DFL, 1: SIG_IGN
+    std::uint64_t mask = 0;    // signals that the kernel blocks when it runs
+};
 
 // The record of a step: how to finish it, or undo it, if the agent dies.
 struct RescueSlot {
@@ -83,9 +91,9 @@ public:
 
     // Fills the region, which the target has mapped at `at`, and protects the
     // breakpoints that exist already. Returns false if the region cannot be written.
-    bool install(AddressSpace& space, TargetAddr at, std::uint64_t program_handler);
+    bool install(AddressSpace& space, TargetAddr at, ProgramHandler program);
     void forget() { *this = {}; }
-    void set_program_handler(AddressSpace& space, std::uint64_t handler);
+    void set_program_handler(AddressSpace& space, ProgramHandler program);
     // Protects breakpoints. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);

@@ -199,7 +199,29 @@ chain:
 	cmp	$1, %rax
 	je	done
 	jb	9f
-	jmp	*%rax
+	/*
+	 * This code runs with more signals blocked than the program's handler asks
+	 * for (TrapSignals). Sets the mask that the kernel would have set.
+	 */
+	mov	%rax, %r12
+	mov	%rdi, %r13
+	mov	%rsi, %r14
+	mov	%rdx, %r15
+	mov	UC_MASK, %rax
+	or	88(%rbx), %rax
+	sub	$16, %rsp
+	mov	%rax, (%rsp)
+	mov	$14, %eax		/* rt_sigprocmask */
+	mov	$2, %edi		/* SIG_SETMASK */
+	mov	%rsp, %rsi
+	xor	%edx, %edx
+	mov	$8, %r10d
+	syscall
+	add	$16, %rsp
+	mov	%r13, %rdi
+	mov	%r14, %rsi
+	mov	%r15, %rdx
+	jmp	*%r12
 9:	cmpl	$2, SI_CODE		/* the step of a dead agent */
 	jne	die
 	andq	$~TRAP_FLAG, UC_FLAGS

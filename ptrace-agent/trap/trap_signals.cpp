@@ -291,6 +291,12 @@ static bool may_be_rescued(const TrapAction& action)
            (action.flags & SA_RESETHAND) == 0;
 }
 
+static ProgramHandler handler_of(const TrapAction& action)
+{
+    const bool blocks_itself = (action.flags & SA_NODEFER) == 0;
+    return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
+}
+
 // Returns the action that the kernel must have if the program wants this one.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
@@ -303,12 +309,14 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
         return made;
     made[0] = rescue.handler().value;
     made[1] |= SA_SIGINFO;
-    if (action.handler == 0) {
-        // The program has no handler. Ours runs on the thread's alternate stack, if it
-        // has one.
+    // No handler of the program may interrupt the rescue: it could hit the next
+    // breakpoint, with SIGTRAP blocked. The rescue sets the program's own mask before it
+    // enters the program's handler.
+    made[3] |= asynchronous_signals;
+    if (action.handler == 0)
+        // The program has no handler. The rescue runs on the thread's alternate stack, if
+        // it has one.
         made[1] |= SA_ONSTACK | SA_RESTART;
-        made[3] = asynchronous_signals;
-    }
     return made;
 }
 
@@ -339,7 +347,7 @@ void TrapSignals::install_rescue(StoppedWorld& world)
     if (!region || *region > ~4095ull || thread == nullptr)
         return;
     const TrapAction& action = thread->process->trap_action;
-    if (!space.rescue.install(space, {*region}, action.handler))
+    if (!space.rescue.install(space, {*region}, handler_of(action)))
         return;
     tracees_.secure_hits();
     KernelAction ours = action_for_kernel(space.rescue, action);
@@ -428,7 +436,7 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
     if (in.value != 0) {
         KernelAction ours = action_for_kernel(space->rescue, wanted);
         const pid_t tid = thread.tid;
-        space->rescue.set_program_handler(*space, wanted.handler);
+        space->rescue.set_program_handler(*space, handler_of(wanted));
         if (!exchange_action(thread, &ours, nullptr))
             return tracees_.find_thread(tid) != &thread;
         process.trap_action = wanted;

@@ -182,6 +182,81 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
+# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a second.
+# The program has a handler of SIGTRAP that blocks only SIGTRAP. The handler runs for the program's own
+# traps and counts those for which other signals are blocked.
+OWN_HANDLER = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) int inner(int x) { __asm__ volatile(""); return x + 1; }
+__attribute__((noinline)) int outer(int x) { __asm__ volatile(""); return inner(x) * 3; }
+static volatile int n_traps, n_wrong;
+static void on_trap(int signal)
+{
+    sigset_t now;
+    (void)signal;
+    pthread_sigmask(SIG_BLOCK, NULL, &now);
+    n_traps++;
+    n_wrong += sigismember(&now, SIGALRM) || sigismember(&now, SIGUSR1) || !sigismember(&now, SIGTRAP);
+}
+static void on_alarm(int signal) { outer(signal); }
+static void* work(void* unused)
+{
+    for (;;)
+        if (outer(4) != 15)
+            _exit(2);
+    return unused;
+}
+int main(void)
+{
+    struct sigaction action;
+    pthread_t threads[4];
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_trap;
+    sigaction(SIGTRAP, &action, 0);
+    action.sa_handler = on_alarm;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, 0);
+    ualarm(300, 300);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], 0, work, 0);
+    while (getchar() != EOF) {
+        int before = n_traps;
+        raise(SIGTRAP);
+        printf("%d %d\n", n_traps - before, n_wrong), fflush(stdout);
+    }
+    _exit(0);
+}
+"""
+
+def no_handler_interrupts_the_one_that_restores_the_text(t):
+    need("gcc")
+    source, program = t.scratch / "own_handler.c", t.scratch / "own_handler"
+    source.write_text(OWN_HANDLER)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
+    probes = "pid$target:a.out:outer:,pid$target:a.out:inner: { @ = count(); }"
+    for round in range(200 if t.long else 10):
+        with held(subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as target, \
+             held(t.start("-qn", f'BEGIN {{ printf("begun\\n"); }} {probes}', "-x", "mechanism=int3",
+                          "-p", str(target.pid))) as dtrace:
+            def trap(when):
+                target.stdin.write("\n")
+                target.stdin.flush()
+                equal(target.stdout.readline(), "1 0\n", f"traps, traps with a wrong mask, {when}, round {round}")
+            trap("before")
+            equal(dtrace.stdout.readline(), "begun\n", "dtrace")
+            trap("while traced")
+            time.sleep(random.random() * 0.05)  # a random moment of the threads
+            os.kill(agent_of(dtrace), signal.SIGKILL)
+            wait_until(lambda: agent_of(dtrace) == 0, what="the end of the agent")
+            trap("after the death of the agent")
+            target.communicate(timeout=20)
+            equal(target.returncode, 0, f"status of the target, round {round}")
+
 def breakpoints_beyond_the_handlers_table_are_reported(t):
     with held(subprocess.Popen(["sleep", "100"])) as target:
         wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="its libc")
@@ -194,6 +269,7 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
 TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,
+         no_handler_interrupts_the_one_that_restores_the_text,
          killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
          killing_the_agent_before_a_library_is_loaded_harms_no_target,
          killing_the_agent_in_a_storm_of_signals_harms_no_target,
