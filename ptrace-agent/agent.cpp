@@ -203,9 +203,10 @@ Reply Agent::profile(Reader& in)
     auto timers = in.array<ProfileTimer>(n);
     if (!in.ok())
         return Error{Code::invalid, "profile: the request is truncated"};
-    if (auto started = sampler_.start(timers); !started)
-        return started.error();
-    return Body{};
+    auto left_out = sampler_.start(timers);
+    if (!left_out)
+        return left_out.error();
+    return Writer().text(*left_out).body();
 }
 
 void Agent::before_release(AddressSpace& space)

@@ -83,7 +83,7 @@ private:
     RseqAreas rseq_{tracees_};
     RuntimeLoader loader_{tracees_, injector_, arena_, bases_, rseq_};
     JumpWriter jumps_{tracees_, injector_, arena_, loader_};
-    Sampler sampler_{tracees_, arena_, client_, alarms_};
+    Sampler sampler_{tracees_, arena_, alarms_};
     TrapSignals trap_signals_{tracees_, injector_};
     ClientWait client_wait_{tracees_, client_, alarms_};
     LinkerWatch linker_{jumps_, client_wait_};

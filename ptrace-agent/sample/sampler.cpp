@@ -13,26 +13,20 @@
 
 namespace dt::agent {
 
-void Sampler::report_left_out()
+std::string Sampler::take_left_out()
 {
     const std::uint64_t left_out = std::exchange(n_left_out_, 0);
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
     if (left_out * 100 <= all) // at most 1 %, from ticks that ended early by chance
-        return;
-    for (auto& [pid, process] : tracees_.processes()) {
-        if (process->is_target)
-            return client_.report_error(
-                pid, "profile: " + std::to_string(left_out) + " of " +
-                         std::to_string(all) +
-                         " samples were left out: sampling takes at most "
-                         "5 % of the time of running threads; use a lower "
-                         "rate to get all");
-    }
+        return {};
+    return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
+           " samples were left out: sampling takes at most 5 % of the time of running "
+           "threads, and the processors may be busy; use a lower rate to get all";
 }
 
-Result<Ok> Sampler::start(std::span<const ProfileTimer> timers)
+Result<std::string> Sampler::start(std::span<const ProfileTimer> timers)
 {
-    report_left_out();
+    std::string left_out = take_left_out();
     timers_.clear();
     due_.clear();
     rotation_ = {};
@@ -49,7 +43,7 @@ Result<Ok> Sampler::start(std::span<const ProfileTimer> timers)
             rotation_.add(tid);
     }
     set_alarm();
-    return Ok{};
+    return left_out;
 }
 
 void Sampler::thread_added(pid_t tid)
@@ -72,17 +66,20 @@ void Sampler::begin_tick_if_due()
         return;
     std::uint64_t now = monotonic_ns();
     std::vector<std::uint32_t> due;
+    std::uint64_t n_missed = 0; // ticks of all timers that passed without samples
     for (Timer& timer : timers_) {
         if (timer.due > now)
             continue;
         due.push_back(timer.timer.probe);
         std::uint64_t passed = (now - timer.due) / timer.timer.interval_ns + 1;
         timer.due += passed * timer.timer.interval_ns;
+        n_missed += passed - 1;
     }
     set_alarm();
     if (due.empty())
         return;
     leave_out_rest();
+    n_left_out_ += n_missed * rotation_.n_busy();
     due_ = std::move(due);
     rotation_.begin();
 }
@@ -147,6 +144,13 @@ bool Sampler::sample_some()
         Thread* thread = tracees_.find_thread(*tid);
         if (thread == nullptr)
             continue;
+        if (!thread->samples.empty()) {
+            // The thread has not stopped, or not been handled, since an earlier tick. Its
+            // stop gives the sample of that tick only.
+            ++n_left_out_;
+            rotation_.seen(Rotation::Found::running);
+            continue;
+        }
         if (!may_be_sampled(*thread)) {
             rotation_.seen(Rotation::Found::unknown);
             continue;
@@ -156,12 +160,12 @@ bool Sampler::sample_some()
             continue;
         }
         rotation_.seen(Rotation::Found::running);
+        ++n_samples_;
         thread->samples = due_;
         if (!thread->interrupted) {
             thread->interrupted = true;
             ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
         }
-        ++n_samples_;
         // The stop will cause two scans of all threads in waitpid(): one when it
         // arrives, and one before waitpid() sleeps.
         budget_.spend(2 * wait_ns);

@@ -11,7 +11,8 @@
 //
 // Sampling uses at most 5 % of a processor for each running thread. rotation.hpp
 // decides which threads are examined and measures the time. Running threads that were
-// skipped for lack of time are counted, and reported when sampling ends.
+// skipped for lack of time, and ticks that passed, are counted, and reported when sampling
+// ends.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,19 +22,21 @@
 #include "ptrace-agent/wire/alarms.hpp"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace dt::agent {
 
 class Sampler {
 public:
-    Sampler(Tracees& tracees, const ArenaMap& arena, ClientLink& client, Alarms& alarms)
-        : tracees_(tracees), arena_(arena), client_(client), alarms_(alarms)
+    Sampler(Tracees& tracees, const ArenaMap& arena, Alarms& alarms)
+        : tracees_(tracees), arena_(arena), alarms_(alarms)
     {
     }
 
-    // Replaces the timers. Sampling ends if the list is empty.
-    Result<Ok> start(std::span<const ProfileTimer> timers);
+    // Replaces the timers. Sampling ends if the list is empty. Returns a sentence about the
+    // samples that the former timers left out; empty: there are few or none.
+    Result<std::string> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();
     // Examines some threads. Returns false if nothing is left to do in this tick.
@@ -49,11 +52,10 @@ private:
 
     void set_alarm();
     void leave_out_rest();
-    void report_left_out();
+    std::string take_left_out();
 
     Tracees& tracees_;
     const ArenaMap& arena_;
-    ClientLink& client_;
     Alarms& alarms_;
     std::vector<Timer> timers_;
     std::vector<std::uint32_t> due_; // profile probes of this tick; empty at its end

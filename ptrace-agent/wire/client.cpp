@@ -408,12 +408,15 @@ Result<Ok> AgentClient::resume_after_library_change(pid_t pid, int change)
     return call_ok(request_resume_libraries, Writer().put(pid).put(change).body());
 }
 
-Result<Ok> AgentClient::profile(std::span<const ProfileTimer> timers)
+Result<std::string> AgentClient::profile(std::span<const ProfileTimer> timers)
 {
     Writer out;
     out.put(static_cast<std::uint32_t>(timers.size()));
     out.raw(timers.data(), timers.size_bytes());
-    return call_ok(request_profile, out.body());
+    auto reply = call(request_profile, out.body());
+    if (!reply)
+        return reply.error();
+    return Reader(*reply).text();
 }
 
 Result<Ok> AgentClient::detach(pid_t pid)

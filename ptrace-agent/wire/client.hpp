@@ -328,8 +328,9 @@ public:
     // Restores every byte of the target and stops tracing all its threads. Code::gone
     // if it has already died.
     Result<Ok> detach(pid_t pid);
-    // Replaces the timers for sampling. An empty list ends sampling.
-    Result<Ok> profile(std::span<const ProfileTimer> timers);
+    // Replaces the timers for sampling. An empty list ends sampling. Returns a sentence for
+    // the user about samples that were left out, or an empty one.
+    Result<std::string> profile(std::span<const ProfileTimer> timers);
     // Kills a created target that should not run after all (SIGKILL).
     Result<Ok> kill(pid_t pid);
 

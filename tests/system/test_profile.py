@@ -4,6 +4,7 @@ import re, signal, subprocess, time
 
 from faults import Line, Tracer
 from harness import *
+from traced import good
 
 class Sleepers(Holder):
     """The victim `sleepers`: one thread works, and n threads sleep."""
@@ -34,7 +35,41 @@ def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
             equal(samples is not None and int(samples.group(1)) >= 10, True, f"samples next to {n}: {samples}")
             equal(used[0] > used[1] / 4, True, f"CPU time next to {n}, and of the twin: {used}")
 
-TESTS = [sampling_many_sleeping_threads_does_not_slow_down_a_working_one]
+SPINNERS = """
+#include <pthread.h>
+#include <unistd.h>
+static void* spin(void* unused)
+{
+    for (;;)
+        ;
+    return unused;
+}
+int main(void)
+{
+    pthread_t threads[40];
+    for (int i = 0; i < 40; i++)
+        pthread_create(&threads[i], 0, spin, 0);
+    sleep(60);
+    return 0;
+}
+"""
+
+def samples_that_are_left_out_are_reported(t):
+    """Forty running threads and a high rate: not all samples fit into the time that sampling may take."""
+    need("gcc")
+    source, program = t.scratch / "spinners.c", t.scratch / "spinners"
+    source.write_text(SPINNERS)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
+    done = good(t.run("-qn", 'profile-4999 { @ = count(); } tick-1s { exit(0); } END { printa("%@d\\n", @); }',
+                      "-c", str(program)))
+    reported = re.search(r"profile: (\d+) of (\d+) samples", done.stderr)
+    if not reported:
+        raise AssertionError(f"nothing is reported: {done.stderr}")
+    left_out, due = map(int, reported.groups())
+    taken = int(re.search(r"^(\d+)$", done.stdout, re.M)[1])
+    equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
+
+TESTS = [samples_that_are_left_out_are_reported, sampling_many_sleeping_threads_does_not_slow_down_a_working_one]
 
 if __name__ == "__main__":
     main(TESTS)

@@ -250,9 +250,14 @@ int ProcessBackend::start_timers()
 void ProcessBackend::stop_timers()
 {
     timer_thread_.stop();
-    if (AgentClient* agent = s_.processes.agent())
-        if (auto ended = agent->profile({}); !ended && ended.error().code != Code::gone)
-            s_.complain(ended.error().text);
+    AgentClient* agent = s_.processes.agent();
+    if (agent == nullptr)
+        return;
+    auto left_out = agent->profile({});
+    if (!left_out && left_out.error().code != Code::gone)
+        s_.complain(left_out.error().text);
+    else if (left_out && !left_out->empty())
+        s_.complain(*left_out);
 }
 
 } // namespace dt
