@@ -118,8 +118,8 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * The first exit() ends tracing. The status of a later one is ignored, except
- * that END's replaces it. The rest of the clause still runs.
+ * The first exit() ends tracing. The status of a later exit() is ignored, but
+ * an exit() in END replaces the status. The rest of the clause still runs.
  */
 static void dt_exit(struct dt_mstate *m)
 {

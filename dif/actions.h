@@ -47,7 +47,8 @@
 #define DTRACEACT_CLASS(kind) ((kind)&0xff00)
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
 /*
- * ntuple of an entry that is the increment for the next entry, a distribution.
+ * The ntuple of an entry whose value is the increment for the next entry, which
+ * is a distribution such as quantize().
  */
 #define DT_NTUPLE_INCREMENT 0xffffffffu
 
@@ -146,9 +147,9 @@ enum dif_agg {
 	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
 
 /*
- * dt_action.arg of ustack(): the number of frames in the low half, of string
- * bytes in the high half. Its record consists of 64-bit words: the process,
- * then this many frames, with zeros after the last one.
+ * dt_action.arg of ustack(): the number of frames in the low half, and the
+ * number of string bytes in the high half. Its record consists of 64-bit words:
+ * the process id, then this many frames, with zeros after the last one.
  */
 #define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
 #define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))

@@ -66,8 +66,8 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 }
 
 /*
- * A separate function: 128-bit arithmetic needs an aligned stack, which costs
- * time that other functions save.
+ * This is a separate function because 128-bit arithmetic needs an aligned
+ * stack. The other functions need not pay for that.
  */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -115,9 +115,9 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 }
 
 /*
- * Returns the value of the entry at head if it has this key. After the first
- * zero word of some keys, all entries are zero, so the rest need not be
- * compared: dt_is_stack_key(), dt_record_key_string().
+ * Returns the value of the entry at head if it has this key. Some keys contain
+ * only zeros after their first zero word, so the rest need not be compared: see
+ * dt_is_stack_key() and dt_record_key_string().
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, const dt_u8 *key,
@@ -196,7 +196,7 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 }
 
 /*
- * Finds the entry through the table, or creates one. *hint: receives its
+ * Finds the entry through the hash table, or creates one. *hint receives its
  * offset.
  */
 static __attribute__((__noinline__)) dt_u64 *
@@ -218,7 +218,10 @@ dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	return v;
 }
 
-/* Returns the value if the entry of the last time still matches, or null. */
+/*
+ * Returns the value of the entry that was found last if it still matches, or
+ * null.
+ */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
 				const struct dt_action *a, const dt_u8 *key,
 				dt_u64 key_used)
@@ -239,8 +242,8 @@ DT_INLINE dt_u32 *dt_agg_hint(struct dt_shard *s, dt_u32 active, dt_u64 of)
 }
 
 /*
- * Returns a number that selects the hint for a key: cheap, and different for
- * most keys.
+ * Returns a number that selects the hint for a key. It is cheap to compute and
+ * differs for most keys.
  */
 DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 {

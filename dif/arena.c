@@ -115,7 +115,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->counters.n_cpus = (dt_u32)dt_clamp(
 	    dt_or(config->n_cpus, a->n_shared), 1, DT_MAX_CPUS);
 	a->counters.n_sets = config->has_kernel ? 0 : a->counters.n_cpus + 1;
-	/* 0 means none, and no range begins after the end */
+	/* offset 0 means none; without sets, no space is available */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
 	a->counters.seen =
 	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
@@ -256,7 +256,7 @@ int dt_has_exited(void *arena)
 			dt_cas32(&own->activity, now, DT_ACTIVITY_DRAINING);
 		return 1;
 	}
-	/* read before ours: an exit() writes ours first */
+	/* read before our own word, which an exit() writes first */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);
 	if (seen != now)

@@ -6,28 +6,29 @@
  *   | program (read-only) | session | globals | ...      | shards | own | shards |
  *                         | <- shared: targets write here -> | <- private -> |
  *
- * The program part is written only by the loader (dif/load.h); hosts that need
- * not load map it read-only. It has fixed-capacity tables that grow in place,
- * so that probes which appear later (dlopen) can be added while others fire: an
- * entry is complete before its count is published with release order.
+ * The program part is written only by the loader (dif/load.h); hosts that do
+ * not load programs map it read-only. Its tables have a fixed capacity and grow
+ * in place, so that probes which appear later (dlopen) can be added while
+ * others fire. An entry is complete before the count that includes it is
+ * published with release order.
  *
- * Each process maps the arena at another address, so all references are offsets
- * from its start, never pointers. To D programs, arena memory has the same
- * addresses in every host: DT_VBASE + offset. These are no valid machine
- * addresses (they are not canonical on x86-64, with four or five page table
- * levels), so the engine distinguishes its own memory from the target's by the
- * address alone.
+ * Each process maps the arena at a different address, so all references are
+ * offsets from its start, never pointers. To D programs, arena memory has the
+ * same addresses in every host: DT_VBASE + offset. These are never valid
+ * machine addresses: on x86-64 they are not canonical, with either four or five
+ * levels of page tables. So the engine distinguishes its own memory from the
+ * target's by the address alone.
  *
- * Only the consumer and the agent map the private part. Hosts that run in
- * these processes (struct dt_host, own_shards) use the last shards, which are
- * in that part. BEGIN, END, tick and profile fire only there, so no target can
- * forge their records. An arena that no target maps (the kernel's) has no
- * private part, and all its shards serve every host.
+ * Only the consumer and the agent map the private part. Hosts that run in these
+ * processes (struct dt_host, own_shards) use the last shards, which are in that
+ * part. BEGIN, END, tick and profile fire only there, so no target can forge
+ * their records. An arena that no target maps (the kernel's) has no private
+ * part, and every host may use all of its shards.
  *
- * Counters precede the shards. Native code, without a shard or a lock, adds to
- * them for aggregations without a key, and for the first keys of others. They
- * only grow. The consumer stores their last values in the program part
- * (dif/counters.c).
+ * Counters precede the shards. Native code adds to them without a shard or a
+ * lock: for aggregations without a key, and for the first keys of other
+ * aggregations. Their values only grow. The consumer stores the values that it
+ * read last in the program part (dif/counters.c).
  *
  * Targets can write the shared part. So the consumer copies each value, checks
  * the copy, and then uses it. All widths are fixed.
@@ -67,7 +68,7 @@ enum dt_short_kind {
 	DT_SHORT_NONE,
 	DT_SHORT_VAR, /* a builtin */
 	DT_SHORT_CONST,
-	/* compares a builtin with a number, by a branch's condition */
+	/* compares a builtin with a number, by the condition of a branch */
 	DT_SHORT_COMPARE,
 	DT_SHORT_SELF,	  /* a thread-local variable */
 	DT_SHORT_SET_VAR, /* stores a builtin in a thread-local variable */
@@ -84,9 +85,9 @@ struct dt_short {
 };
 
 /*
- * One action of a clause. An action with several values (printf) is a run of
- * entries of its kind: ntuple of the first is the number of values, including
- * its own. The keys of an aggregation are entries before it.
+ * One action of a clause. An action with several values (printf) consists of
+ * consecutive entries of its kind, and ntuple of the first one is the number of
+ * values. The entries for the keys of an aggregation precede its own entry.
  */
 struct dt_action {
 	dt_u32 kind;
@@ -105,7 +106,7 @@ struct dt_action {
 	dt_u32 counters;
 	/* number of entries in its table of keys, 0: no table */
 	dt_u32 counted_keys;
-	dt_u32 counted_words; /* words of a key there: dif/counters.h */
+	dt_u32 counted_words; /* words of a key in that table */
 	struct dt_short brief; /* of difo */
 };
 
@@ -145,11 +146,12 @@ struct dt_probe {
 	dt_u32 first_ecb;		  /* EPID, 0: none */
 	dt_u32 flags;			  /* DT_PROBE_* */
 };
-/* of provider dtrace: also fires while BEGIN runs */
+/* a probe of provider dtrace, which also fires while BEGIN runs */
 #define DT_PROBE_DTRACE 0x1
-#define DT_PROBE_MANY 0x2     /* has several ECBs, or is about to */
+#define DT_PROBE_MANY 0x2     /* has several ECBs, or will have soon */
 #define DT_PROBE_OWN 0x4      /* fires only in the consumer or the agent */
-#define DT_PROBE_ECBS_SHIFT 8 /* the number of ECBs is in the bits from here */
+/* the bits from here on contain the number of ECBs */
+#define DT_PROBE_ECBS_SHIFT 8
 
 /* The ids of these three are fixed: the consumer adds them first. */
 #define DT_PROBE_BEGIN 1
@@ -196,7 +198,7 @@ struct dt_shard_plan {
 	dt_u64 scratch;
 	dt_u64 principal[2];
 	dt_u64 agg[2];
-	dt_u64 spec_data; /* n_specs of spec_bytes */
+	dt_u64 spec_data; /* n_specs areas of spec_bytes */
 	dt_u64 locals_bytes, scratch_bytes, principal_bytes, agg_bytes;
 	dt_u64 spec_bytes;
 	dt_u32 agg_buckets; /* a power of two */
@@ -217,8 +219,8 @@ struct dt_dyn_plan {
 
 /*
  * Sets of counters, as offsets from the arena's start. The first set is
- * incremented by locked instructions. Each of the others is incremented on one
- * CPU only, 0 and so on.
+ * incremented by locked instructions. Each of the other sets is incremented on
+ * one CPU only: the second set on CPU 0, and so on.
  */
 struct dt_counter_plan {
 	dt_off sets; /* data part */
@@ -250,9 +252,9 @@ struct dt_arena {
 	dt_u64 shard_bytes;    /* distance between shards */
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
-	/* hosts have flop: f* instructions are allowed */
+	/* 1: every host has flop, so f* instructions are allowed */
 	dt_u64 has_float;
-	/* the host is the kernel: kernel-only features are allowed */
+	/* 1: the host is the kernel, so kernel-only features are allowed */
 	dt_u64 has_kernel;
 	/* dt_u32[3][65536]: maps scope and id to the index in vars + 1 */
 	dt_off var_index;
@@ -288,12 +290,14 @@ enum dt_spec_state {
 #define DT_MAX_SPECS 1024
 
 /*
- * A clock for hosts that cannot read one cheaply: a line that follows
- * CLOCK_MONOTONIC, which the consumer renews. At a counter value t the time is
- * mono_ns + ((t - tsc) * mult >> shift), and wall_ns plus the same. A new line
- * begins where the last one is at that moment, so that no reader sees time go
- * back. seq is odd while the line is rewritten. It is 0 if the line was never
- * set: then the counter is not the clock of this system.
+ * A clock for hosts that cannot read one cheaply. It is a line, a linear
+ * function of the processor's time stamp counter that follows CLOCK_MONOTONIC,
+ * and the consumer renews it. When the counter is t, ((t - tsc) * mult >>
+ * shift) ns have passed since mono_ns and wall_ns. A new line starts at the
+ * time that the previous line gives at that moment, so that no reader sees time
+ * go back. seq is odd while the consumer rewrites the line. seq is 0 if the
+ * line was never set, because this system does not use the counter as its
+ * clock.
  */
 struct dt_clock {
 	dt_u32 seq;
@@ -313,7 +317,7 @@ struct dt_session {
 	dt_u64 lease_until; /* monotonic ns; renewed until the consumer dies */
 	/* in the same cache line as the fields above */
 	struct dt_clock clock;
-	dt_u64 drops[DTRACEDROP_N]; /* those that do not belong to a shard */
+	dt_u64 drops[DTRACEDROP_N]; /* drops that do not belong to a shard */
 	/*
 	 * enum dt_spec_state; the bits from 8 on contain the writers: 0 for no
 	 * shard, the number + 1 of a single shard, or DT_SPEC_MANY
@@ -324,9 +328,9 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
 		 "what each firing reads is one cache line");
 
 /*
- * Private copies of two words of struct dt_session. Hosts of the private part
- * read only these. A target can write the session's words, and could otherwise
- * end the session.
+ * Private copies of two words of struct dt_session. Hosts that use the private
+ * part read only these. A target can write the session's words, and could
+ * otherwise end the session.
  */
 struct dt_own_session {
 	dt_u32 activity; /* enum dt_activity */
@@ -361,7 +365,10 @@ struct dt_rec_error {
 	dt_u64 value; /* address or 0 */
 };
 
-/* One buffer: [at, at + size), and the number of bytes with records. */
+/*
+ * One buffer: the range [at, at + size), and how many of its bytes contain
+ * records.
+ */
 struct dt_buffer {
 	dt_off at;
 	dt_u64 size;
@@ -398,7 +405,8 @@ struct dt_agg_hints {
 
 /*
  * A shard corresponds to a CPU in the kernel's DTrace. Only the holder of its
- * lock fires or drains with it. The lock is the holder's thread id (0: free).
+ * lock may fire probes with it or drain it. The lock is the holder's thread id
+ * (0: free).
  */
 struct dt_shard {
 	dt_u32 lock;
@@ -414,7 +422,7 @@ struct dt_shard {
 	dt_u64 locals_bytes;
 	dt_u64 rand_state;
 	dt_u64 drops[DTRACEDROP_N]; /* since the start */
-	dt_u64 fired;		    /* number of probes that fired with it */
+	dt_u64 fired;		    /* number of firings in this shard */
 	dt_u64 last_timestamp;
 	struct dt_agg_hints agg_hints[2]; /* for agg[] */
 };

@@ -53,7 +53,10 @@ dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 	return m->base + data + used;
 }
 
-/* Forgets the oldest records until [from, to) is free. */
+/*
+ * Discards the oldest records until the space up to `to` is free. Returns where
+ * the oldest remaining record starts, or 0 if there is none.
+ */
 static dt_u64 dt_ring_free(struct dt_mstate *m, const dt_u8 *data,
 			   dt_u64 oldest, dt_u64 to, dt_u64 end)
 {

@@ -14,16 +14,16 @@
 #define DT_DYN_UNIT 8 /* unit of chunk offsets */
 
 /*
- * A cache line. Most variables fit inside. Finding one there costs a single
- * cache miss, while a chunk costs a second one.
+ * A bucket is one cache line. Most variables fit inside it. Finding one there
+ * costs a single cache miss. A variable in a chunk costs a second one.
  */
 #define DT_DYN_INSIDE 48
 struct dt_bucket {
 	dt_u32 lock;
 	dt_u32 head;   /* chunk, in units from the pool's start, +1; 0: none */
 	/*
-	 * size of the key, size of the value << 8, and DT_DYN_WRITING; 0: no
-	 * variable inside
+	 * size of the key | size of the value << 8, and DT_DYN_WRITING; 0: no
+	 * variable is inside
 	 */
 	dt_u32 inside;
 	dt_u32 gen; /* changes each time that the bucket is emptied */
@@ -33,7 +33,7 @@ DT_STATIC_ASSERT(sizeof(struct dt_bucket) == 64, "a bucket is a cache line");
 #define DT_DYN_WRITING 0x80000000u /* the value is being written */
 
 struct dt_dynspace {
-	dt_u32 used;		     /* 1 once a value was stored */
+	dt_u32 used;		     /* 1 once a value has been stored */
 	dt_u32 clean_next;	     /* the slot that is cleaned next */
 	dt_u32 clean_bucket;	     /* the bucket that is cleaned next */
 	dt_u32 pad;
@@ -45,7 +45,10 @@ struct dt_chunk {
 	dt_u32 next;
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
-	/* the class, DT_CHUNK_GEN added at each free, and DT_DYN_WRITING */
+	/*
+	 * the class, a generation (each free adds DT_CHUNK_GEN), and
+	 * DT_DYN_WRITING
+	 */
 	dt_u32 class;
 };
 #define DT_CHUNK_CLASS 0xffu
@@ -92,7 +95,7 @@ static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 /* --- chunks.c --- */
 /*
  * Allocates a chunk of this size with its header, and sets its class. Returns
- * null and counts a drop if none is left.
+ * null and counts a drop if no chunk is available.
  */
 struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 			      dt_u64 bytes);

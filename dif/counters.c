@@ -23,8 +23,9 @@
 #include "dif/load.h"
 
 /*
- * Number of hash places. A key's value is a word or two, or a distribution.
- * There are fewer places if space is short.
+ * The number of places that a hash can select: for keys with a value of one or
+ * two words, and for keys with a distribution. There are fewer places if space
+ * is short.
  */
 #define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
@@ -76,8 +77,8 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 }
 
 /*
- * Returns the size of this many keys, and of the word that is set if there is
- * any.
+ * Returns the size of this many keys with their counters, and of the word that
+ * is set if there are any keys.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
@@ -120,7 +121,7 @@ static dt_u32 dt_fixed_words(const struct dt_action *a)
 	       a->kind == DTRACEAGG_llquantize;
 }
 
-/* Computes the additions since the last drain; returns 0 if there are none. */
+/* Computes what was added since the last drain. Returns 0 if nothing was. */
 static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 			     dt_u64 *seen, dt_u64 *value)
 {
@@ -148,7 +149,7 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* first place that was not searched yet */
+	dt_u64 first; /* the first place that has not been drained yet */
 	/* the current place: a value, or an index in a table of keys */
 	dt_u64 place;
 };
@@ -158,7 +159,10 @@ struct dt_counted {
 	const struct dt_action *action;
 	dt_u32 epid, index; /* index of the action */
 	const dt_u64 *key;  /* null: no key */
-	/* offset of the value, in sets and in the last values */
+	/*
+	 * offset of the value, both in the sets and in the consumer's last
+	 * values
+	 */
 	dt_u64 at;
 };
 
@@ -186,7 +190,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* Makes the engine's key from the stored words. */
+/* Makes the key that the engine would make from the stored words. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {
@@ -208,7 +212,10 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 	}
 }
 
-/* Returns -1 if there is no space: call again. */
+/*
+ * Writes an entry if its counters have changed. Returns -1 if there is no space
+ * for it. The caller then continues there in the next call.
+ */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,
 			     struct dt_counters_out *out)
@@ -284,7 +291,10 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, dt_u64 *from, void *to,
 		const struct dt_action *a = dt_at(mem, clauses[i].actions);
 		dt_u32 epid = dt_acquire32(&clauses[i].epid);
 
-		/* Targets have no actions with counters. */
+		/*
+		 * A target does not count for a clause that fires only in the
+		 * private part. Values there would be forged.
+		 */
 		if (arena->n_shared < arena->n_shards &&
 		    !(dt_once32(&clauses[i].flags) & DT_CLAUSE_IN_TARGETS))
 			continue;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Keys that have counters: a table after the action's values, only in set 0.
+ * The keys of an aggregation that have counters. They are in a table after the
+ * aggregation's counters, only in set 0.
  *
  *   counters                      dt_counted_at()
  *   | key 0's | key 1's | ...     | entry 0 | entry 1 | ... | is there any? |
  *   in every set                  in set 0
  *
- * The counters of the n-th entry are the n-th ones in every set. Both sizes are
- * powers of two. A key is stored at its hash place or one of the next places,
- * by the first thread that claims an empty entry, and is never removed. The
- * word after the last entry is set before the first key is stored.
+ * The key in entry n has the counters "key n" in every set. The size of an
+ * entry and the size of a key's counters are powers of two. A key is stored at
+ * the place that its hash selects or at one of the next places. The first
+ * thread that claims an empty entry there stores the key, and no key is ever
+ * removed. The word after the last entry ("is there any?") is set before the
+ * first key is stored.
  *
  * A key is stored as words: the EPID, if a part of the key is a name of the
  * probe, then each integer. From these words, the consumer makes the key that
@@ -40,7 +43,7 @@ static inline dt_u32 dt_counted_shift(const struct dt_action *a)
 {
 	return a->value_bytes > 32 ? 10 : dt_counted_key_shift(a);
 }
-/* Returns the number of hash places: a power of two. */
+/* Returns the number of places that a hash can select: a power of two. */
 static inline dt_u32 dt_counted_places(const struct dt_action *a)
 {
 	return a->counted_keys - (DT_COUNTED_REACH - 1);
@@ -50,7 +53,10 @@ static inline dt_u64 dt_counted_at(const struct dt_action *a)
 {
 	return a->counters + ((dt_u64)a->counted_keys << dt_counted_shift(a));
 }
-/* Returns whether a part of a key is exactly a name of the probe. */
+/*
+ * Returns whether a part of a key is one of the probe's names, such as
+ * probefunc.
+ */
 static inline int dt_is_probe_name(const struct dt_action *part)
 {
 	return part->kind == DTRACEACT_DIFEXPR &&

@@ -108,7 +108,7 @@ static inline dt_u32 dt_llquantize_bucket(dt_u64 arg, dt_s64 value)
 	return bucket;
 }
 
-/* Returns their number, including the first and the last one. */
+/* Returns the number of buckets, including the first and the last one. */
 static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 {
 	dt_u64 factor = DTRACE_LLQUANTIZE_FACTOR(arg);
@@ -127,7 +127,7 @@ static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 	return n_buckets;
 }
 
-/* A flag in an aggregating action's arg: it aggregates doubles. */
+/* The arg of an action that aggregates doubles. */
 #define DT_AGG_FLOAT 1
 
 static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
@@ -145,8 +145,8 @@ static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
 }
 
 /*
- * Returns the bytes that an aggregating function keeps per key. Returns 0 if
- * there is no such function.
+ * Returns the number of bytes that an aggregating function keeps per key.
+ * Returns 0 if there is no such function.
  */
 static inline dt_u32 dt_agg_value_bytes(dt_u32 kind, dt_u64 arg)
 {

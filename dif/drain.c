@@ -10,7 +10,10 @@
  */
 #include "dif/mstate.h"
 
-/* Copies both halves of a ring, the older first, or only [0, used). */
+/*
+ * Copies both halves of a ring that has wrapped, the older half first.
+ * Otherwise copies only [0, used).
+ */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)
 {
@@ -99,7 +102,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		dt_buffer_empty(&s->principal[active]);
 		return n;
 	}
-	/* fill: END's records are in the other buffer, and follow */
+	/* policy fill: END's records follow; they are in the other buffer */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))
 		active ^= 1;

@@ -15,7 +15,7 @@
  * ones. A key consists of 64-bit words: scope and id; for self-> the thread;
  * and each tuple part: an integer itself, a string with its NUL, any other
  * value after its length. Storing 0 (or NULL) frees a variable. Once no chunk
- * is left, a variable that does not fit into its bucket is a drop, even if
+ * is available, a variable that does not fit into its bucket is a drop, even if
  * other buckets are empty.
  *
  * A bucket's lock is the holder's thread id. Waiting is limited, and a timeout
@@ -45,7 +45,7 @@
 #define DT_DYN_A_BUCKET 256 /* one bucket for this many bytes of the space */
 #define DT_DYN_CLEANED 4096 /* buckets that one dt_dynvar_clean() checks */
 
-/* A key, and the bucket where it belongs. */
+/* A key, and the bucket to which it belongs. */
 struct dt_dynkey {
 	const dt_u8 *key;
 	dt_u64 bytes;
@@ -287,7 +287,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 		old = dt_dyn_find(m, &d, &k);
 	}
 	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
-		/* The writer died: no other thread holds the lock. */
+		/*
+		 * The writer has died, because this thread holds the lock now.
+		 */
 		if (how & DT_DYN_MAKE)
 			dt_value_write(&old, &result, 0, k.value_bytes);
 		else
@@ -295,7 +297,7 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	}
 	if (!old.at) {
 		if (old.lost || (how & DT_DYN_MAKE))
-			/* it was already counted */
+			/* the drop has already been counted */
 			dt_fault(m, DT_FAULT_DROPPED, 0);
 	} else if (!dt_type_byref(&v->type)) {
 		result = dt_once64((dt_u64 *)old.at);
@@ -310,7 +312,7 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 }
 
 /*
- * By-reference values are fetched before the lock is taken, because reads can
+ * Fetches a by-reference value before the lock is taken, because reading it can
  * be slow.
  */
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
@@ -432,8 +434,8 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * The budget of a search for a chunk, which limits it whatever the space
- * contains.
+ * What a search for a chunk has used of its limits. They end the search,
+ * whatever the space contains.
  */
 struct dt_search {
 	dt_u32 hashed; /* number of hashed key bytes */
@@ -441,7 +443,7 @@ struct dt_search {
 };
 
 /*
- * Returns whether the bucket of this key leads to the chunk, so that the chunk
+ * Returns whether the chunk is on the chain of this key's bucket, and so
  * belongs to a variable.
  */
 static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
@@ -468,10 +470,10 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 
 /*
  * Returns whether D may store to these bytes of the space: they must be in the
- * value of a structure. The search for a value in a chunk goes backwards from
- * the bytes: data that looks like a chunk's header is one if its key's bucket
- * leads to it. The size of a chunk is bounded, and so is the search, however
- * large the space is.
+ * value of a structure. The search for the chunk goes backwards from the bytes.
+ * Data that looks like a chunk's header is one if the chunk is on the chain of
+ * its key's bucket. The size of a chunk is limited, so the search is limited
+ * too, however large the space is.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
@@ -528,7 +530,7 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	const struct dt_dynref *r = dt_dynref_of(m, off, bytes);
 	struct dt_bucket *b;
 
-	/* an address from an earlier firing, or from many loads ago */
+	/* the address was loaded in an earlier firing, or many loads ago */
 	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))
 			dt_copy(m->base + off, from, bytes);

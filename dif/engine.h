@@ -29,13 +29,13 @@ extern "C" {
  */
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
-	/* number of those that targets map, if n_private is not 0 */
+	/* number of shards that targets map; of all shards if n_private is 0 */
 	dt_u32 n_shards;
 	/*
-	 * number of those of the consumer and the agent, which no target maps
+	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
-	dt_u32 n_cpus; /* number that can have counters; 0: as many as shards */
+	dt_u32 n_cpus; /* number of CPUs with counters; 0: n_shards */
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* program part: text, tables, strings */
 	dt_u64 globals_bytes;
@@ -43,7 +43,7 @@ struct dt_arena_config {
 	dt_u64 walltime;
 	dt_u32 has_float; /* every host has flop */
 	/*
-	 * The kernel's host does all firing. Then there are no counters,
+	 * Only the kernel's host fires probes. There are no counters then,
 	 * because no native code adds to them.
 	 */
 	dt_u32 has_kernel;
@@ -85,19 +85,23 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 
 /*
  * Gives a probe of a process that has exited the provider name of another
- * process. Its clauses stay enabled. like: a probe that may have the new name
- * already, whose string is then shared; 0 if there is none. Returns 0, or -1
- * if the heap is full.
+ * process. Its clauses stay enabled. like: another probe, or 0. If that probe
+ * already has the new provider name, its string is shared. Returns 0, or -1 if
+ * the heap is full.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
-/* Probe ids count from 1. Returns the id, or 0: the table or heap is full. */
+/*
+ * Adds a probe. Returns its id (ids count from 1), or 0 if the table or the
+ * heap is full.
+ */
 dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
 
 /*
- * Returns the EPID, or 0 if the table is full. Keeps a probe's ECBs in clause
- * order. Adding the same pair twice returns the same EPID.
+ * Enables a clause at a probe. Returns the EPID, or 0 if the table is full.
+ * Keeps a probe's ECBs in clause order. Adding the same pair twice returns the
+ * same EPID.
  */
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
@@ -121,23 +125,23 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
 /*
- * Advances the activity, which only changes forward. Returns 1 if this call
- * made the change. Called by the arena's owner. If there is a private part, the
+ * Advances the activity, which never changes back. Returns 1 if this call made
+ * the change. Called by the arena's owner. If there is a private part, the
  * activity in it is the one that counts.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
- * Returns whether exit() has ended tracing. The shared words count only if a
- * clause with exit() is enabled at a probe that fires in targets. Otherwise a
- * value that a target wrote over the activity is corrected.
+ * Returns whether exit() has ended tracing. The shared words are trusted only
+ * if a clause with exit() is enabled at a probe that fires in targets.
+ * Otherwise, if a target overwrote the activity, this restores it.
  */
 int dt_has_exited(void *arena);
 
 /* --- the consumer's side; waits for a shard for a limited time --- */
 
 /*
- * How often the consumer tests a shard's lock before it gives up: some
- * milliseconds.
+ * How often the consumer tests a shard's lock before it gives up. That many
+ * tests take some milliseconds.
  */
 #define DT_WAIT_SPINS 100000
 /*
@@ -154,14 +158,16 @@ int dt_has_exited(void *arena);
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 			  dt_u64 max, int (*alive)(dt_u32 owner),
 			  dt_u32 *spins);
-/* The same for aggregations; the copy is a sequence of struct dt_aggent. */
+/*
+ * Does the same for aggregations. The copy is a sequence of struct dt_aggent.
+ */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
  * Does the same for one set of counters, 0 to arena->counters.n_cpus: copies
- * the amounts that were added to them since. No lock is taken. *from is 0 at
- * first; call this until *from is DT_COUNTERS_DONE. Each counter is then read
- * once, however fast targets add.
+ * what was added to them since the last drain. Takes no lock. Set *from to 0
+ * for the first call, and repeat the call until *from is DT_COUNTERS_DONE. Each
+ * counter is then read exactly once, however fast targets add to it.
  */
 #define DT_COUNTERS_DONE (~0ull)
 dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,
@@ -174,9 +180,10 @@ enum dt_buffer_kind {
  * number is a hint. */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
- * Moves parts of committed speculations, empties discarded ones, cleans dynamic
- * variables. The consumer calls it at cleanrate. Returns 1 if it reached the
- * limit of one call, so that parts may be left for the next.
+ * Moves the parts of committed speculations, empties discarded ones, and cleans
+ * dynamic variables. The consumer calls it at the rate of option cleanrate.
+ * Returns 1 if it reached the limit of one call, so that the next call may have
+ * more to do.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

@@ -79,7 +79,7 @@ DT_LOADS(X)
 DT_STORES(X)
 #undef X
 
-/* The division on which the machine would trap wraps: INT64_MIN / -1. */
+/* INT64_MIN / -1, on which the machine would trap, wraps. */
 DT_INLINE void dt_op_SDIV(struct dt_mstate *m, dt_u32 i)
 {
 	dt_s64 a = (dt_s64)R1(m, i), b = (dt_s64)R2(m, i);
@@ -332,7 +332,7 @@ static void dt_op_ALLOCS(struct dt_mstate *m, dt_u32 i)
 	RD(m, i) = at;
 }
 
-/* copys from, size, to */
+/* COPYS source, size, destination */
 static void dt_op_COPYS(struct dt_mstate *m, dt_u32 i)
 {
 	dt_dmem_copy(m, RD(m, i), R1(m, i), R2(m, i));
@@ -395,7 +395,7 @@ DT_FLOATS(X)
 static void dt_run(struct dt_mstate *m)
 {
 #ifndef DT_NO_COMPUTED_GOTO
-	/* Distances instead of addresses, which would need relocations. */
+	/* These are distances, because addresses would need relocations. */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
 #define X(op, number, operands, mnemonic)                                      \
@@ -445,7 +445,7 @@ op_##number:                                                                   \
 #undef X
 	/* clang-format on */
 op_0:
-	/* no opcode; the verifier refuses it */
+	/* 0 is not an opcode; the verifier refuses it */
 	m->pc = pc;
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 }

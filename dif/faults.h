@@ -21,7 +21,7 @@
 	X(BADSTACK,  9, "bad stack",                     0) \
 	X(LIBRARY, 1000, "library-level fault",          0)
 
-/* X(name): counted separately; the consumer has their texts */
+/* X(name): each kind has its own count; the consumer has the texts */
 #define DIF_DROPS(X) \
 	X(PRINCIPAL) X(AGGREGATION) X(DYNAMIC) X(DYNRINSE) X(DYNDIRTY) \
 	X(SPEC) X(SPECBUSY) X(SPECUNAVAIL) X(STKSTROVERFLOW) X(DBLERROR) X(NOSHARD) \

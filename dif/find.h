@@ -15,9 +15,15 @@ struct dt_slice {
 
 #define DT_NOT_FOUND ((dt_u64)-1)
 
-/* Returns the first place of b in a at `from` or after it, or DT_NOT_FOUND. */
+/*
+ * Returns the first position at or after `from` where a contains b, or
+ * DT_NOT_FOUND.
+ */
 dt_u64 dt_find(const struct dt_slice *a, const struct dt_slice *b, dt_u64 from);
-/* Returns the last place of b in a at `from` or before it, or DT_NOT_FOUND. */
+/*
+ * Returns the last position at or before `from` where a contains b, or
+ * DT_NOT_FOUND.
+ */
 dt_u64 dt_find_last(const struct dt_slice *a, const struct dt_slice *b,
 		    dt_u64 from);
 

@@ -14,8 +14,8 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * Firings whose number has these bits zero check whether the consumer still
- * exists.
+ * Every 64th firing of a shard, whose number has these bits zero, checks
+ * whether the consumer still exists.
  */
 #define DT_LEASE_EACH 63
 
@@ -74,7 +74,8 @@ static void dt_error(struct dt_mstate *m)
 	const dt_u64 *outer_args = m->args;
 	dt_u32 n_args = m->n_args, id = m->probe_id;
 
-	if (m->fault == DT_FAULT_DROPPED) { /* already counted */
+	/* the drop has already been counted */
+	if (m->fault == DT_FAULT_DROPPED) {
 		m->fault = 0;
 		return;
 	}
@@ -262,7 +263,7 @@ static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 	return 1;
 }
 
-/* The shard must be held. */
+/* Runs the ECBs from epid on. The shard must be held. */
 static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 			const dt_u64 *args, dt_u32 n_args)
 {

@@ -25,7 +25,8 @@ struct dt_vector_state {
 };
 
 /*
- * text computes from %xmm0 = a and %xmm1 = b into %xmm0 or the register %[r].
+ * Executes the instructions `text`. Their operands are a in %xmm0 and b in
+ * %xmm1. Their result is in %xmm0 or in the register %[r].
  */
 #define DT_VECTOR(text, take)                                                  \
 	({                                                                     \
@@ -61,7 +62,7 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 
 	if (!(a >> 63))
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
-	/* Halved and rounded to odd, so that doubling rounds only once. */
+	/* Halves a and rounds it to odd, so that only the doubling rounds. */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",
 			 DT_TAKE_XMM0);
@@ -75,7 +76,7 @@ DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 	if (dt_is_nan(a))
 		return 0;
 	r = DT_VECTOR("cvttsd2siq %%xmm0, %[r]", DT_TAKE_NOTHING);
-	/* A value out of range gives the smallest integer. */
+	/* The conversion of a value out of range gives the smallest integer. */
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }
 

@@ -46,46 +46,48 @@ struct dt_host_ops {
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*
-	 * NUMBER rows of dif/vars.h. Returns 0 and sets *value, or -1: the
-	 * variable reads as 0. For an array, index is the element. -1 for
-	 * uregs[]: no such register.
+	 * Reads a NUMBER row of dif/vars.h. If the row is an array, index is
+	 * that of the element. Returns 0 and sets *value, or returns -1; the
+	 * variable then reads as 0. For uregs[], -1 means that there is no such
+	 * register.
 	 */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
 		   dt_u64 *value);
 	/*
-	 * STRING rows. Returns the number of bytes without the NUL, at most
-	 * max.
+	 * Reads a STRING row. Returns the number of bytes without the NUL, at
+	 * most max.
 	 */
 	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, dt_u32 index,
 			     char *to, dt_u64 max);
 
 	/*
-	 * User stack, the innermost frame first. Returns the number of stored
-	 * frames, or -1.
+	 * Stores the user stack, the innermost frame first. Returns the number
+	 * of stored frames, or -1.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
-	/* The same for the kernel's stack. */
+	/* Does the same for the kernel's stack. */
 	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Returns whether pid is the traced process or one of its ancestors. */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
 	/*
-	 * KERNEL rows of dif/subrs.h with one argument. Returns 0 and sets
-	 * *value, or -1 with *bad set to the address that could not be read.
+	 * Runs a KERNEL row of dif/subrs.h that has one argument. Returns 0 and
+	 * sets *value, or -1 with *bad set to the address that could not be
+	 * read.
 	 */
 	int (*ask)(struct dt_host *host, dt_u32 subr, dt_u64 arg, dt_u64 *value,
 		   dt_u64 *bad);
 
-	/* Destructive. Return 0 or -1. */
+	/* Destructive actions. They return 0 or -1. */
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
 	/*
-	 * chill() for this many ns, breakpoint(), panic(), by their numbers in
-	 * dif/actions.h.
+	 * Runs chill() for `value` ns, breakpoint() or panic(). `action` is its
+	 * number in dif/actions.h.
 	 */
 	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
-	/* Floating point, dif/float.h. */
+	/* Computes in floating point: dif/float.h. */
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
 
 	/*
@@ -98,7 +100,7 @@ struct dt_host_ops {
 struct dt_host {
 	const struct dt_host_ops *ops;
 	void *arena;  /* its address in this host */
-	dt_u32 cpu;   /* the CPU where the probe's D runs */
+	dt_u32 cpu;   /* the CPU on which the clauses run */
 	dt_u32 shard; /* where the search for a free shard starts */
 	dt_u32
 	    owner; /* nonzero id of this holder for shard locks: a thread id */
@@ -115,7 +117,7 @@ struct dt_host {
 	dt_u64 thread_key;
 	void *self;	   /* private data of the host */
 	dt_u64 budget_ns;  /* time limit for one firing (work.c); 0: no limit */
-	/* the part of it that was used; the host sets it to 0 */
+	/* the part of the budget that was used; the host sets it to 0 */
 	dt_u64 spent_ns;
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loads a program, and adds probes and ECBs. These functions are for the
- * arena's owner.
+ * Loads a program, and adds probes and ECBs. Only the arena's owner calls these
+ * functions.
  *
- * A load publishes its counts at the end, all or nothing. Entries are complete
- * before a count or a link makes them visible, so that probes can be added
- * while other threads fire.
+ * A load publishes its counts at the end, so that all of it becomes visible or
+ * nothing. Entries are complete before a count or a link makes them visible, so
+ * that probes can be added while other threads fire.
  */
 #include "dif/load.h"
 

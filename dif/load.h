@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A load in progress. It adds data after the published end of the heap and the
- * tables, so that abandoning it needs no work. Only the index of variables is
- * written in place, and restored.
+ * tables, so an abandoned load leaves nothing to undo there. Only the index of
+ * variables is written in place; it is restored if the load fails.
  */
 #ifndef DIF_LOAD_H
 #define DIF_LOAD_H
@@ -27,7 +27,10 @@ struct dt_loader {
 	dt_u32 counters_used;
 	dt_u32 n_difos, n_clauses, n_enablings, n_vars;
 
-	/* The tables copied last: section and offset. */
+	/*
+	 * The tables that were copied last: the section, and the offset of its
+	 * copy.
+	 */
 	dt_u32 cached_sec[DT_LOAD_CACHE];
 	dt_off cached_at[DT_LOAD_CACHE];
 	dt_u32 cache_next;

@@ -85,8 +85,8 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 		return dt_refuse(l, 0, "exit() after speculate()");
 	/*
 	 * Three kinds of clauses make a record: one that stores data, an empty
-	 * one (the default action), and speculate() alone, which speculates
-	 * the default action. Any other clause leaves no row.
+	 * one (the default action), and speculate() alone, which speculates the
+	 * default action. Any other clause makes no record.
 	 */
 	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))
@@ -137,8 +137,9 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
 		c->flags |= DT_CLAUSE_COUNTS;
 	/*
-	 * A speculation buffer that is too small for a record would drop every
-	 * record.
+	 * A record that is larger than the principal buffer is refused here.
+	 * Clauses that speculate are not refused: if their records are too
+	 * large, they are dropped at run time.
 	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&
@@ -176,7 +177,7 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		/* temporary, until the record is laid out */
+		/* holds the alignment until the record is laid out */
 		actions[i].rec_offset = align;
 	}
 	return 0;

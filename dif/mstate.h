@@ -30,9 +30,9 @@ struct dt_tuple {
 };
 
 /*
- * The value of a dynamic variable whose address a program has. The bytes belong
- * to this variable as long as *gen, without the bits that change with the
- * value, equals gen.
+ * The value of a dynamic variable whose address a program has loaded. The bytes
+ * belong to this variable as long as *gen_word, without the bits that change
+ * with the value, equals gen.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* of the value; 0 bytes: none */
@@ -71,10 +71,11 @@ struct dt_mstate {
 	/* identifies this firing in this-> variables that it sets */
 	dt_u64 generation;
 
-	dt_u32 n_refs; /* in this firing; only the last DT_DYNREFS are kept */
+	/* addresses loaded in this firing; refs has the last ones */
+	dt_u32 n_refs;
 	struct dt_dynref refs[DT_DYNREFS];
 
-	/* the part that is still to be searched */
+	/* the part of the string that strtok() has not searched yet */
 	dt_u32 strtok_pos, strtok_len;
 
 	const struct dt_probe *probe;
@@ -84,7 +85,7 @@ struct dt_mstate {
 	const dt_u64 *args;
 	dt_u32 n_args;
 	dt_u32 action; /* counted from 1; 0 is the predicate */
-	dt_u32 in_error;   /* ERROR's clauses: 1, else 0 */
+	dt_u32 in_error;   /* 1 while ERROR's clauses run, else 0 */
 	/*
 	 * exit() ran, or the firing took too long: no later clause of this
 	 * firing runs
@@ -96,10 +97,12 @@ struct dt_mstate {
 	dt_u32 n_work;	    /* pieces of work in this firing */
 	dt_u64 measured_at; /* time of the last measurement; 0: none */
 
-	/* The record that is being built. Null if the clause makes none. */
+	/*
+	 * The record that is being built. Null if the clause makes no record.
+	 */
 	dt_u8 *record;
 	struct dt_buffer *record_in;
-	dt_u64 record_end; /* offset in the buffer after it */
+	dt_u64 record_end; /* its end, as an offset in the buffer */
 	/* the speculation that it belongs to, 0: principal buffer */
 	dt_u32 spec;
 	dt_u32 skip;	   /* do not run the rest of the clause */
@@ -110,7 +113,10 @@ struct dt_mstate {
 	dt_u64 increment; /* increment of a distribution */
 };
 
-/* Parts of the shard. The second of each is for ERROR's clauses. */
+/*
+ * Return the parts of the shard that the current clause uses. ERROR's clauses
+ * have their own locals and their own string for strtok().
+ */
 DT_INLINE dt_off dt_scratch_at(const struct dt_mstate *m)
 {
 	return m->shard_at + m->arena->plan.scratch;
@@ -129,7 +135,10 @@ DT_INLINE dt_off dt_strtok_at(const struct dt_mstate *m)
 	       m->in_error * DT_ALIGN((dt_u64)m->strsize, 8);
 }
 
-/* The clause ends; the loss has been counted as a drop. */
+/*
+ * Ends the clause without firing ERROR, because the loss has already been
+ * counted as a drop.
+ */
 #define DT_FAULT_DROPPED 0xffffffffu
 
 DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
@@ -156,7 +165,10 @@ DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
 	return host->thread_key;
 }
 
-/* The owner for locks of dynamic variables. */
+/*
+ * Returns the id that marks this thread as the holder of a dynamic variable's
+ * lock.
+ */
 DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 {
 	dt_thread_key(host);
@@ -181,17 +193,22 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
  * none.
  */
 dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
-/* Copies from memory that D may read. Returns 0, or -1 and BADADDR. */
+/*
+ * Copies from memory that D may read. Returns 0, or raises BADADDR and returns
+ * -1.
+ */
 int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
-/* Copies from the target's memory. Returns 0, or -1 and BADADDR. */
+/*
+ * Copies from the target's memory. Returns 0, or raises BADADDR and returns -1.
+ */
 int dt_load_target(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 dt_u64 dt_load_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_uload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_rload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 
 /*
- * Allocates scratch of this clause, 8-aligned. Returns its D address, or 0 and
- * NOSCRATCH.
+ * Allocates 8-aligned scratch memory for this clause. Returns its D address, or
+ * raises NOSCRATCH and returns 0.
  */
 dt_u64 dt_alloc(struct dt_mstate *m, dt_u64 bytes);
 DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
@@ -211,8 +228,8 @@ const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
  */
 dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
 /*
- * Copies a string with its NUL into max bytes. Returns the bytes used, or 0 and
- * a fault.
+ * Copies a string with its NUL into max bytes. Returns the number of bytes
+ * used, or raises a fault and returns 0.
  */
 dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 
@@ -221,7 +238,7 @@ dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 void dt_work_measure(struct dt_mstate *m);
 /*
  * Counts a piece of work: a clause, an action, or an instruction that may take
- * long. Every 16th piece, the firing's time is measured. When it exceeds the
+ * long. The firing's time is measured at every 16th piece. When it exceeds the
  * host's budget, the clause gets a fault, and the firing ends.
  */
 DT_INLINE void dt_work(struct dt_mstate *m)
@@ -232,7 +249,7 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
-/* The same, by the short form if the loader found one. */
+/* Does the same, but by the short form if the loader found one. */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */
@@ -244,7 +261,7 @@ dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
 /* --- slots.c --- */
 #define DT_MIN_SLOTS 32
-/* Checks some slots: those of threads that have exited can be reused. */
+/* Checks the next few slots and frees those whose threads have exited. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
 		    int (*alive)(dt_u32 owner));
 
@@ -267,20 +284,21 @@ void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
 /*
- * how: DT_DYN_ELEMENT: an element of an array, otherwise a thread-local scalar;
- * DT_DYN_MAKE: creates the variable, zeroed, if it does not exist. Returns 0 if
- * it does not exist. A timeout is a drop and ends the clause.
+ * Get or set a dynamic variable. With DT_DYN_ELEMENT, it is an element of an
+ * array, otherwise a thread-local scalar. With DT_DYN_MAKE, a variable that
+ * does not exist is created with the value zero. dt_dynvar_get() returns 0 if
+ * the variable does not exist. A timeout is a drop and ends the clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
-/* The same for thread-local scalars. */
+/* Do the same for thread-local scalars. */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
-/* The same for integers, for which dt_has_slot() is true. */
+/* Do the same for thread-local integers, for which dt_has_slot() is true. */
 dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);
 void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id);
@@ -326,8 +344,8 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
- * Runs an EPID's first action, count() without a key, if the hint still
- * matches. Returns 0 if dt_aggregate() must search.
+ * Runs the first action of an EPID, a count() without a key, if the shard's
+ * hint still matches. Returns 0 if dt_aggregate() must search.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);

@@ -19,12 +19,13 @@
  *   TUPLE      r1 the key's type, r2 the register with its size, rd its value
  *   XLATE      16-bit translator reference -> rd
  *
- * ld* read any address that the D program may read: its own memory, or through
- * the host the target's or the kernel's. uld* read only the traced process's
- * memory, rld* only the D program's own memory. Numbers are those of DTrace.
+ * ld* read any address that the D program may read: its own memory or, through
+ * the host, that of the target or of the kernel. uld* read only the traced
+ * process's memory, rld* only the D program's own memory. Numbers are those of
+ * DTrace.
  *
- * f* compute with the bits of a double in a register (of a float: fstod,
- * fdtos). DTrace on other systems does not have them, and hosts without
+ * f* treat the bits in a register as a double. (fstod reads a float, and fdtos
+ * returns one.) DTrace on other systems does not have them, and hosts without
  * floating point refuse them. They do not trap: 1/0 is infinite. fdtoi and
  * fdtou truncate. A value out of range becomes the nearest valid integer, a NaN
  * becomes 0, and fdtou of a negative value gives the same as fdtoi.

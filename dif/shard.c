@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shards: only the holder of a shard's lock fires or drains with it.
+ * Shards. Only the holder of a shard's lock may fire probes with it or drain
+ * it.
  *
  * The lock word is the holder's id. Firing never waits for it: it takes the
  * next free shard, starting with the one that it used last. A signal handler

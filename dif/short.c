@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DIF texts that are recognised as a whole: a builtin; a constant; a builtin
+ * DIF texts that are recognised as one unit: a builtin; a constant; a builtin
  * compared with a constant; a thread-local variable; a store of a builtin or a
- * constant to one; the difference of a builtin and one. These cover most keys,
- * traced values and predicates, and all parts of a latency measurement. The
- * loader recognises them. They are evaluated without the interpreter, with the
- * same value, the same fault and the same place of a fault.
+ * constant to one; the difference of a builtin and such a variable. These cover
+ * most keys, traced values and predicates, and all parts of a latency
+ * measurement. The loader recognises them. They are evaluated without the
+ * interpreter, with the same value, or the same fault at the same place.
  */
 #include "dif/load.h"
 
-/* The end of a comparison as the compiler writes it: false, skip, true, ret. */
+/*
+ * The instructions of a comparison, in the order in which the compiler emits
+ * them.
+ */
 enum {
 	DT_AT_LOAD,
 	DT_AT_SETX,

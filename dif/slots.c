@@ -3,11 +3,11 @@
  * Thread-local integers, the most frequent dynamic variables.
  *
  * Their slots are a table of keys and values without a lock: only its own
- * thread uses a key, so no other thread changes its value. A slot is searched
- * in DT_SLOT_REACH places. Storing 0 does not free it: it belongs to its key
- * until the consumer's dt_clean() finds that the thread has exited. A key that
- * finds neither its slot nor a free one gets a chunk in dynvar.c, and moves to
- * a slot when one is free.
+ * thread uses a key, so no other thread changes its value. The search for a
+ * slot looks at DT_SLOT_REACH places. Storing 0 does not free it: it belongs to
+ * its key until the consumer's dt_clean() finds that the thread has exited. A
+ * key that finds neither its slot nor a free one gets a chunk in dynvar.c, and
+ * moves to a slot when one is free.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"
@@ -91,7 +91,10 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 					 __ATOMIC_RELAXED);
 			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
 		}
-		/* Taken in between, perhaps by this thread's signal handler. */
+		/*
+		 * The slot was taken in the meantime, perhaps by this thread's
+		 * signal handler.
+		 */
 	}
 	return DT_SLOT_NO;
 }
@@ -164,7 +167,7 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
-/* For structures, which have no slots: these are for integers. */
+/* This is only called for structures, which never have slots. */
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
 {
 	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The place of a thread-local integer's slot: the part of slots.c that native
- * code needs.
+ * Finds the slot of a thread-local integer. Native code needs this part of
+ * slots.c, too.
  */
 #ifndef DIF_SLOTS_H
 #define DIF_SLOTS_H
@@ -14,8 +14,8 @@ struct dt_slot {
 };
 
 /*
- * Returns the key of a thread (pid << 32 | tid) and its variable 0. Returns 0
- * if it does not fit.
+ * Returns the key of variable 0 of a thread (pid << 32 | tid). Returns 0 if the
+ * pid or the tid is too large for a key.
  */
 static inline dt_u64 dt_slot_key_of(dt_u64 thread)
 {
@@ -26,7 +26,10 @@ static inline dt_u64 dt_slot_key_of(dt_u64 thread)
 	return 1ull << 60 | pid << 38 | tid << 16;
 }
 
-/* The search for a key starts at this & (n_slots - 1). */
+/*
+ * Returns the hash of a key. The search for the key's slot starts at index hash
+ * & (n_slots - 1).
+ */
 static inline dt_u32 dt_slot_hash_of(dt_u64 key)
 {
 	return (dt_u32)(key ^ key >> 13 ^ key >> 34);

@@ -2,12 +2,12 @@
 /*
  * Speculations: records that are kept separately until commit() or discard().
  *
- * Each shard has one buffer per speculation. Ids count from 1. The state word
- * in the session also contains the shards that wrote to it. commit()
- * immediately moves the part in its own shard into the principal buffer. If no
- * other shard wrote, the id is then free. Otherwise dt_clean() moves the other
- * parts, and the id is busy until then. Records have the time of the commit, or
- * of the move if that is later.
+ * Each shard has one buffer per speculation. Ids count from 1. Its state word
+ * in the session also says whether no shard, a single one or several have
+ * written to it. commit() immediately moves the part in its own shard into the
+ * principal buffer. If no other shard wrote, the id is then free. Otherwise
+ * dt_clean() moves the other parts, and the id is busy until then. Records have
+ * the time of the commit, or of the move if that is later.
  *
  *   INACTIVE -speculation()-> ACTIVE -commit()-> COMMITTING -dt_clean()->
  * INACTIVE -discard()-> DISCARDING
@@ -18,7 +18,10 @@
  */
 #include "dif/mstate.h"
 
-/* The maximum bytes that one cleaning moves, not counting the last buffer. */
+/*
+ * The maximum number of bytes that one cleaning moves, not counting the last
+ * buffer.
+ */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /*
  * Cleanings less than a millisecond apart may start with the same speculation.
@@ -69,8 +72,8 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 }
 
 /*
- * Records that this shard writes to the speculation. Returns 0 if it is not
- * active.
+ * Notes in the state word that this shard writes to the speculation. Returns 0
+ * if the speculation is not active.
  */
 static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 {
@@ -237,10 +240,10 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 {
 	struct dt_mstate m;
 	/*
-	 * Shared by all shards: a target can end each speculation, hold each
-	 * shard, and refill each buffer right after it was moved. The rest is
-	 * moved by the next cleaning, which starts elsewhere, so that all get
-	 * their turn.
+	 * These limits apply to all shards together, because a target can end
+	 * each speculation, hold each shard, and refill each buffer right after
+	 * it was moved. The next cleaning moves the rest. It starts with
+	 * another speculation and shard, so that each of them gets its turn.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

@@ -21,7 +21,8 @@ void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes)
 			dt_load_bytes(m, from, place, bytes);
 		return;
 	}
-	at = dt_alloc(m, bytes); /* fetched before the variable is locked */
+	/* the bytes are fetched before the variable is locked */
+	at = dt_alloc(m, bytes);
 	if (at && dt_load_bytes(m, from, dt_scratch(m, at), bytes) == 0)
 		dt_dynvar_put(m, to - DT_VBASE, dt_scratch(m, at), bytes);
 	m->scratch_used = used;

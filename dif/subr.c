@@ -18,7 +18,7 @@ static dt_u64 dt_subr_refused(struct dt_mstate *m)
 	return 0;
 }
 
-/* The verifier accepts it only if the host is the kernel. */
+/* The verifier accepts such a call only if the host is the kernel. */
 static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
 {
 	dt_u64 value = 0, bad = 0;
@@ -165,7 +165,10 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 	return m->ops->progenyof(m->host, dt_arg(m, 0)) != 0;
 }
 
-/* Linux's 64-bit device numbers: 12 and 8 bits low, 20 and 24 high. */
+/*
+ * A device number of Linux has 64 bits. The low half contains 12 bits of the
+ * major and 8 bits of the minor number, the high half the other bits.
+ */
 dt_u64 dt_subr_getmajor(struct dt_mstate *m)
 {
 	dt_u64 dev = dt_arg(m, 0);
@@ -180,7 +183,7 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 	return (dev & 0xff) | ((dev >> 12) & 0xffffff00);
 }
 
-/* Returns consecutive strings as one string. */
+/* Joins consecutive strings, by replacing each NUL but the last. */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {
 	dt_u64 size = dt_arg(m, 2), at;
@@ -215,7 +218,9 @@ static int dt_digit(dt_u8 c)
 	return 99;
 }
 
-/* Base 10 is signed, others are unsigned; 16 and 8 have their prefix. */
+/*
+ * Base 10 is signed, other bases are unsigned. Bases 16 and 8 get their prefix.
+ */
 dt_u64 dt_subr_lltostr(struct dt_mstate *m)
 {
 	dt_u64 v = dt_arg(m, 0), base = m->n_tuple > 1 ? dt_arg(m, 1) : 10;

@@ -10,7 +10,7 @@
 #include "dif/find.h"
 #include "dif/mstate.h"
 
-/* 0, or -1 with a fault. */
+/* Gets string argument n. Returns 0, or raises a fault and returns -1. */
 static int dt_slice_arg(struct dt_mstate *m, dt_u32 n, struct dt_slice *to)
 {
 	to->s = dt_string(m, dt_arg(m, n), &to->len);
@@ -126,7 +126,7 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 		m->strtok_pos = 0;
 		m->strtok_len = (dt_u32)a.len;
 	} else if (!m->strtok_len) {
-		/* no string was started in this firing */
+		/* no search was started in this firing */
 		dt_fault(m, DTRACEFLT_BADADDR, 0);
 		return 0;
 	}

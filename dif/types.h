@@ -35,8 +35,8 @@ typedef s32 dt_s32;
 typedef s64 dt_s64;
 typedef size_t dt_size;
 /*
- * The kernel's unwinder does not follow computed jumps, and some
- * processors may not take them.
+ * The kernel's unwinder does not follow computed jumps, and indirect jumps may
+ * be restricted by protections against speculation.
  */
 #define DT_NO_COMPUTED_GOTO
 #endif

@@ -3,7 +3,7 @@
  * Built-in variables, and user variables with static storage.
  *
  * A row of dif/vars.h gives the source of a builtin. Each row with the source
- * ENGINE has a dt_var_*() here; otherwise it does not compile.
+ * ENGINE has a dt_var_*() here; without it, this file does not compile.
  *
  * Static storage: a global scalar has 8 bytes. A global held by reference has a
  * flag word and its bytes. A clause-local variable begins with a word that
@@ -17,7 +17,10 @@
 #define DT_VAR_NULL 2 /* NULL was assigned to a by-ref variable */
 #define DT_LOCAL_NULL (1ull << 63)
 
-/* Sampled once per clause, and never earlier than the shard's last record. */
+/*
+ * Returns the time. It is sampled once per clause, and is never earlier than
+ * that of the shard's last record.
+ */
 dt_u64 dt_now(struct dt_mstate *m)
 {
 	dt_u64 lease;

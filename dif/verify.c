@@ -113,7 +113,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* The same for arrays. */
+/* Does the same for arrays. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {
