@@ -11,8 +11,8 @@
  *
  * Addresses of functions differ after each boot, so the file has the names of
  * the functions. A probe that cannot be attached is reported in the kernel's
- * log. The file belongs to root, as the module does. It is checked all the
- * same.
+ * log. The file belongs to root, as the module does. It is checked
+ * nevertheless.
  */
 #include "kmod/consumer.h"
 
@@ -34,7 +34,8 @@ module_param(anonymous, charp, 0444);
 MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, by dtrace -A");
 
 /*
- * taken inside a consumer's mutex; no memory of a process is accessed under it
+ * taken while a consumer's mutex is held; the holder does not access the memory
+ * of a process
  */
 static DEFINE_MUTEX(dt_anonymous_lock);
 static struct dt_consumer *dt_unclaimed;
@@ -303,8 +304,8 @@ static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 }
 
 /*
- * Takes the consumer if it is wanted and no other process has taken it in
- * between.
+ * Takes the consumer if it is wanted and no other process has taken it in the
+ * meantime.
  */
 static long dt_claim_end(bool wanted, struct dt_consumer **claimed)
 {

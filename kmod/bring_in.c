@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Brings in pages of the current process that the D of a uprobe reads and that are not in memory.
+ * Brings in pages of the current process that the D of a uprobe reads and that
+ * are not in memory.
  *
- * The thread waits for a page as if it had touched it, but inside a uprobe's handler: while it
- * waits, the uprobe cannot be removed, and the consumer cannot end. So a page is brought in only
- * if no process can delay it: anonymous memory, swapped out or not, and files of file systems in
- * memory or on a block device. Pages that a process provides (FUSE, userfaultfd) or that
- * another machine provides (NFS) are invalid addresses to D until the target itself has touched
- * them. The lock of the mappings is held from the check of the mapping until its page is there,
- * so that another thread cannot replace the mapping in between. The wait for that lock is short.
+ * The thread waits for a page as if it had touched it, but inside a uprobe's
+ * handler: while it waits, the uprobe cannot be removed, and the consumer
+ * cannot end. So a page is brought in only if no process can delay it:
+ * anonymous memory, swapped out or not, and files of file systems in memory or
+ * on a block device. Pages that a process provides (FUSE, userfaultfd) or that
+ * another machine provides (NFS) are invalid addresses to D until the target
+ * itself has touched them. The lock of the mappings is held from the check of
+ * the mapping until its page is in memory, so that another thread cannot
+ * replace the mapping in between. The wait for that lock is short.
  */
 #include "kmod/consumer.h"
 
@@ -37,7 +40,7 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 	       sb->s_magic == RAMFS_MAGIC;
 }
 
-/* Tries once per tick. */
+/* Tries to take the lock once per tick. */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {
 	int i;

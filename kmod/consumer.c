@@ -74,7 +74,7 @@ static int dt_config_check(struct dt_arena_config *config)
 	if (may != DT_OPT_UNSET && may && !READ_ONCE(dt_destructive))
 		return -EACCES;
 	if (may != DT_OPT_UNSET && may && !capable(CAP_SYS_ADMIN))
-		return -EPERM; /* CAP_PERFMON permits to observe processes, not to change them */
+		return -EPERM; /* CAP_PERFMON permits observing processes, not changing them */
 	if (config->options[DTRACEOPT_strsize] != DT_OPT_UNSET &&
 	    config->options[DTRACEOPT_strsize] > DTK_MAX_STRSIZE)
 		return -E2BIG;
@@ -84,8 +84,8 @@ static int dt_config_check(struct dt_arena_config *config)
 	    config->locals_bytes > 1ull << 24)
 		return -E2BIG;
 	/*
-	 * One per CPU, plus two: one for NMIs and one for the time while a
-	 * shard is drained.
+	 * One shard per CPU, plus two: one for NMIs, and one that is used while
+	 * another is drained.
 	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
 	config->n_private = 0; /* no target maps any of it */
@@ -240,7 +240,7 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 		return dt_syscall_attach(c, site);
 	case DTK_TRACEPOINT:
 		return dt_tracepoint_attach(c, site);
-	case DTK_STABLE_ROW: /* for a function, it is a probe of fbt */
+	case DTK_STABLE_ROW: /* fbt.c attaches the rows of functions */
 		return dt_stable_tracepoint_attach(c, site, &dt_stables[site->where]);
 	case DTK_PROFILE:
 	case DTK_TICK:

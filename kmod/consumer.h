@@ -6,7 +6,7 @@
  *            ── fbt         one ftrace_ops, a table of functions
  *            ── syscalls    two tracepoints, a table by number
  *            ── tracepoints one registration each
- *            ── timers      one hrtimer for each CPU, or one in all
+ *            ── timers      one hrtimer for each CPU, or a single one
  *            ── counters    perf's, one for each CPU
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
@@ -52,15 +52,18 @@ struct dt_consumer {
 	struct dt_consumer *replaced;
 };
 
-/* --- memory.c: the consumer's mutex is held, or no other thread knows it --- */
 /*
- * Counts memory that is allocated as long as the consumer exists. -ENOMEM: too
- * much.
+ * --- memory.c: called with the consumer's mutex held, or before other threads
+ * can use the consumer ---
+ */
+/*
+ * Counts memory that is allocated as long as the consumer exists. Returns
+ * -ENOMEM if the limit would be exceeded.
  */
 int dt_memory_take(struct dt_consumer *c, u64 bytes);
 void dt_memory_give(struct dt_consumer *c, u64 bytes);
 /*
- * Returns zeroed memory, which is counted. Returns null if there is none. Free
+ * Returns zeroed memory, and counts it. Returns null if none is available. Free
  * it by dt_free() with the same size.
  */
 void *dt_make(struct dt_consumer *c, u64 bytes);
@@ -85,7 +88,7 @@ bool dt_bring_in(unsigned long addr, unsigned long bytes);
 
 /* --- consumer.c --- */
 struct dt_consumer *dt_consumer_make(void);
-/* No probe may be attached. */
+/* Frees a consumer, which must not have any attached probe. */
 void dt_consumer_free(struct dt_consumer *c);
 /*
  * Creates the arena from a copy of the config; sets program_bytes and
@@ -133,7 +136,7 @@ struct dt_context {
 	u32 in_stack_args; /* arg6 and later ones are at frame + 8 */
 	/* regs belong to a process, and its return address is at regs->sp */
 	u32 at_call;
-	/* for all arguments, in terms of regs; or null */
+	/* how to compute all arguments from regs, or null */
 	const struct dt_operand *operands;
 	u32 n_operands;
 	/* number of pages of the process that the probe may wait for */
@@ -156,7 +159,9 @@ bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args);
-/* Counts a loss that could not be recorded otherwise, by DTRACEDROP_*. */
+/*
+ * Counts a drop of this kind, for a loss that could not be recorded otherwise.
+ */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
  * Brings in memory of the process if the probe may wait for it. Returns false
@@ -212,7 +217,10 @@ int dt_cpc_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_cpc_detach(struct dt_consumer *c);
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_uprobe_detach(struct dt_consumer *c);
-/* After this, none of its probes fires, and none is in a callback. */
+/*
+ * Detaches all probes. After that, none of them fires, and no callback is
+ * running.
+ */
 void dt_detach_all(struct dt_consumer *c);
 
 /* --- fbt_return.c --- */

@@ -8,23 +8,26 @@
  * perf takes the counters of a CPU away when it goes offline, and does not put
  * them back. A hotplug callback cannot make a software event, because perf
  * takes the hotplug lock for that. The callback marks the CPU and queues work,
- * which closes the dead counters of this CPU and opens new ones. The events
- * between the CPU's coming online and the work are not counted.
+ * which closes the dead counters of this CPU and opens new ones. Events are not
+ * counted between the moment when the CPU comes online and the work.
  *
  * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
  * run a probe inside a probe: if an NMI arrives in one, a drop is counted.
  *
- * perf stops a counter of the processor or a clock until the next tick if it overflows more often
- * than kernel.perf_event_max_sample_rate permits. The number of firings that are lost is unknown, so
- * each stop is counted as one drop. Other software events are not stopped.
+ * perf stops a counter of the processor or a clock until the next tick if it
+ * overflows more often than kernel.perf_event_max_sample_rate permits. The
+ * number of firings that are lost is unknown, so each stop is counted as one
+ * drop. Other software events are not stopped.
  *
- * Counters are pinned: perf never shares a counter of the processor between events in turns, which
- * would make the probe fire too rarely. The probe is refused if no counter is free.
+ * Counters are pinned: perf never shares a counter of the processor between
+ * events in turns, which would make the probe fire too rarely. The probe is
+ * refused if no counter is free.
  *
- * arg0 is the kernel's program counter if the overflow was in the kernel, arg1
- * the process's if it was there. The other one is 0.
+ * arg0 is the kernel's program counter if the overflow was in the kernel, and
+ * arg1 is that of the process if it was there. The other one is 0.
  *
- * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the hotplug lock.
+ * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the
+ * hotplug lock.
  */
 #include "abi/cpc.h"
 
@@ -106,7 +109,10 @@ static int dt_open_on(struct dt_counter *counter, u32 cpu)
 	return -EBUSY;
 }
 
-/* No callback uses the counter after the caller has waited for RCU. */
+/*
+ * Closes the counter. No callback uses it any more once the caller has waited
+ * for RCU.
+ */
 static void dt_close(struct dt_counter *counter)
 {
 	u32 cpu;

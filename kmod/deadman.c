@@ -4,32 +4,37 @@
  *
  * A firing has a budget (dif/work.c), but a hot probe can fire again
  * immediately. Each CPU therefore adds up the time of its firings, and
- * subtracts a part of all time that passes:
+ * subtracts a fixed share of the time that passes:
  *
  *   firings                 subtracted   why
  *   of 100 us and more      80 %         they delay interrupts, and a few of them are a whole tick
  *   all                     97 %         they leave nearly nothing of the CPU
  *
- * A sum grows only while these firings take a larger part of the time than this. The limit of a sum
- * is what firings that take all of the time reach in 10 seconds (parameter `deadman`). Beyond it the
- * consumer that has most of the time is killed: none of its probes runs any more, and its dtrace
- * ends with "Abort due to systemic unresponsiveness".
+ * A sum grows only while these firings take a larger part of the time than
+ * this. The limit of a sum is the value that it reaches if firings take all of
+ * the time for 10 seconds (parameter `deadman`). When a sum exceeds its limit,
+ * the consumer that used most of the time is killed: none of its probes fires
+ * any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
  *
- * A program like fbt::: { @ = count(); } is not ended: its firings are short, and the functions
- * and ftrace take their part of the time.
+ * A program like fbt::: { @ = count(); } is not ended: its firings are short,
+ * and the traced functions and ftrace use the rest of the time.
  *
- * Reading the clock can take longer than a short firing. Most firings are therefore not measured:
- * after each measured one, a random number of firings is skipped, 15 on average, and the measured one
- * counts as 16. When a firing of 100 us or more is found, it counts once, and for 16 times as long
- * every firing is measured: if long firings keep the CPU, the next one comes much earlier. The time that
- * reading the clock takes is subtracted.
+ * Reading the clock can take longer than a short firing. Most firings are
+ * therefore not measured: after each measured one, a random number of firings
+ * is skipped, 15 on average, and the measured one counts as 16. When a firing
+ * of 100 us or more is found, it counts once. For 16 times as long as it took,
+ * every firing is then measured. If long firings occupy the CPU, the next one
+ * comes much earlier than that. The time that reading the clock takes is
+ * subtracted.
  *
- * A virtual machine may be paused during a firing. Of one firing at most 100 ms count therefore, and the
- * rest is not subtracted either. It is different if the firing has used up its budget, because a pause
- * alone cannot do that.
+ * A virtual machine may be paused during a firing. Therefore at most 100 ms of
+ * one firing count, and nothing is subtracted for the rest of its time. A
+ * firing that has used up its budget counts in full, because a pause alone
+ * cannot use up a budget.
  *
- * Two consumers may fire on a CPU in turns. While a sum grows, a majority vote finds the one
- * to kill: each firing adds its time to the votes of its own consumer, or takes it from those of another one.
+ * Two consumers may fire on a CPU in turns. While a sum grows, a majority vote
+ * finds the one to kill: each firing adds its time to the votes of its own
+ * consumer, or takes it from those of another one.
  *
  * All of this runs with interrupts off, one firing at a time on each CPU.
  */

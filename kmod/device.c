@@ -122,8 +122,8 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	long result;
 
 	/*
-	 * Another thread may have claimed in between. A replaced consumer does
-	 * nothing any more.
+	 * Another thread may have claimed the anonymous consumer in the
+	 * meantime. The consumer that it replaced is no longer used.
 	 */
 	for (;;) {
 		c = READ_ONCE(file->private_data);
@@ -162,7 +162,7 @@ static int dt_map(struct dt_consumer *c, struct vm_area_struct *vma)
 {
 	u64 begin = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 end = begin + (vma->vm_end - vma->vm_start);
-	/* its sizes are set before */
+	/* its sizes were set before this pointer was */
 	const void *arena = smp_load_acquire(&c->arena);
 
 	if (!arena)

@@ -37,7 +37,7 @@ struct dt_function {
 	struct dt_place_of_stable *stable;
 };
 
-/* when it is called, all of them are tested */
+/* a limit, because each call of the function tests all of them */
 #define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {
@@ -76,7 +76,7 @@ static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
 {
 	struct dt_context x = {};
 
-	x.frame = regs->sp; /* the caller's frame is above */
+	x.frame = regs->sp; /* the caller's frame is above this */
 	x.caller = parent_ip;
 	x.in_stack_args = 1;
 	dt_kfire(fbt->consumer, &x, probe, args, n_args);
@@ -137,7 +137,8 @@ static struct dt_functions *dt_functions_make(struct dt_consumer *c, u32 bits,
 }
 
 /*
- * Makes room for this many more functions. A quarter of the entries stays free.
+ * Reserves entries for this many more functions. A quarter of the entries stays
+ * free.
  */
 static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 {
@@ -328,7 +329,10 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	dt_free(c, ips, n * sizeof(*ips));
 }
 
-/* The last table contains all of them. */
+/*
+ * Frees the stable probes of all functions. The newest table contains all of
+ * them.
+ */
 static void dt_free_stables(struct dt_consumer *c, struct dt_functions *f)
 {
 	struct dt_place_of_stable *place, *next;
@@ -365,7 +369,10 @@ void dt_fbt_detach(struct dt_consumer *c)
 	c->fbt = NULL;
 }
 
-/* The module's entry stays in the table without probes; it is removed from ftrace. */
+/*
+ * Detaches the probes of a module. Its functions stay in the table, without
+ * probes, and are removed from ftrace.
+ */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {
 	struct dt_functions *f = fbt->functions;

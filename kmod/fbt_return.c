@@ -19,7 +19,7 @@
  *   - While our handler runs, or the hook is being set, this CPU is marked as
  *     being in a probe, so functions called there are not hooked.
  *   - If the kernel's list lacks such a function, the hook stops when little of
- *     the thread's stack is left, and counts the return as lost.
+ *     the thread's stack remains, and counts the return as lost.
  *
  * A function can return long after its consumer has been closed. The instance
  * refers to the consumer by a slot and the slot's generation. Before a
@@ -135,7 +135,7 @@ static struct kretprobe dt_hook = {
 #define DT_STACK_LEFT 3072
 
 /*
- * Returns whether little stack is left. Interrupt stacks are not checked,
+ * Returns whether little stack remains. Interrupt stacks are not checked,
  * because their addresses are not known to modules.
  */
 static bool dt_stack_is_short(unsigned long sp)

@@ -5,8 +5,8 @@
  *
  * A probe that fires while its CPU is already in a probe is not run. There are
  * two cases. If the engine itself called the probed function (a copy of memory,
- * the clock), that is no event of the system, and nothing is lost. If an NMI
- * arrived during the probe, its probe is counted as a drop.
+ * the clock), the call is not an event of the system, so nothing is lost. If an
+ * NMI arrived during the probe, its probe is counted as a drop.
  *
  * A uprobe fires in a thread that holds no locks, so it can wait for a page
  * that its D reads and that is not in memory. The shard stays in use, and the
@@ -35,8 +35,8 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why)
 }
 
 /*
- * self-> belongs to the thread. Each kind of interrupt in a thread has
- * variables of its own. The idle threads of all CPUs are thread 0.
+ * self-> variables belong to the thread. Each kind of interrupt in a thread has
+ * its own variables. The idle threads of all CPUs are thread 0.
  */
 void dt_identify(struct dt_host *host)
 {

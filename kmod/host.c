@@ -45,7 +45,10 @@ static u64 dt_op_walltime(struct dt_host *host)
 	return ktime_get_real_fast_ns();
 }
 
-/* The time until the task was switched to, plus the time since. */
+/*
+ * Returns the CPU time that the task had when it was last switched to, plus the
+ * time since then.
+ */
 static u64 dt_op_vtimestamp(struct dt_host *host)
 {
 	s64 since = (s64)(local_clock() - current->se.exec_start);
@@ -54,11 +57,13 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 }
 
 /*
- * Returns false for memory that is mapped uncached or write-combining. Registers of devices are
- * mapped so, and reading one can change what the device does. Memory that a driver shares with a
- * device can be mapped so, too. The kernel's image and modules never are, which saves the walk.
- * Interrupts are off: a page table that the walk reads is not freed before it ends, because whoever
- * frees one waits until all CPUs have flushed their translations.
+ * Returns false for memory that is mapped uncached or write-combining.
+ * Registers of devices are mapped in this way, and reading one can change what
+ * the device does. Memory that a driver shares with a device can be mapped in
+ * this way, too. The kernel's image and modules never are, which saves the
+ * walk. Interrupts are off: a page table that the walk reads is not freed
+ * before it ends, because the code that frees one waits until all CPUs have
+ * flushed their translations.
  */
 static bool dt_is_cached(u64 addr)
 {
@@ -295,8 +300,8 @@ struct dt_chilled {
 static DEFINE_PER_CPU(struct dt_chilled, dt_chilled);
 
 /*
- * Waits with interrupts off. Returns -1 after half a second of waiting in each
- * second of a CPU.
+ * Waits with interrupts off. Returns -1 if the waiting on this CPU would exceed
+ * half a second in the current second.
  */
 static int dt_chill(u64 now_ns, u64 ns)
 {

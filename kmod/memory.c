@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Limits the kernel's memory that consumers take, and copies the data that they pass in.
+ * Limits the kernel memory that consumers use, and copies the data that they
+ * pass in.
  *
  * Memory that is allocated as long as a consumer exists is counted twice: in
  * the control group of the process that requests it (GFP_KERNEL_ACCOUNT), and

@@ -3,8 +3,8 @@
  * fds[n], read from the process's table of files.
  *
  * The table, the file and its names are copied from memory that may change or
- * be freed at the same time. A copy fails or shows an old state, but only
- * copied pointers are followed. Files on file systems without a mount point
+ * be freed at the same time. A copy may fail or show an old state. Only
+ * pointers in copies are followed. Files on file systems without a mount point
  * have the names that /proc/PID/fd shows for them.
  */
 #include "kmod/open_file.h"

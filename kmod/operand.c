@@ -93,7 +93,10 @@ static u64 dt_vector_in_cpu(u32 number)
 	return low;
 }
 
-/* Returns the low half. Interrupts are off, so the registers do not change. */
+/*
+ * Returns the low half of a vector register. Interrupts are off, so the
+ * registers do not change.
+ */
 static u64 dt_vector(u32 number)
 {
 	const union fpregs_state *saved = &current->thread.fpu.fpstate->regs;

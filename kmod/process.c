@@ -73,7 +73,7 @@ u64 dt_arguments(char *to, u64 max)
 
 /*
  * The first fields of struct mount, the same in all kernels since 3.3: its
- * parent and its mount point there.
+ * parent mount, and its mount point in that.
  */
 struct dt_mount_head {
 	struct hlist_node hash;
@@ -201,8 +201,8 @@ int dt_descends_from(u64 pid)
 }
 
 /*
- * The value saved for the running task may be old, because programs can set
- * this register directly.
+ * Reads the register, because the value that is saved for the running task may
+ * be out of date: programs can set the register directly.
  */
 u64 dt_user_fs_base(void)
 {
@@ -212,7 +212,10 @@ u64 dt_user_fs_base(void)
 	return base;
 }
 
-/* In the kernel, the kernel's own value is in the register. */
+/*
+ * Reads the process's value from a second register. The gs base itself has the
+ * kernel's value while the kernel runs.
+ */
 u64 dt_user_gs_base(void)
 {
 	u64 base;

@@ -13,7 +13,7 @@
 
 enum { DT_WRITER, DT_READER };
 
-/* The function that has returned has these arguments: value, lock. */
+/* in[0] is the value that the function has returned, in[1] the lock. */
 static int dt_lock(u64 lock, bool held, u64 *out)
 {
 	out[0] = lock;
@@ -28,8 +28,9 @@ static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
 }
 
 /*
- * Functions of three kinds: those that cannot fail, those that return 0 or
- * -errno, and those that return true or false.
+ * The kernel's locking functions are of three kinds: those that cannot fail,
+ * those that return 0 or -errno (_if_0), and those that return true or false
+ * (_if_1).
  */
 int dt_choose_lock_taken(const u64 *in, u64 *out)
 {
@@ -76,7 +77,7 @@ int dt_choose_lock_written_if_1(const u64 *in, u64 *out)
 	return dt_rw(in[1], (u32)in[0], DT_WRITER, out);
 }
 
-/* The function that is being entered has the argument: lock. */
+/* in[0] is the lock, an argument of the function that is being entered. */
 int dt_choose_lock_given(const u64 *in, u64 *out)
 {
 	return dt_lock(in[0], true, out);
@@ -92,7 +93,10 @@ int dt_choose_lock_written_given(const u64 *in, u64 *out)
 	return dt_rw(in[0], true, DT_WRITER, out);
 }
 
-/* contention_end(lock, result): returns the wait if it got the lock, or null */
+/*
+ * contention_end(lock, result): returns the wait if the lock was obtained, or
+ * null
+ */
 static const struct dt_wait *dt_got(const u64 *in)
 {
 	const struct dt_wait *wait = dt_wait_of(in[0]);

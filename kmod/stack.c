@@ -27,7 +27,7 @@ static bool dt_is_ours(const struct dt_context *x, unsigned long pc)
 	       (pc >= x->skip_begin && pc < x->skip_end);
 }
 
-/* Calls take(pc) for each frame until it returns false. */
+/* The program counters that a walk of the stack has found. */
 struct dt_frames {
 	u64 *pcs; /* null: only count */
 	u32 n, max;
@@ -102,8 +102,8 @@ u64 dt_caller(const struct dt_context *x)
 }
 
 /*
- * Uses the frame pointer. x says whether the frame pointer is still, or again,
- * the caller's.
+ * Finds the caller by the frame pointer. If x->at_call is set, the frame
+ * pointer of the first frame is still (or again) that of its caller.
  */
 static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
 {

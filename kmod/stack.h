@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stacks of the current task: program counters, the innermost first. In any
- * context.
+ * Stacks of the current task: program counters, the innermost first. These
+ * functions run in any context.
  */
 #ifndef KMOD_STACK_H
 #define KMOD_STACK_H
@@ -9,8 +9,8 @@
 #include "kmod/consumer.h"
 
 /*
- * Stores the stack from the probe on. Returns the number of stored entries, or
- * -1.
+ * Stores the stack, starting at the probe. Returns the number of stored
+ * entries, or -1.
  */
 s64 dt_kernel_stack(const struct dt_context *x, u64 *pcs, u32 max);
 u64 dt_stack_depth(const struct dt_context *x);

@@ -66,7 +66,7 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 
 static int dt_cpu_state; /* our state in the kernel's CPU hotplug; 0: none */
 
-/* Runs on that CPU. */
+/* Is called on the CPU that comes online. */
 static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
 {
 	struct dt_timer *t = hlist_entry(node, struct dt_timer, of_cpus);
@@ -107,7 +107,7 @@ static u32 dt_list_count(const struct list_head *list)
 	return n;
 }
 
-/* Starts it on each CPU that is online. */
+/* Starts the timer on each CPU that is online. */
 static int dt_start_on_cpus(struct dt_timer *t)
 {
 	int error;

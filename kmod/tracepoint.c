@@ -7,7 +7,7 @@
  * If a tracepoint has fewer arguments, the other words have random values; no
  * declared list of arguments is longer than the tracepoint's.
  *
- * Our notifier is informed of tracepoints of modules. It also removes our
+ * Our notifier is called for modules that have tracepoints. It also removes our
  * callbacks before a module is unloaded.
  */
 #include "kmod/consumer.h"

@@ -271,7 +271,7 @@ static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 	while ((p = *at)) {
 		if (p != newest && ((newest && p->mm == newest->mm) ||
 				    !atomic_read(&p->mm->mm_users))) {
-			/* readers of p continue with its next */
+			/* readers that are at p can still follow p->next */
 			WRITE_ONCE(*at, p->next);
 			p->gone = *gone;
 			*gone = p;
@@ -306,8 +306,8 @@ static void dt_buckets_clean(struct dt_consumer *c)
 }
 
 /*
- * Returns whether the maps are the same as the known ones, which then count as
- * new.
+ * Returns whether the maps are the same as the stored ones. If so, the stored
+ * ones now count as new.
  */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {

@@ -4,7 +4,7 @@
  * uprobes.
  *
  *   site ── file, offset ──▶ breakpoint in the text of the selected processes
- *        └─ pid ──▶ its memory (mm): that of the program that it runs now
+ *        └─ pid ──▶ its memory (mm), of the program that it runs at the moment
  *
  * A breakpoint is in the memory of a process. If a site belongs to one process,
  * the breakpoint is only there: the kernel calls our filter. A child that the
@@ -67,8 +67,9 @@ struct dt_uprobe {
 #define DT_MAX_GENERATIONS 64
 
 /*
- * Returns whether the current process was forked after that by the process or
- * by such a child, without an exec in between.
+ * Returns whether the current process is a child of the site's process, or a
+ * child of such a child, that was forked after the probe was attached and has
+ * made no exec since.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {

@@ -4,9 +4,9 @@
  * contention_end.
  *
  * A mutex reports that it begins to spin, then that it begins to sleep,
- * repeatedly. In between, the thread waits for spin locks, and interrupts wait
- * for their own. So a wait is identified by its lock and its owner: the thread,
- * or a level of interrupts in it.
+ * repeatedly. In between, the thread may wait for spin locks, and interrupts
+ * wait for their own. So a wait is identified by its lock and its owner: the
+ * thread, or a level of interrupts in it.
  *
  * The table is a hash with a few places for each pair. A place is taken by
  * cmpxchg of its owner. From then on only that owner reads and writes it, and
@@ -147,7 +147,7 @@ int dt_waits_watch(void)
 	dt_ends = dt_tracepoint_find("contention_end");
 	if (!dt_begins || !dt_ends)
 		error = -ENOENT;
-	/* for callbacks that were removed before */
+	/* waits for callbacks that were removed earlier */
 	tracepoint_synchronize_unregister();
 	memset(dt_waits, 0, sizeof(dt_waits));
 	for (i = 0; !error && i < ARRAY_SIZE(dt_callbacks); i++)
