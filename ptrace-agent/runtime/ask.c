@@ -18,9 +18,9 @@ static int dt_rt_agent_died(void)
 }
 
 /*
- * Returns whether the runtime may execute an int3 to reach the agent, on a kernel
- * without bells. If the session's lease has run out, the agent may be dead, and
- * the trap would kill the target.
+ * Returns whether the runtime may execute an int3 to reach the agent, on a
+ * kernel without doorbells (write protection by userfaultfd). If the session's
+ * lease has run out, the agent may be dead, and the trap would kill the target.
  */
 static int dt_rt_may_trap(const struct dt_rt_run *run)
 {

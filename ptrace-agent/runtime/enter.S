@@ -256,7 +256,7 @@ dt_rt_aside_end:
 	mov	%rsp, %rdx
 	mov	$8, %r10d
 	mov	$SYS_rt_sigprocmask, %eax
-	syscall					/* reads the present mask */
+	syscall					/* reads the current mask */
 	pop	%rcx
 	cmp	CONFIG(CONFIG_MASK_NOW), %rcx
 	jne	.Lnot_masked
@@ -371,7 +371,10 @@ dt_rt_conditions:
 4:	mov	SITE_BACK(%rbx), %rbx
 	jmp	.Lleave
 
-	/* --- upcalls on kernels without bells --- */
+	/*
+	 * --- upcalls on kernels without doorbells (write protection by
+	 * userfaultfd) ---
+	 */
 
 	/* void dt_rt_upcall(struct dt_rt_upcall *) */
 	.p2align 4
@@ -394,9 +397,9 @@ dt_rt_peek:
 	ret
 
 	/*
-	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n, dt_u64 *pcs)
-	 * Returns 0 if each word still is as noted, and copies the return addresses to
-	 * pcs. n > 0
+	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n,
+	 * dt_u64 *pcs) Returns 0 if each word still has the noted value, and
+	 * copies the return addresses to pcs. n > 0
 	 */
 	.p2align 4
 dt_rt_changed:

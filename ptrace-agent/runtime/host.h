@@ -62,7 +62,7 @@ struct dt_rt_run {
 	struct dt_rt_frame *frame;
 	const struct dt_rt_site *site;
 	struct dt_rt_notes *notes;
-	const struct dt_rt_firing *firing; /* the present one */
+	const struct dt_rt_firing *firing; /* the current one */
 };
 
 DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Defines everything that the agent and the runtime share. The runtime is our code inside
- * a target.
+ * Defines everything that the agent and the runtime share. The runtime is our
+ * code inside a target.
  *
  *   image base                 + DT_RT_CODE        + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
  *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | a stack per shard
  *   | r-x, no writable data    | r-x, by the agent | written by the agent     | rw-, watched | rw-
  *
- * Between the image and the compiled code, at DT_RT_RAISED, is a list of the semaphores
- * that the agent changed in the program's data. The runtime does not read it. If the agent
- * is killed, its client or the next agent of the target restores the semaphores by it.
+ * Between the image and the compiled code, at DT_RT_RAISED, is a list of the
+ * semaphores that the agent changed in the program's data. The runtime does not
+ * read it. If the agent is killed, its client or the next agent of the target
+ * restores the semaphores by it.
  *
- * Before that list, at DT_RT_LIVE, is a page of private memory with one word, which
- * the agent writes. Sites fire while it is not 0. In a forked child the kernel makes
- * it a page of zeros (MADV_WIPEONFORK) and removes the arena and the stacks
- * (MADV_DONTFORK): the child may give up its rights, and the agent may not know of it.
- * If the agent knew of the child, it removed the jumps there. A jump that is still in
- * the child fires nothing.
+ * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
+ * which the agent writes. Sites fire while it is not 0. In a forked child the
+ * kernel makes it a page of zeros (MADV_WIPEONFORK) and removes the arena and
+ * the stacks (MADV_DONTFORK): the child may give up its rights, and the agent
+ * may not know of it. If the agent knew of the child, it removed the jumps
+ * there. A jump that is still in the child fires nothing.
  *
- * All these parts are at fixed distances from each other. So the image needs no relocation
- * and finds the config relative to its own pc. The arena is mapped elsewhere, at an address
- * in the config. A site's trampoline is near the module that it patches:
+ * All these parts are at fixed distances from each other. So the image needs no
+ * relocation and finds the config relative to its own pc. The arena is mapped
+ * elsewhere, at an address in the config. A site's trampoline is near the
+ * module that it patches:
  *
  *   head   lea -128(%rsp),%rsp    steps over the red zone, leaves the flags unchanged
  *          push %rbx
@@ -42,51 +44,55 @@
  *   4. It switches back to the target's stack, releases the shard and jumps to
  *      frame->back.
  *
- * A shard's stack contains, from its highest address down, struct dt_rt_notes, the frame
- * and the stack frames of C functions. So the notes and the frame are at known addresses
- * (DT_RT_FRAME_AT).
+ * A shard's stack contains, from its highest address down, struct dt_rt_notes,
+ * the frame and the stack frames of C functions. So the notes and the frame are
+ * at known addresses (DT_RT_FRAME_AT).
  *
- * The frame is valid while the thread's rsp is on a shard's stack and its rip is outside
- * [enter, frame_begin) and [leave_begin, leave_end). No instruction in these two ranges
- * waits.
+ * The frame is valid while the thread's rsp is on a shard's stack and its rip
+ * is outside [enter, frame_begin) and [leave_begin, leave_end). No instruction
+ * in these two ranges waits.
  *
- * Compiled code. dt_rt_enter jumps to site->code. This is either the generic path that is
- * described above, or a routine that the agent compiled from the clauses of the site's
- * only probe (ptrace-agent/native). A routine begins with the site's address in %rax, its
- * index in %ebx, and the program's %rbx, %rcx and %rax on the stack as above. Flags and
- * all other registers are those of the program. The routine uses up to eight more words,
- * so that up to 216 bytes of the target's stack are used. If it encounters a case that it
- * does not handle, it has not changed any data yet. It then restores the registers and
- * jumps to header->generic. Otherwise it jumps to header->skip at its end, with the site
- * in %rax. It builds no frame and never waits. It may hold a shard while it runs.
+ * Compiled code. dt_rt_enter jumps to site->code. This is either the generic
+ * path that is described above, or a routine that the agent compiled from the
+ * clauses of the site's only probe (ptrace-agent/native). A routine begins with
+ * the site's address in %rax, its index in %ebx, and the program's %rbx, %rcx
+ * and %rax on the stack as above. Flags and all other registers are those of
+ * the program. The routine uses up to eight more words, so that up to 216 bytes
+ * of the target's stack are used. If it encounters a case that it does not
+ * handle, it has not changed any data yet. It then restores the registers and
+ * jumps to header->generic. Otherwise it jumps to header->skip at its end, with
+ * the site in %rax. It builds no frame and never waits. It may hold a shard
+ * while it runs.
  *
- * Threads that leave. If a thread has to leave the runtime, so that the agent can detach
- * from it, the agent sets config->gather and lets the thread run. A thread that reaches
- * the exit of the runtime then waits at the gate. From there on, in the ranges
- * header->leaves, its registers say where the program is. %rbx is the address to return
- * to. On the stack are flags, %rax, %rcx and %rbx, of which `depth` less one are left
- * above %rbx.
+ * Threads that leave. If a thread has to leave the runtime, so that the agent
+ * can detach from it, the agent sets config->gather and lets the thread run. A
+ * thread that reaches the exit of the runtime then waits at the gate. From
+ * there on, in the ranges header->leaves, its registers say where the program
+ * is. %rbx is the address to return to. The program's flags, %rax, %rcx and
+ * %rbx were pushed in reverse order. The last `depth` + 1 of these four words
+ * are still on the stack, the word of %rbx at the highest address.
  *
- * Asking the agent (upcalls). The agent can die at any time, so the runtime must not
- * do anything that harms the target without an agent. It executes no trap that would kill
- * the target, sends no signal, and, unless config->may_call is set, makes no system call
- * that a seccomp filter would punish.
+ * Asking the agent (upcalls). The agent can die at any time, so the runtime
+ * must not do anything that harms the target without an agent. It executes no
+ * trap that would kill the target, sends no signal, and, unless
+ * config->may_call is set, makes no system call that a seccomp filter would
+ * punish.
  *
- * For this there are three pages, two doorbells (called bells) and the gate, which the
- * agent write-protects by userfaultfd(2). A thread that writes to a protected page waits
- * in the kernel until the agent resumes it, or until the agent has exited for any reason.
- * The gate is protected while gather is set. One of the two bells is protected at any
- * time.
+ * For this there are three pages, two doorbells (called bells) and the gate,
+ * which the agent write-protects by userfaultfd(2). A thread that writes to a
+ * protected page waits in the kernel until the agent resumes it, or until the
+ * agent has exited for any reason. The gate is protected while gather is set.
+ * One of the two bells is protected at any time.
  *
- * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each shard has its
- * own word in each bell. By the word that is written the agent finds the upcall, and the
- * kernel reports the thread. A write does not wait if the agent just released this bell
- * for another thread, or in a forked child. The upcall then is not answered, and the
- * runtime tries the other bell. If has_bells is 0, an upcall is an int3, and threads do
- * not wait at the gate.
+ * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
+ * shard has its own word in each bell. By the word that is written the agent
+ * finds the upcall, and the kernel reports the thread. A write does not wait if
+ * the agent just released this bell for another thread, or in a forked child.
+ * The upcall then is not answered, and the runtime tries the other bell. If
+ * has_bells is 0, an upcall is an int3, and threads do not wait at the gate.
  *
- * The runtime makes a system call only if config->may_call is set, or after the agent has
- * died, for config->masked_tid.
+ * The runtime makes a system call only if config->may_call is set, or after the
+ * agent has died, for config->masked_tid.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
