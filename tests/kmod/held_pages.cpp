@@ -1,12 +1,13 @@
-// SPDX-License-Identifier: MIT
-// held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process provides.
+// SPDX-License-Identifier: MIT held_pages claim|userfaultfd|fuse: makes the kernel wait
+// for memory that this process provides.
 //
 //   claim        delays the copy of DTK_CLAIM to memory, while other threads wait to make an arena, probes
 //                and timers of the consumer that is being replaced; then closes the device
 //   userfaultfd  calls reads() with an address whose page never comes
 //   fuse         the same with a page of a file that it serves itself; it never answers a read of the file
 //
-// Prints the results and exits. A kernel that waits too, or that uses freed memory, fails the test.
+// Prints the results and exits. The test fails if the kernel also hangs, or if it uses
+// freed memory.
 #include "abi/ioctl.h"
 
 #include <cerrno>
@@ -40,7 +41,7 @@ void require(bool holds, const char* what)
     std::exit(2);
 }
 
-// Pages that come when serve() is called, or never.
+// Pages that are provided when serve() is called, or never.
 class LatePages {
 public:
     explicit LatePages(std::size_t bytes) : bytes_(bytes)
@@ -139,7 +140,7 @@ int claim()
     for (std::thread& thread : threads)
         thread.join();
     ::close(device);
-    ::usleep(500'000); // a timer that had been left behind fires on freed memory now
+    ::usleep(500'000); // a timer that was not stopped would now fire on freed memory
     std::puts("closed");
     return 0;
 }
@@ -163,13 +164,14 @@ void answer(int device, const fuse_in_header& to, const Reply& reply)
     } out{{static_cast<std::uint32_t>(sizeof(fuse_out_header) + sizeof reply), 0,
            to.unique},
           reply};
-    // The header's length is what counts: padding would be behind it.
+    // Write only the length in the header, because `out` may end with padding.
     require(::write(device, &out, out.header.len) ==
                 static_cast<ssize_t>(out.header.len),
             "answer FUSE");
 }
 
-// A file system of one file, its root. Reads of it are never answered.
+// Serves a file system that consists of one file, its root. Does not answer any read of
+// the file.
 void serve_fuse(int device)
 {
     alignas(8) static char request[1 << 17];
@@ -217,7 +219,7 @@ const char* page_of_fuse()
     require(file >= 0, place);
     void* at = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE, file, 0);
     require(at != MAP_FAILED, "map a file of fuse");
-    ::close(file); // at exit nothing would answer its flush
+    ::close(file); // if it were closed at exit, nothing would answer its flush
     return static_cast<const char*>(at);
 }
 

@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: MIT
-// hostile_device CASES [SEED]: everything that /dev/dtrace should refuse or survive.
+// SPDX-License-Identifier: MIT hostile_device CASES [SEED]: passes to /dev/dtrace what
+// it should refuse or survive.
 //
-// One case is one consumer, good up to a point, and then something malformed: DOF with bytes
-// changed, ioctls with any number and address, lists that lie about their size, places
-// where nothing can be probed, mappings that are not allowed, and a data part that is
-// scribbled over while probes fire on it. Prints how many cases there were, and how many of the changed
-// programs were taken; that the kernel continues is the test.
+// Each case is one consumer that behaves well up to a point and then passes something
+// malformed: DOF with changed bytes, ioctls with any number and address, lists that lie
+// about their size, places where nothing can be probed, mappings that are not allowed,
+// or a data part that is overwritten while probes fire. Prints the number of cases, and
+// how many of the changed programs were accepted. The test passes if the kernel
+// survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -31,7 +32,7 @@ std::uint64_t any(std::uint64_t below)
     return randomness() % below;
 }
 
-// Numbers at which bounds are tested.
+// Returns a random number, or one near the limit of a type.
 std::uint64_t odd_number()
 {
     static constexpr std::array<std::uint64_t, 14> numbers{0,
@@ -139,7 +140,7 @@ public:
         return true;
     }
 
-    // Everything fires from here on.
+    // Lets all probes fire from now on.
     void activate()
     {
         auto* session = static_cast<dt_session*>(data_);
@@ -208,7 +209,7 @@ void change(std::vector<std::byte>& dof)
 void any_ioctl(Consumer& consumer)
 {
     std::array<std::uint64_t, 1024>
-        memory{}; // the largest structure that comes back fits
+        memory{}; // has enough space for the largest structure that the kernel returns
     static_assert(sizeof(dtk_arena) <= sizeof memory &&
                   sizeof(dtk_load) <= sizeof memory);
     for (std::uint64_t& word : memory)
@@ -218,7 +219,8 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // An arena of half the machine's memory is taken at its word, and takes its time.
+    // Rarely requests an arena: the kernel creates even one of half the machine's
+    // memory, which takes long.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();
@@ -272,13 +274,13 @@ void any_mapping(Consumer& consumer)
     ::munmap(at, bytes);
 }
 
-// The places of a target that spoils its own trace.
+// Overwrites words of the data part while probes fire, as a hostile target could.
 void scribble(Consumer& consumer)
 {
     consumer.activate();
     for (int i = 0; i < 200; i++) {
         std::size_t at = any(4) == 0 ? any(consumer.n_words()) : any(4096);
-        if (at < 2) // the activity: everything would be over
+        if (at < 2) // keeps the activity, because tracing would end
             at = 2;
         if (at < consumer.n_words())
             consumer.words()[at] = odd_number();
@@ -339,7 +341,8 @@ int main(int argc, char** argv)
                     consumer.fire();
             }
         }
-        // Whoever dies in the midst of it leaves nothing either.
+        // The consumer must also be cleaned up if a process exits in the middle of its
+        // requests.
         if (any(64) == 0 && ::fork() == 0) {
             any_ioctl(consumer);
             ::_exit(0);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// unfair_device claims|tracepoints|functions: uses /dev/dtrace to the harm of others.
+// SPDX-License-Identifier: MIT unfair_device claims|tracepoints|functions: uses
+// /dev/dtrace in ways that could harm others.
 //
 //   claims       lets a claim of the anonymous consumer wait for memory that never comes, and claims it again
 //   tracepoints  puts as many callbacks as it can on one tracepoint, and measures what an event costs then
@@ -49,7 +49,7 @@ std::int64_t ms_since(std::chrono::steady_clock::time_point begun)
         .count();
 }
 
-// Memory whose pages never come.
+// Returns memory whose pages are never provided.
 void* absent_pages(std::size_t bytes, int& userfaultfd)
 {
     userfaultfd = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));

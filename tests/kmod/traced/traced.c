@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A function of the kernel to be traced, and what its calls cost. In /sys/module/traced/parameters:
+ * A kernel function to trace, which measures what its calls cost. Parameters in
+ * /sys/module/traced/parameters:
  *
  *   calls   writing N calls traced_function() N times with interrupts off
- *   ticks   of the processor's clock that all of the last N took; a machine that counts
- *	     instructions (tests/vm/run --count-instructions) has one for each
- *   loop    the same for N times two instructions, to see that it does
- *   empty   1: an ftrace callback that does nothing is on it
- *   text    its first bytes
+ *   ticks   the clock ticks of the processor that the last N calls took; on a
+ *           machine that counts instructions (tests/vm/run
+ *           --count-instructions), one tick is one instruction
+ *   loop    does the same for N times two instructions, to check that count
+ *   empty   1: attaches an ftrace callback that does nothing
+ *   text    the first bytes of the function
  */
 #include <linux/compiler.h>
 #include <linux/ftrace.h>

@@ -279,7 +279,8 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
     EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
 }
 
-// A target can fill the buffer of each speculation in each shard, and end all of them.
+// A target can fill the buffer of each speculation in each shard, and end all
+// speculations.
 TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
 {
     DofBuilder dof;
@@ -319,7 +320,7 @@ TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
     EXPECT_EQ(dt_clean(s.memory(), 1, 1, Session::all_live), 1);
     EXPECT_GT(n_left(), plan.n_specs / 2);
     EXPECT_LT(n_left(), plan.n_specs);
-    // Repeated cleaning finishes all of them.
+    // Repeated cleaning finishes all speculations.
     dt_u64 turn = 1;
     while (turn < 1000 && dt_clean(s.memory(), 1, turn << 20, Session::all_live) != 0)
         turn++;
@@ -382,7 +383,8 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // The same variables fit again in any order, and nearly as many others.
+    // After all variables are freed, nearly as many new ones fit. Then the original
+    // ones fit again, in reverse order.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

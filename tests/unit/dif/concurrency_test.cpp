@@ -119,7 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // 1 if the variable is neither this thread's value nor lost
+    // The result is 1 if the variable has a value other than this thread's, and is not
+    // lost.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -169,7 +170,7 @@ TEST(Concurrency, TheShardOfAHolderThatDiedIsFreedAndItsRecordsAreComplete)
     ASSERT_EQ(s.load(dof), "");
 
     s.fire("n", {1});
-    s.shard(0).lock = 4711; // died inside a firing
+    s.shard(0).lock = 4711; // a holder that died inside a firing
     s.fire("n", {2});
     EXPECT_EQ(s.drops(DTRACEDROP_NOSHARD), 1u);
     std::vector<char> copy(65536);
@@ -241,7 +242,7 @@ TEST(Concurrency, ProcessesKilledAtAnyMomentLeaveAConsistentArena)
             ASSERT_EQ(s.shard(n).lock, 0u);
     }
     EXPECT_GT(seen, 0u);
-    // all of it still works
+    // everything still works
     s.fire("n", {3});
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.aggregations().size(), 1u);
@@ -304,7 +305,8 @@ TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
     auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), plan.buckets));
     for (unsigned n = 0; n < plan.n_buckets; n++)
         buckets[n].head = 1;
-    // Each place looks like the header of a large chunk, and refers to the first one.
+    // Every position in the pool looks like the header of a large chunk whose `next`
+    // refers to the first chunk.
     auto* chunks = static_cast<Chunk*>(dt_at(s.memory(), plan.pool));
     for (std::uint64_t n = 0; n < plan.pool_bytes / sizeof(Chunk); n++)
         chunks[n] = {1, 16, 100'000, 3};
@@ -329,7 +331,7 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // First more threads than slots, then more than the memory holds.
+    // There are more threads than slots, and in the end more than fit into the memory.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;
@@ -380,7 +382,7 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        // A firing that began after the addition has ended.
+        // Waits until a firing that began after the addition has ended.
         const std::uint64_t enough = n_fired + 2;
         while (n_fired < enough && Clock::now() < deadline)
             std::this_thread::yield();

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Tests that the consumer gets the additions of native code exactly once.
+// SPDX-License-Identifier: MIT Tests that the consumer gets what native code has added
+// exactly once.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ dt_counted_key& table(Session& s, const dt_action& a, unsigned n)
                               (std::uint64_t{n} << dt_counted_key_shift(&a))));
 }
 
-// Adds to a counter like native code.
+// Stores a key as native code does. Returns its counters.
 std::uint64_t* known(Session& s, unsigned set, const dt_action& a, unsigned n,
                      std::vector<std::uint64_t> key)
 {
@@ -130,7 +130,7 @@ TEST(Counters, AreReportedWithTheirKeys)
     std::uint64_t* last = known(s, 2, sum, sum.counted_keys - 1, {7, 8});
     last[1] = 1;
     known(s, 1, sum, 0, {0, 0})[0] = 5;
-    known(s, 0, sum, 1, {1, 1}); // claimed and not counted
+    known(s, 0, sum, 1, {1, 1}); // claimed, but its key is not stored yet
     table(s, sum, 3).state = DT_COUNTED_CLAIMED;
     words(s, 1, sum)[3 * 4] = 9;
     known(s, 1, quantize, quantize.counted_keys - 1, {~0ull})[126] = 3;
@@ -253,7 +253,7 @@ TEST(Counters, ForALinearDistributionContainItsParameters)
     EXPECT_EQ(entries[0].value, (std::vector<std::uint64_t>{arg, 0, 4, 0, 0, 0, 0, 0}));
 }
 
-// Loads three clauses with one count() by arg0 each. Returns the error, or an empty text.
+// Loads three clauses with one count() by arg0 each. Returns the error, or "".
 static std::string load_three_counts(Session& s)
 {
     DofBuilder dof;

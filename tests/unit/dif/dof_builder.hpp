@@ -190,8 +190,7 @@ public:
         dof_sec head;
         std::string bytes;
     };
-    // For tests with invalid DOF: the sections before they are laid out, which the test
-    // may change.
+    // The sections before they are laid out. Tests with invalid DOF change them.
     std::vector<Section>& sections() { return sections_; }
 
     std::vector<char> image()

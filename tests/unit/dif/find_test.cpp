@@ -28,7 +28,7 @@ std::uint64_t last_place_of(const std::string& a, const std::string& b,
     return dt_find_last(&in, &of, from);
 }
 
-// Returns strings of few letters, whose repetitions are difficult for a search.
+// Returns a string of few different letters. Its repetitions make a search difficult.
 std::string letters(std::mt19937& random, std::size_t length, int n_letters)
 {
     std::string text(length, 'a');
@@ -75,7 +75,7 @@ TEST(Find, FindsWhatAComparisonAtEachPlaceFinds)
     }
 }
 
-// With a comparison at each place, this would take a minute.
+// A search that compares at each position would take a minute.
 TEST(Find, TakesATimeThatIsLinearInBothLengths)
 {
     const std::string many(64 << 10, 'a'), half(32 << 10, 'a');

@@ -37,7 +37,8 @@ std::string with_header(const std::function<void(dof_hdr&)>& change)
     return refused(image);
 }
 
-// The same for the first section of a type.
+// Returns the error for a valid image in which the first section of this type is
+// changed.
 std::string with_section(dof_sectype type, const std::function<void(dof_sec&)>& change)
 {
     auto image = good().build();

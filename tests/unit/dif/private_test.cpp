@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The private part of an arena, which hosts in targets cannot reach or influence.
+// SPDX-License-Identifier: MIT Tests the private part of an arena, which hosts in
+// targets can neither reach nor influence.
 #include "session.hpp"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 
 namespace dif_test {
 
-// The host's operations; a test sets what it needs.
+// A host of the engine. A test sets the operations that it needs.
 struct FakeHost {
     dt_host host{};
     std::uint64_t clock = 1000, step = 10, wall = 1700000000000000000;
@@ -95,7 +95,7 @@ public:
     }
     Session(const Session&) = delete;
 
-    // Lays out the arena and adds BEGIN, END and ERROR.
+    // Lays out the arena, and adds BEGIN, END and ERROR.
     void start()
     {
         std::uint64_t program;
@@ -123,8 +123,8 @@ public:
             dt_at(memory_, arena().shards + n * arena().shard_bytes));
     }
 
-    // Loads and enables every clause on the probes that it names, which are created if
-    // missing. Returns "" or why it was refused.
+    // Loads the program, and enables every clause at the probes that it names. Probes
+    // that do not exist are created. Returns "", or the reason for a refusal.
     std::string load(DofBuilder& dof) { return load(dof.build()); }
     std::string load(const std::vector<char>& image)
     {
@@ -152,7 +152,7 @@ public:
         }
         return 0;
     }
-    // The same, but adds the probe if it does not exist. `full` is
+    // Does the same, but adds the probe if it does not exist. `full` is
     // provider:module:function:name.
     std::uint32_t probe_named(const std::string& full);
     void fire(const std::string& name, std::vector<std::uint64_t> args = {})

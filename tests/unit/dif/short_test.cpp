@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Tests that texts which the engine evaluates without the interpreter give the
-// interpreter's results.
+// SPDX-License-Identifier: MIT Tests that DIF texts which the engine evaluates without
+// the interpreter have the same results as in the interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -47,8 +46,8 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
     return out;
 }
 
-// Compares the same clauses with and without the short forms that the loader
-// recognised.
+// Checks that the clauses have the same outcome with and without the short forms that
+// the loader has recognised.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -98,7 +97,7 @@ TEST(Short, ComparisonsAreWhatTheInterpreterMakesOfThem)
             predicates.push_back(compare(static_cast<dif_op>(op), DIF_VAR_arg0, with));
     for (std::uint64_t number : numbers)
         firings.push_back({number});
-    // trace(1) in each clause is a short form as well.
+    // trace(1), which each clause contains, is a short form as well.
     expect_same({}, predicates, firings, 2 * static_cast<unsigned>(predicates.size()));
 }
 

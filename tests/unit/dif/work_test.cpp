@@ -32,7 +32,8 @@ TEST(Work, AFiringEndsWhenItsBudgetIsUsedUpAndThatIsCounted)
 {
     Session s;
     load_clauses(s, 200);
-    s.host.step = 5 * ms; // per reading of the clock; each clause reads it once
+    // the clock advances by this when it is read; each clause reads it once
+    s.host.step = 5 * ms;
     s.host.host.budget_ns = 300 * ms;
     s.fire("n");
     const auto n = s.records().size();
@@ -69,7 +70,7 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// The clauses of an ERROR are part of the firing, and none of them runs after its end.
+// ERROR's clauses are part of the firing: none of them runs after the firing was ended.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The way in and out: what a probed program notices, which is nothing.
+// SPDX-License-Identifier: MIT Tests entry and exit of the runtime: a probed program
+// must notice neither.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>
@@ -96,7 +96,8 @@ std::uint64_t blocked_signals(const std::uint64_t* set = nullptr)
     return before;
 }
 
-// The agent died while it had a thread's signals blocked: the thread sees to that.
+// If the agent dies while it has blocked a thread's signals, the thread unblocks them
+// itself.
 TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
 {
     const std::uint64_t mine = 1ull << (SIGUSR2 - 1);
@@ -136,7 +137,8 @@ TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
     }
 }
 
-// A debugger's single step shows in what pushfq pushes, and must not be put back.
+// If a debugger steps over pushfq, the pushed flags contain TF, which must not be
+// restored.
 TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
 {
     InProcess runtime(count);
@@ -146,7 +148,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         if (child == 0) {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
-            // No popfq here: stepped over, it makes TF the program's own.
+            // Do not use popfq here: a step over it would set the program's own TF.
             std::uint64_t after;
             __asm__ volatile("lea -256(%%rsp), %%rsp\n"
                              "test %2, %2\n"
@@ -164,7 +166,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         }
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
-        // Step until the frame is there, then let it run.
+        // Step until the frame is complete, then let the child run.
         auto base = reinterpret_cast<std::uint64_t>(runtime.base());
         bool inside = false;
         for (int i = 0; i < 100000 && !inside; i++) {
@@ -255,7 +257,7 @@ TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(page, 4096, PROT_NONE);
-    // 8 for the call's return address.
+    // 8 bytes are for the return address of the call.
     with_stack_at(page + 4096 + 160 + 8, work);
     EXPECT_EQ(fires_counted(runtime), 1u);
     munmap(page, 8192);

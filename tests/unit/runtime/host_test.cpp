@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// What D programs see from inside a target.
+// SPDX-License-Identifier: MIT Tests the values that D programs get inside a target.
 #include "dif/vars.h"
 #include "tests/unit/runtime/in_process.hpp"
 
@@ -95,7 +94,7 @@ TEST(Runtime, KeepsThreadLocalVariablesApart)
     std::vector<std::uint64_t> tids(5);
     for (std::uint64_t t = 1; t <= 4; t++)
         threads.emplace_back([&, t] {
-            if (t % 2) // the others ask the kernel
+            if (t % 2) // the other threads use a system call
                 runtime.add_thread();
             tids[t] = static_cast<std::uint64_t>(gettid());
             for (int i = 0; i < 1000; i++) {
@@ -304,7 +303,7 @@ TEST(Runtime, StoresWhereTheProgramCouldAndNowhereElse)
         call(probed, text);
         EXPECT_STREQ(text, "new");
         EXPECT_EQ(runtime.session.records().size(), 0u);
-        // Constants, our text, our stacks, the arena.
+        // A constant, our text, our stacks, the arena.
         const void* refused[] = {"constant", runtime.base() + 64,
                                  runtime.base() + DT_RT_STACKS + 64,
                                  runtime.session.memory()};
@@ -317,7 +316,7 @@ TEST(Runtime, StoresWhereTheProgramCouldAndNowhereElse)
     }
 }
 
-// --- what the agent does ---
+// --- operations of the agent ---
 
 TEST(Runtime, AsksTheAgentForStacksAndWhatOnlyProcCanTell)
 {

@@ -24,7 +24,8 @@ static InProcess* current = nullptr;
 static std::uint64_t fs_base()
 {
     std::uint64_t base;
-    __asm__ volatile("mov %%fs:0, %0" : "=r"(base)); // the thread's own pointer
+    // the TCB begins with its own address
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(base));
     return base;
 }
 
@@ -111,7 +112,8 @@ void InProcess::load(const std::string& program)
         throw std::runtime_error(refused);
 }
 
-// runtime.h: the head, the tail, and a jump to the target.
+// Writes a trampoline as described in runtime.h: its head, its tail, and a jump to the
+// target.
 Function InProcess::probed(std::vector<Probe> probes, const void* target,
                            std::uint32_t condition)
 {
@@ -276,7 +278,8 @@ struct Moment {
     std::uint64_t tsc, mono_ns, wall_ns;
 };
 
-// Of many readings the one that took least: nobody else ran in between.
+// Reads the clocks many times and returns the fastest reading, which no other thread
+// interrupted.
 static Moment read_clocks()
 {
     Moment best{};
@@ -310,7 +313,8 @@ void InProcess::set_clock()
     clock.seq = 2;
 }
 
-// The kernel leaves the flag that makes unaligned accesses trap, and sanitizers make such.
+// The kernel does not clear AC for a signal handler. With AC set, unaligned accesses
+// trap, and sanitizers make some.
 __attribute__((no_sanitize("address", "undefined"))) void
 InProcess::on_signal(int signal, siginfo_t* info, void* context)
 {

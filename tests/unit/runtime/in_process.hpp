@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// The runtime in this process: its image, config and stacks at their distances, sites
-// with hand-made trampolines, and an arena with a D program. Signal handlers play the
-// agent: they fix up faulting loads and answer upcalls.
+// SPDX-License-Identifier: MIT The runtime in this process: its image, config and
+// stacks at the distances of runtime.h, sites with trampolines that the test writes,
+// and an arena with a D program. Signal handlers do the work of the agent: they fix up
+// faulting loads and answer upcalls.
 #pragma once
 
 #include "ptrace-agent/native/native.hpp"
@@ -24,7 +24,7 @@ inline const void* address(Function function)
 
 class InProcess {
 public:
-    // Loads the program when it is given; more can come by load().
+    // Loads the program if there is one. load() adds more.
     using Configure = std::function<void(dt_arena_config&)>;
     explicit InProcess(const std::string& program = "", unsigned n_shards = 4,
                        const Configure& configure = {});
@@ -33,8 +33,8 @@ public:
 
     void load(const std::string& program);
 
-    // A probe with a site: what to call instead of target. The name is like
-    // "pid1:a.out:work:entry".
+    // probed() makes a site with these probes, and returns the function to call instead
+    // of `target`. A name is, for example, "pid1:a.out:work:entry".
     struct Probe {
         std::string name;
         dt_rt_kind kind = DT_RT_ENTRY;
@@ -42,11 +42,11 @@ public:
     };
     Function probed(std::vector<Probe> probes, const void* target,
                     std::uint32_t condition = 0);
-    // The site's probe and its clauses, compiled up to the first that is the engine's:
-    // "" or why that is the first of all.
+    // Compiles the clauses of the site's probe, up to the first one that only the
+    // engine can run. Returns "", or the reason if that is the very first one.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
-    bool use_rseq = true; // by what is compiled from now on
+    bool use_rseq = true; // applies to code that is compiled later
     dt_rt_site& site_of(Function trampoline);
 
     dif_test::Session session;
@@ -54,24 +54,25 @@ public:
     dt_u32& live() { return *reinterpret_cast<dt_u32*>(base_ + DT_RT_LIVE); }
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
-    void add_thread(); // the calling one
-    // Arguments of a static probe, for Probe::arg0.
+    void add_thread(); // adds the calling thread
+    // Adds the arguments of a static probe. Returns its Probe::arg0.
     std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
-    // The session's clock: this process' counter now, as a consumer would set it.
+    // Sets the session's clock as a consumer does, to follow CLOCK_MONOTONIC.
     void set_clock();
 
-    // Answers of the agent; the default refuses. In a signal handler.
+    // Answers upcalls in place of the agent. It runs in a signal handler. If it is
+    // empty, upcalls are refused.
     std::function<int(dt_rt_upcall&)> upcall;
     unsigned n_upcalls = 0, n_faults = 0;
 
 private:
     std::byte* base_ = nullptr;
-    std::byte* code_ = nullptr; // of trampolines
+    std::byte* code_ = nullptr; // the trampolines
     std::size_t code_used_ = 0;
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0, n_operands_ = 0;
-    std::vector<dt::native::Compiled::Fixup> fixups_; // from the image on
+    std::vector<dt::native::Compiled::Fixup> fixups_; // offsets from the image base
     std::uint64_t native_used_ = DT_RT_CODE;
 
     std::string compile(dt_rt_site& site, std::uint32_t epid, dt::native::Place place);
@@ -92,7 +93,8 @@ struct Registers {
     std::uint64_t rax, rbx, rcx, rdx, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15,
         rflags, rsi;
 };
-// %xmm0 to %xmm15 as with_registers() sets them, and as they are afterwards.
+// The values to which with_registers() sets %xmm0 to %xmm15, and their values
+// afterwards.
 extern std::uint64_t vectors_before[32], vectors_after[32];
 void probed_work();
 std::uint64_t probed_add(std::uint64_t a, std::uint64_t b);

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Which clauses are compiled, and several of one probe: their order, and how the engine
-// continues where they cannot.
+// SPDX-License-Identifier: MIT Tests which clauses are compiled, the order of several
+// clauses of one probe, and that the engine continues at the first clause that compiled
+// code cannot run.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ using namespace runtime_test;
 
 namespace {
 
-// A clause that is the engine's has all that come after it, too.
+// If the engine has to run a clause, it also runs all clauses after it.
 TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
 {
     const char* const entries = "pid1:a.out:work:entry { self->n += arg0; }"
@@ -23,7 +23,7 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
         runtime.set_clock();
         runtime.add_thread();
         Function work = runtime.probed({entry}, address(probed_work));
-        call(work, 5); // the engine makes the slot
+        call(work, 5); // the engine creates the slot
         ASSERT_EQ(runtime.compile(work), "");
         for (int i = 0; i < 3; i++)
             call(work, 5);
@@ -40,7 +40,7 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
     }
 }
 
-// What was done is not done again.
+// The clauses that have already run are not run again.
 TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
 {
     InProcess runtime("pid1:a.out:work:entry { @ = count(); }"

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Compiled clauses count exactly, whatever happens to their threads, and the program
-// notices nothing.
+// SPDX-License-Identifier: MIT Tests that compiled clauses count exactly, whatever
+// happens to the threads that run them, and that the program does not notice.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -28,12 +27,12 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     EXPECT_EQ(n.all(), 1000u);
     EXPECT_EQ(n.by_engine, 0u);
     if (has_rseq()) {
-        EXPECT_GT(n.on_cpus, 900u); // a tick of the clock may have come between
+        EXPECT_GT(n.on_cpus, 900u); // a few calls may have been interrupted
     }
 }
 
-// A place where a sequence would continue. The kernel ends a process whose place does not have
-// the signature that glibc registers (RSEQ_SIG) before it.
+// The abort address of a restartable sequence. The kernel kills a process if the word
+// before this address is not the signature that glibc has registered (RSEQ_SIG).
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
 TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
@@ -42,12 +41,13 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         InProcess runtime(count_entries);
         runtime.use_rseq = how != 0;
         if (how == 1)
-            runtime.session.arena().counters.n_cpus = 0; // none for this CPU
+            runtime.session.arena().counters.n_cpus = 0; // this CPU has no counters
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
-        // As if in a sequence of the program: not to be touched. The kernel clears what
-        // does not hold at the next preemption.
+        // Case 3 pretends that the thread is in a sequence of the program, which must
+        // not be changed. At the next preemption the kernel clears the pointer, because
+        // it is not true.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;
@@ -80,7 +80,7 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         for (unsigned i = 0; i < 16; i++)
-            call(work, i & 7); // so that the keys are known
+            call(work, i & 7); // stores the keys
         counted(runtime);
         std::uint64_t n_calls = call_from_many_threads(work, 400000);
         Counted n = counted(runtime);
@@ -93,7 +93,7 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
     }
 }
 
-// Each step takes the CPU away: a sequence that restarted would never end.
+// Each step interrupts the sequence. If it restarted each time, it would never end.
 TEST(Native, ComesToAnEndUnderADebuggersSteps)
 {
     InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");
@@ -141,14 +141,15 @@ TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     Function begins = runtime.probed({entry}, address(probed_work));
-    begins(); // the engine makes the slots
+    begins(); // the engine creates the slots
     for (const InProcess::Probe& probe : {entry, ret}) {
         Function work = runtime.probed({probe}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
-        for (int i = 0; i < 3; i++) { // absent, then known
+        for (int i = 0; i < 3; i++) { // the keys are absent at first, then stored
             begins();
             mprotect(page, 4096, PROT_NONE);
-            with_stack_at(page + 4096 + 216 + 8, work); // 8 for the return address
+            // 8 bytes for the return address
+            with_stack_at(page + 4096 + 216 + 8, work);
             mprotect(page, 4096, PROT_READ | PROT_WRITE);
         }
     }

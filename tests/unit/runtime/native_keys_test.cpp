@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Counters of keys: who has some, what the engine has of the same key, and what is done
-// where there is no place.
+// SPDX-License-Identifier: MIT Tests the counters of keys: which keys have some, that
+// they and the engine's entries belong to the same key, and what happens to keys that
+// have no place.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"
@@ -14,7 +14,7 @@ using namespace runtime_test;
 
 namespace {
 
-// Of the first clause.
+// Returns the aggregation of the first clause.
 const dt_action& aggregation(InProcess& runtime)
 {
     dt_clause& clause = runtime.session.clause(0);
@@ -38,7 +38,7 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     ASSERT_EQ(runtime.compile(work), "");
     for (int i = 0; i < 5; i++)
         call(work, 67);
-    auto entries = runtime.session.aggregations(); // the engine's are first
+    auto entries = runtime.session.aggregations(); // the engine's entries come first
     ASSERT_GE(entries.size(), 2u);
     EXPECT_EQ(entries[0].value[0], 67u);
     std::uint64_t sum = 0;
@@ -53,8 +53,8 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     EXPECT_EQ(sum, 5u * 67);
 }
 
-// Two probes of one clause, each with its name; what the engine made of it and what was
-// counted are one key to the consumer.
+// One clause has two probes with different names. The entry of the engine and the
+// counters of compiled code have the same key.
 TEST(Native, CountsByTheNamesOfTheProbeAndWhoTheThreadIs)
 {
     InProcess runtime("pid1:a.out::entry"
@@ -124,7 +124,8 @@ TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
         EXPECT_EQ(n, 3u);
 }
 
-// Whoever claimed a place and died there leaves it to nobody.
+// A place stays claimed if the thread that claimed it has died. No other thread uses
+// it.
 TEST(Native, WaitsForNoPlaceThatIsClaimed)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");

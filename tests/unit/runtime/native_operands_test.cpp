@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Arguments of static probes in compiled clauses: each form of operand, what is left to
-// the engine, and memory that is not there.
+// SPDX-License-Identifier: MIT Tests arguments of static probes in compiled clauses:
+// each form of operand, operands that only the engine reads, and memory that is not
+// mapped.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <bit>
@@ -29,7 +29,8 @@ dt_operand memory(dt_u8 base, dt_s64 displacement, dt_u8 bytes, dt_u8 flags = 0)
     return {displacement, DT_OPERAND_MEMORY, bytes, flags, base, none, 0, 0, 0};
 }
 
-// What a compiled trace(arg0) records of it, ~0 when it faults; why: it is the engine's.
+// Compiles trace(arg0) for this operand. fire() returns the recorded value, or ~0 after
+// a fault. `why` is the reason if the clause is not compiled.
 class Traced {
 public:
     explicit Traced(const dt_operand& operand, const char* text = "{ trace(arg0); }")
@@ -89,14 +90,15 @@ TEST(NativeOperands, AreReadFromWhereverTheCompilerLeftThem)
     };
     for (const auto& c : cases) {
         Traced traced(c.operand);
-        traced.runtime.add_range(words, 4096); // as a page would be
+        traced.runtime.add_range(words, 4096); // the range must be a page
         ASSERT_EQ(traced.why, "");
         EXPECT_EQ(traced.fire(registers), c.value) << &c - cases;
         EXPECT_EQ(fired_by_engine(traced.runtime), 0u) << &c - cases;
     }
 }
 
-// The frame is near the stack pointer: no table is looked at.
+// Words of the frame are near the stack pointer, so they need no entry in the table of
+// ranges.
 TEST(NativeOperands, OfTheFrameNeedNoRange)
 {
     Registers registers{};
@@ -116,7 +118,8 @@ TEST(NativeOperands, OfTheFrameNeedNoRange)
     EXPECT_EQ(fired_by_engine(of_rsp.runtime), 0u);
 }
 
-// The kernel is asked by the engine; no fault, and no signal that a program could see.
+// The engine reads unknown addresses by a system call. There is no fault, and no signal
+// that the program could notice.
 TEST(NativeOperands, OfAnAddressThatNobodyKnowsAreTheEngines)
 {
     Registers registers{};
@@ -148,7 +151,8 @@ TEST(NativeOperands, OfMemoryThatHasGoneFaultOnceHereAndOnceInTheEngine)
     munmap(page, 4096);
 }
 
-// As in the engine: what a predicate keeps from being read is not read.
+// If the predicate is false, compiled code does not read the arguments of the actions,
+// as the engine does not.
 TEST(NativeOperands, OfActionsAreReadBehindThePredicate)
 {
     InProcess runtime("pid1:a.out:work:entry /arg0 != 0/ { trace(arg1); }", 1);
@@ -173,7 +177,7 @@ TEST(NativeOperands, ThatCannotBeReadAreTheEngines)
     EXPECT_NE(Traced(vector(17, 8)).why, "");
     EXPECT_NE(Traced(general(none, 8)).why, "");
     EXPECT_NE(Traced(general(rax, 3)).why, "");
-    EXPECT_EQ(Traced(unknown, "{ trace(arg1); }").why, ""); // there is none
+    EXPECT_EQ(Traced(unknown, "{ trace(arg1); }").why, ""); // the probe has no arg1
     EXPECT_EQ(Traced(unknown, "{ @ = count(); }").why, "");
 }
 

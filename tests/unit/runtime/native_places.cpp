@@ -62,7 +62,8 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-    } else if (out.reg != 4) { // of the stack only the return address stays the same
+        // only the return address on the stack is the same in both runs
+    } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))
             out.value = static_cast<dt_s64>(random.number());
@@ -80,7 +81,7 @@ void Places::point(Random& random, Registers& registers, const void* frame) cons
                                 &registers.rsi, &registers.r10, &registers.r12})
         if (!random.one_in(5))
             *each = address(random);
-    bool on_stack = random.one_in(4); // of which no other part stays the same
+    bool on_stack = random.one_in(4); // the rest of the stack differs between the runs
     if (on_stack)
         registers.rbp = reinterpret_cast<std::uint64_t>(frame);
     if (on_stack || !random.one_in(5))

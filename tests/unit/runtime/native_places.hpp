@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Random numbers as values of programs are, and operands of static probes that lead to
-// memory of all kinds.
+// SPDX-License-Identifier: MIT Random numbers that resemble the values in programs, and
+// operands of static probes that refer to memory of all kinds.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"
@@ -15,7 +14,7 @@ public:
     explicit Random(std::uint64_t seed) : random_(seed) {}
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
     bool one_in(unsigned n) { return below(n) == 0; }
-    // Small ones, near ends, and any.
+    // Returns a limit of a type, any number, a shorter one, or a small negative one.
     std::uint64_t number()
     {
         static constexpr std::uint64_t ends[] = {
@@ -36,8 +35,9 @@ private:
     std::mt19937_64 random_;
 };
 
-// Where operands lead: a page that the agent saw, one that it saw and that is forbidden by
-// now, and one that it did not see. Both runs have the same.
+// The memory to which operands refer: a page that is in the agent's table, one that is
+// in the table but can no longer be read, and one that is not in the table. Both runs
+// use the same memory.
 class Places {
 public:
     Places();
@@ -48,14 +48,14 @@ public:
     {
         runtime.add_range(reinterpret_cast<const void*>(at_), 2 * page);
     }
-    // Most are in the first page.
+    // Most addresses are in the first page.
     std::uint64_t address(Random& random) const
     {
         return at_ + (random.one_in(4) ? random.below(3) : 0) * page +
                random.below(page - 300);
     }
     dt_operand operand(Random& random) const;
-    // What operands have as bases points there.
+    // Sets the registers that operands use as bases to addresses in this memory.
     void point(Random& random, Registers& registers, const void* frame) const;
 
 private:

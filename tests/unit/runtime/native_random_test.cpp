@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Random clauses, compiled and interpreted: the same registers, the same state, the same
-// aggregations, variables and drops. Static probes' arguments are anywhere: in registers of
-// all kinds, in memory that is there, unknown, forbidden or of no address at all.
+// SPDX-License-Identifier: MIT Compares random clauses, compiled and interpreted: they
+// must leave the same registers, state, aggregations, variables and drops. Arguments of
+// static probes are in registers of all kinds, and in memory that can be read, is
+// unknown, is forbidden or has no valid address.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 
@@ -32,7 +32,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // any clause so far
+    bool records = false, has_predicate = false; // whether any clause so far does
 private:
     std::string action(unsigned n)
     {
@@ -55,7 +55,7 @@ private:
                    expression(2) + "; ";
         }
     }
-    // Most are few, as keys are; some are not of eight bytes.
+    // Most keys have few values, as real keys have. Some do not have eight bytes.
     std::string key()
     {
         static const char* const names[] = {"probeprov", "probemod", "probefunc",
@@ -139,8 +139,9 @@ private:
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
-// What can be out of the ordinary at a firing. Without its shard a clause that only
-// counts keeps counting, and so does one that records nothing when the lease is over.
+// Makes a firing unusual in random ways. A busy shard and an expired lease are only
+// tested with clauses that need the shard: compiled code keeps counting without it, and
+// the engine does not.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
@@ -159,8 +160,8 @@ struct Outcome {
     std::vector<std::string> records;
     std::vector<std::uint64_t> slots;
     std::uint64_t drops = 0;
-    std::uint64_t fired = 0; // by the engine
-    bool counted = false;    // by compiled code
+    std::uint64_t fired = 0; // number of firings that the engine ran
+    bool counted = false;    // whether compiled code has counted
 };
 
 std::string hex(const std::string& bytes)
@@ -191,7 +192,7 @@ std::string shown(const Outcome& outcome)
     return out;
 }
 
-// What the clause recorded; between the values there is anything.
+// Returns the values that the clause recorded. The bytes between them are not defined.
 std::string shown(InProcess& runtime, const dif_test::Record& record)
 {
     const auto* ecbs = static_cast<dt_ecb*>(
@@ -244,7 +245,7 @@ Outcome outcome_of(InProcess& runtime)
 
 TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
 {
-#ifdef __SANITIZE_ADDRESS__ // what they do was seen without
+#ifdef __SANITIZE_ADDRESS__ // the build without the sanitizer runs more programs
     constexpr unsigned n_programs = 600, n_firings = 50;
 #else
     constexpr unsigned n_programs = 1500, n_firings = 50;
@@ -281,7 +282,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                     config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_FILL;
             });
             dt_clock& clock = runtime.session.session().clock;
-            clock.seq = 2; // stands still but for disturb()
+            clock.seq = 2; // only disturb() advances it
             clock.shift = 32;
             clock.mono_ns = 1000000;
             if (seed % 7 != 0)
@@ -334,7 +335,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
     EXPECT_GE(n_of_static,
-              n_programs / 40); // which compiled code did, for the most part
+              n_programs / 40); // static probes were mostly handled by compiled code
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

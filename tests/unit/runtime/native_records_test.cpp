@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Compiled clauses record what the engine would, and whole records, whatever happens to
-// their threads.
+// SPDX-License-Identifier: MIT Tests that compiled clauses record what the engine would
+// record, and only complete records, whatever happens to their threads.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -43,7 +42,7 @@ TEST(Native, RecordsWhatTheEngineWouldRecord)
     }
 }
 
-// No record's time is before that of the one before it in the shard.
+// A record is never earlier than the previous one in its shard.
 TEST(Native, RecordsNoTimeBeforeTheShardsLast)
 {
     InProcess runtime(records_two, 1);
@@ -81,7 +80,7 @@ TEST(Native, LeavesABusyShardAndAFullBufferToTheEngine)
     EXPECT_GE(runtime.session.drops(DTRACEDROP_PRINCIPAL), 80u);
     for (unsigned n = 0; n < 2; n++)
         EXPECT_EQ(runtime.session.shard(n).lock, 0u);
-    // Scribbled over: not believed.
+    // Values that a target has overwritten must not be trusted.
     for (unsigned n = 0; n < 2; n++) {
         runtime.session.shard(n).active = 0xffffffff;
         for (auto& buffer : runtime.session.shard(n).principal)
@@ -111,17 +110,19 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_EQ(n_records + runtime.session.drops(DTRACEDROP_PRINCIPAL) +
                   runtime.session.drops(DTRACEDROP_NOSHARD),
               n_calls);
-    EXPECT_LT(fired_by_engine(runtime), n_calls); // what met a shard that was taken
+    // the engine runs only firings that found their shard taken
+    EXPECT_LT(fired_by_engine(runtime), n_calls);
 }
 
-// At each instruction once. What it did not publish nobody sees, and its shard continues.
+// Kills a thread once at each instruction. What it did not publish is not visible, and
+// its shard can be used again.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);
     runtime.set_clock();
     Function work = runtime.probed({entry}, address(probed_work));
     ASSERT_EQ(runtime.compile(work), "");
-    call(work, 5); // so that the key is known
+    call(work, 5); // stores the key
     ASSERT_EQ(runtime.session.records().size(), 1u);
     counted(runtime);
     const auto code = reinterpret_cast<std::uint64_t>(runtime.base()) + DT_RT_CODE;

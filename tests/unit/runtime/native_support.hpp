@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// What the tests of compiled clauses share: probes to compile, what was counted and by
-// whom, and threads to whom everything happens.
+// SPDX-License-Identifier: MIT Shared by the tests of compiled clauses: a probe to
+// compile, the number of counted events and who counted them, and threads that are
+// interrupted in many ways.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"
@@ -19,15 +19,16 @@ struct Counted {
     std::uint64_t all() const { return on_cpus + shared + by_engine; }
 };
 
-// How many events a clause with count() or quantize() had, and where.
+// Returns how many events count() or quantize() has counted: in counters of CPUs, in
+// the shared counters, and in the engine.
 Counted counted(InProcess& runtime);
 std::uint64_t fired_by_engine(InProcess& runtime);
 
 bool has_rseq();
 struct rseq& own_rseq();
 
-// Fifty threads on two CPUs that are moved, interrupted, and some of which give their
-// registration up: how many calls they made.
+// Calls the function from fifty threads, which are moved between CPUs and interrupted.
+// Some give up their rseq registration. Returns how many calls they made.
 std::uint64_t call_from_many_threads(Function function, unsigned n_calls,
                                      const std::function<void()>& meanwhile = {});
 

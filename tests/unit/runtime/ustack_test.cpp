@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Stacks by the agent's rules, and what is left to the agent.
+// SPDX-License-Identifier: MIT Tests stacks that are walked by the agent's rules, and
+// stacks that only the agent can walk.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ using namespace runtime_test;
 
 namespace {
 
-// A site that is reached with %rbp in a stack of the test's making, whose callers are at
-// the addresses `first`, `second` and `third`.
+// A site that is reached with %rbp in a stack that the test has built. Its callers are
+// at the addresses `first`, `second` and `third`.
 class Stack : public testing::Test {
 protected:
     static constexpr std::uint64_t first = 0x11111, second = 0x22222, third = 0x33333;
@@ -35,7 +35,7 @@ protected:
             slot = (slot + 1) & (DT_RT_MAX_RULES - 1);
         runtime.config().rules[slot] = rule;
     }
-    // `push %rbp; mov %rsp,%rbp` has run.
+    // Returns the rule for code after `push %rbp; mov %rsp,%rbp`.
     static dt_rt_rule by_frame_pointer(std::uint64_t at)
     {
         return {at, 16, -16, DT_RT_FROM_RBP, DT_RT_FROM_CFA};
@@ -43,7 +43,7 @@ protected:
     static dt_rt_rule end_at(std::uint64_t at) { return {at, 0, 0, 0, 0}; }
     static std::uint64_t site() { return reinterpret_cast<std::uint64_t>(probed_work); }
 
-    // The stack of one firing with %rbp at `rbp`.
+    // Returns the stack of one firing with %rbp at `rbp`.
     std::vector<std::uint64_t> fire(const void* rbp)
     {
         Registers registers{};
@@ -75,11 +75,11 @@ using Pcs = std::vector<std::uint64_t>;
 TEST_F(Stack, IsWalkedByTheRulesOfItsPlaces)
 {
     std::uint64_t stack[64]{};
-    stack[10] = address(&stack[20]); // frame of the site's function
+    stack[10] = address(&stack[20]); // the frame of the site's function
     stack[11] = first;
-    stack[20] = address(&stack[40]); // of first's
+    stack[20] = address(&stack[40]); // the frame of the first caller
     stack[21] = second;
-    stack[23] = third; // of second's, 8 bytes and the return address
+    stack[23] = third; // the second caller's frame: 8 bytes and this return address
     add(by_frame_pointer(site()));
     add(by_frame_pointer(first - 1));
     add({second - 1, 16, 0, DT_RT_FROM_RSP, DT_RT_FROM_NONE});
@@ -107,7 +107,8 @@ TEST_F(Stack, IsNoDeeperThanWasAskedForAndNeedsNoRuleBehindThat)
         stack[i + 1] = first + static_cast<unsigned>(i);
         add(by_frame_pointer(first + static_cast<unsigned>(i) - 1));
     }
-    runtime.config().rules[dt_rt_rule_slot(first + 29)] = {}; // the fourth
+    // the rule of the fourth frame
+    runtime.config().rules[dt_rt_rule_slot(first + 29)] = {};
     add(by_frame_pointer(site()));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first + 10, first + 20, first + 30}));
     EXPECT_EQ(n_asked, 0u);
@@ -116,9 +117,9 @@ TEST_F(Stack, IsNoDeeperThanWasAskedForAndNeedsNoRuleBehindThat)
 TEST_F(Stack, FollowsACfaThatWasSavedAndAFramePointerSavedElsewhere)
 {
     std::uint64_t stack[64]{};
-    stack[10] = address(&stack[30]); // what %rbp was, at %rbp itself
+    stack[10] = address(&stack[30]); // the caller's %rbp, at %rbp
     stack[8] = address(&stack[21]);  // the CFA, at %rbp - 16
-    stack[20] = first;               // under it
+    stack[20] = first;               // below the CFA
     stack[31] = second;
     add({site(), -16, 0, DT_RT_FROM_AT_RBP, DT_RT_FROM_RBP});
     add(by_frame_pointer(first - 1));
@@ -142,7 +143,7 @@ TEST_F(Stack, WithoutUnwindInformationFollowsTheFramePointerForABit)
     add(guess(second - 1));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
     EXPECT_EQ(n_asked, 0u);
-    // Further than the agent goes, or below.
+    // Too far above for the agent, or below the stack pointer.
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) + 0x6000)).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) - 0x6000)).empty());
     EXPECT_EQ(n_asked, 2u);
@@ -199,7 +200,7 @@ TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
     EXPECT_TRUE(fire(&elsewhere[10]).empty());
     EXPECT_TRUE(fire(nullptr).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
-    char local; // with_registers() is below it, but not by so much
+    char local; // the frame of with_registers() is less far below it
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
     EXPECT_EQ(n_asked, 4u);
     EXPECT_EQ(runtime.n_faults, 0u);
@@ -218,7 +219,8 @@ TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
 
 TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
 {
-    // A thread's stack: the range is there, a page of it is not.
+    // The stack of a thread: its range is in the table, but one page of it cannot be
+    // read.
     constexpr std::size_t bytes = 1 << 20, page = 4096;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
