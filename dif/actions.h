@@ -8,7 +8,7 @@
  *
  * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
  *   D  data-recording       W  destructive, needs -w
- *   K  needs a kernel host  N  exists elsewhere only, refused by name
+ *   K  needs a kernel host  N  exists on other systems only, refused by name
  *
  * This file is installed as <dtrace/actions.h>, for programs that read records
  * and aggregations themselves, so it includes no other file.

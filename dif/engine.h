@@ -5,13 +5,13 @@
  *
  * A session in a process that has all roles:
  *
- *   dt_arena_layout()  how many bytes for these options?
- *   dt_arena_init()    once, by the owner, on zeroed memory
- *   dt_load()          adds the clauses of a verified DOF image  (owner only)
- *   dt_probe_add()     a probe and its names                      (owner only)
- *   dt_ecb_add()       this probe enables that clause             (owner only)
- *   dt_fire()          run every ECB of a probe                   (any host)
- *   dt_drain_*()       take records and aggregations              (consumer)
+ *   dt_arena_layout()  returns the sizes that these options require
+ *   dt_arena_init()    lays the arena out in zeroed memory, once  (owner)
+ *   dt_load()          verifies a DOF image and adds its clauses  (owner)
+ *   dt_probe_add()     adds a probe and its names                 (owner)
+ *   dt_ecb_add()       enables a clause at a probe                (owner)
+ *   dt_fire()          runs every ECB of a probe                  (any host)
+ *   dt_drain_*()       copies records and aggregations out        (consumer)
  */
 #ifndef DIF_ENGINE_H
 #define DIF_ENGINE_H
@@ -74,8 +74,8 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
 /**
- * dt_load - verify a DOF image and add its clauses @first_clause, @n_clauses:
- * the added clauses; the enablings are added to their table
+ * dt_load - verify a DOF image, and add its clauses and their enablings
+ * @first_clause, @n_clauses: receive the range of the added clauses
  *
  * Returns 0, or -1 with @error filled in and nothing added. The image is
  * untrusted and only read.
@@ -107,8 +107,8 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
 /**
  * dt_fire - run every ECB of a probe
- * @args: the probe's first n_args arguments (at most 10); the engine gets
- * others from the host
+ * @args: the probe's first n_args arguments (at most 10); the engine gets the
+ * other arguments from the host
  *
  * Context: anywhere. Never waits: takes a free shard or counts a drop. The work
  * is limited by the verified length of the enabled DIF.
@@ -126,7 +126,7 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 
 /*
  * Advances the activity, which never changes back. Returns 1 if this call made
- * the change. Called by the arena's owner. If there is a private part, the
+ * the change. Only the arena's owner calls it. If there is a private part, the
  * activity in it is the one that counts.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
@@ -146,9 +146,9 @@ int dt_has_exited(void *arena);
 #define DT_WAIT_SPINS 100000
 /*
  * dt_drain_principal - swap a shard's principal buffers and copy the records
- * @to: at least the buffer size (option bufsize) bytes
- * @spins: how often to test the shard's lock, at most DT_WAIT_SPINS times; set
- * to the unused rest. Null: DT_WAIT_SPINS times
+ * @to: memory of at least as many bytes as the option bufsize
+ * @spins: how often to test the shard's lock, at most DT_WAIT_SPINS times;
+ * receives the number of tests that remain. Null: DT_WAIT_SPINS times
  *
  * Returns the number of bytes copied (complete records, in time order), 0 if
  * there are none, or -1 if the shard stayed locked; then try again later. A

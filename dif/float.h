@@ -14,11 +14,12 @@ extern "C" {
 
 /**
  * dt_flop - one of the f* rows of DIF_OPS
- * @op: its DIF_OP_* @a, @b: r1 and r2, the bits of doubles or integers as the
- * row requires
+ * @op: the DIF_OP_* of the row
+ * @a, @b: the values of r1 and r2: the bits of doubles, or integers, as the row
+ * requires
  *
  * Context: anywhere. Preserves the vector registers and the floating-point
- * environment of the interrupted code, and raises no exception. Returns rd.
+ * environment of the interrupted code, and raises no exception. Returns the value for rd.
  */
 dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b);
 

@@ -9,8 +9,9 @@
  * dt_clean() moves the other parts, and the id is busy until then. Records have
  * the time of the commit, or of the move if that is later.
  *
- *   INACTIVE -speculation()-> ACTIVE -commit()-> COMMITTING -dt_clean()->
- * INACTIVE -discard()-> DISCARDING
+ *   INACTIVE -speculation()-> ACTIVE
+ *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE
+ *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
  * A thread reads the state while it holds its shard. dt_clean() finishes a
  * shard only after it has held it, or found it free and empty, after the state

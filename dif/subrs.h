@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * D's subroutines, one row each: name, DIF number, D prototype, where it can run.
+ * D's subroutines, one row each: name, DIF number, D prototype, availability.
  *
  * A prototype is "result(parameter, ..., [optional parameter])"; "@" is any type.
- * Numbers up to 55 are FreeBSD's; its random and ptinfo are not in this table. link_ntop()
- * comes from Oracle Linux. Its number there is 45, which is tolower() here, so it has 56.
+ * Numbers up to 55 are FreeBSD's. Its random and ptinfo are not in this table. link_ntop()
+ * comes from Oracle Linux, where it has the number 45. Here 45 is tolower(), so it has 56.
  * Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w

@@ -3,11 +3,11 @@
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
  * The compiler's identifiers, the engine's switch, and the tests that require a
- * D program per row, are expanded from this table. Numbers are DTrace's; 0x121
- * and 0x200 differ between systems (FreeBSD's are taken).
+ * D program per row, are expanded from this table. Numbers are DTrace's. 0x121
+ * and 0x200 differ between systems; this table has FreeBSD's.
  *
  * Sources:
- *   ENGINE  the engine knows it (probe, clause, time)
+ *   ENGINE  the engine computes it (probe, clause, time)
  *   ARG     an argument of the probe
  *   NUMBER  host operation var(), an integer
  *   STRING  host operation var_string()

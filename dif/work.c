@@ -6,11 +6,12 @@
  * thousands of clauses. Its work is therefore counted in pieces: clauses,
  * actions, and instructions that may take long. Each piece takes a time that is
  * linear in the size of a string, or in the scratch space that it copies.
- * chill() is the exception; its host bounds it. The clock is read at every 16th piece, so a firing of less work never reads it.
+ * chill() is the exception, which its host limits. The clock is read at every
+ * 16th piece, so a firing of less work never reads it.
  *
  * When the budget is used up, the clause ends, no later clause of the firing
- * runs, and a drop of kind TIME is counted. So a firing takes the budget and the
- * time of 32 pieces at most.
+ * runs, and a drop of kind TIME is counted. So a firing takes the budget and
+ * the time of 32 pieces at most.
  *
  * A virtual machine may be paused in the middle of a firing. One measurement
  * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the

@@ -5,9 +5,9 @@
  *
  * dtrace -A writes the file (struct dtk_anonymous in ioctl.h). The module reads
  * it by the name in its parameter, in the root where it is loaded, for example
- * that of an initramfs. It then does what a consumer requests by ioctls. It
- * keeps the resulting consumer, whose buffers fill, until dtrace -a claims it
- * for its open file. There is only one, and it can be claimed once.
+ * that of an initramfs. It then does what a consumer would request by ioctls,
+ * and keeps the resulting consumer, whose buffers fill, until dtrace -a claims
+ * it for its open file. There is only one, and it can be claimed once.
  *
  * Addresses of functions differ after each boot, so the file has the names of
  * the functions. A probe that cannot be attached is reported in the kernel's

@@ -13,8 +13,8 @@
  *
  * ftrace knows which functions it cannot trace. Each function is tried with an
  * ops that is never registered. This module's own functions are compiled
- * without ftrace's entries, so they cannot be traced. Functions on the kernel's
- * list that kprobes must not probe are refused too (symbols.c).
+ * without ftrace's entries, so they cannot be traced. Functions that kprobes
+ * must not probe, according to the kernel's list, are refused too (symbols.c).
  */
 #include "kmod/consumer.h"
 

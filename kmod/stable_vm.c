@@ -2,10 +2,10 @@
 /*
  * vminfo: events of the memory system; arg0 is the increment.
  *
- * A page is zero-filled if it is allocated for a process with that flag; a huge
- * page, when it is cleared. A page is copied if the fault for a write has put
- * another page in its place. Paging in and out is the input and output of pages
- * in the page cache and the swap cache.
+ * A page counts as zero-filled if it is allocated for a process with
+ * __GFP_ZERO. A huge page counts when it is cleared. A page counts as copied if
+ * the fault for a write has put another page in its place. Paging in and out is
+ * the input and output of pages in the page cache and the swap cache.
  */
 #include "abi/stable.h"
 

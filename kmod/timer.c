@@ -6,9 +6,9 @@
  * it comes online. Otherwise they would move to another CPU and fire there
  * twice.
  *
- * arg0 is the kernel's program counter if the timer interrupted the kernel,
- * arg1 the process's if it interrupted that. The other one is 0. arg2 is the
- * delay of the timer in ns.
+ * arg0 is the kernel's program counter if the timer interrupted the kernel, and
+ * arg1 is that of the process if it interrupted the process. The other one is
+ * 0. arg2 is the delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 

@@ -45,8 +45,8 @@ struct dt_process {
 	struct mm_struct *mm;
 	unsigned long told_at; /* jiffies when the maps were passed */
 	/*
-	 * the same as the previous maps: not reported as unknown again
-	 * immediately
+	 * the maps are the same as the previous ones, so that the process is
+	 * not reported as unknown again immediately
 	 */
 	bool is_same;
 	/*

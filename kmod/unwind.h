@@ -5,9 +5,9 @@
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
- * Probes read these tables in any context and take no lock. A probe records an
- * unknown process, so that the consumer can pass its tables. Until then, frame
- * pointers are used.
+ * Probes read these tables in any context and take no lock. A probe in an
+ * unknown process records that process, so that the consumer can pass its
+ * tables. Until then, frame pointers are used.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H

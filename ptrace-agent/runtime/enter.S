@@ -399,7 +399,7 @@ dt_rt_peek:
 	/*
 	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n,
 	 * dt_u64 *pcs) Returns 0 if each word still has the noted value, and
-	 * copies the return addresses to pcs. n > 0
+	 * copies the return addresses to pcs. n must not be 0.
 	 */
 	.p2align 4
 dt_rt_changed:

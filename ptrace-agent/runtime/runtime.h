@@ -85,8 +85,8 @@
  * One of the two bells is protected at any time.
  *
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
- * shard has its own word in each bell. By the word that is written the agent
- * finds the upcall, and the kernel reports the thread. A write does not wait if
+ * shard has its own word in each bell. The agent finds the upcall by the word
+ * that is written, and the kernel reports the thread. A write does not wait if
  * the agent just released this bell for another thread, or in a forked child.
  * The upcall then is not answered, and the runtime tries the other bell. If
  * has_bells is 0, an upcall is an int3, and threads do not wait at the gate.
@@ -250,7 +250,10 @@ struct dt_rt_raised_list {
 DT_STATIC_ASSERT(DT_RT_RAISED + sizeof(struct dt_rt_raised_list) <= DT_RT_CODE,
 		 "the list fits before compiled code");
 
-/* A range of addresses that were readable when the agent last looked, in ascending order. */
+/*
+ * A range of addresses that were readable when the agent last looked. The
+ * ranges are in ascending order.
+ */
 struct dt_rt_range {
 	dt_u64 start, end;
 };
@@ -344,9 +347,12 @@ struct dt_rt_frame {
  * zero at first, and contain only hints and addresses that the runtime computed itself.
  */
 #define DT_RT_NOTES_BYTES 4096
-/* Offset in the notes of the pid of the process whose thread uses the stack, or 0. */
+/*
+ * The offset, in the notes, of the pid of the process whose thread uses the
+ * stack (or 0).
+ */
 #define DT_RT_NOTES_HOLDER 8
-/* Address of the frame on the shard's stack that begins at stack. */
+/* The address of the frame on the shard's stack that begins at `stack`. */
 #define DT_RT_FRAME_AT(stack)                                                  \
 	((stack) + DT_RT_STACK_BYTES - DT_RT_NOTES_BYTES -                     \
 	 sizeof(struct dt_rt_frame))
@@ -380,7 +386,7 @@ struct dt_rt_upcall {
 #define DT_RT_BELL_BYTES 4096ull
 #define DT_RT_N_BELLS 2
 #define DT_RT_GATE (DT_RT_BELLS + DT_RT_N_BELLS * DT_RT_BELL_BYTES)
-/* Offset in a bell of the word of a shard. */
+/* The offset of a shard's word in a bell. */
 #define DT_RT_BELL_WORD(shard) ((shard) * (DT_RT_BELL_BYTES / DT_RT_MAX_SHARDS))
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions to probe, and callers that set and look at every register. */
+/* Functions to probe, and callers that set and store every register. */
 	.text
 	.globl probed_work, probed_add
 	.p2align 4
@@ -10,9 +10,10 @@ probed_add:
 	ret
 
 	/*
-	 * void with_registers(struct Registers *, void (*function)(void)): all general
-	 * registers but %rsp, and the flags, from the structure; then what they are after.
-	 * Vector registers from vectors_before, to vectors_after.
+	 * void with_registers(struct Registers *, void (*function)(void)): loads all general
+	 * registers except %rsp, and the flags, from the structure, calls the function, and
+	 * stores them there again. It also loads the vector registers from vectors_before, and
+	 * stores them in vectors_after.
 	 */
 	.globl with_registers
 with_registers:
@@ -84,8 +85,8 @@ with_registers:
 	ret
 
 	/*
-	 * long red_zone_after(void (*trampoline)(void)): words of the red zone that changed
-	 * while a trampoline ran that continues at red_zone_back.
+	 * long red_zone_after(void (*trampoline)(void)): runs a trampoline that continues at
+	 * red_zone_back. Returns the number of words of the red zone that have changed.
 	 */
 	.globl red_zone_after, red_zone_back
 red_zone_after:
