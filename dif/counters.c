@@ -190,7 +190,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* Makes the key that the engine would make from the stored words. */
+/* Makes, from the stored words, the key that the engine would make. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {

@@ -19,7 +19,8 @@ extern "C" {
  * requires
  *
  * Context: anywhere. Preserves the vector registers and the floating-point
- * environment of the interrupted code, and raises no exception. Returns the value for rd.
+ * environment of the interrupted code, and raises no exception. Returns the
+ * value of rd.
  */
 dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b);
 

@@ -4,10 +4,10 @@
  *
  * Their slots are a table of keys and values without a lock: only its own
  * thread uses a key, so no other thread changes its value. The search for a
- * slot looks at DT_SLOT_REACH places. Storing 0 does not free it: it belongs to
- * its key until the consumer's dt_clean() finds that the thread has exited. A
- * key that finds neither its slot nor a free one gets a chunk in dynvar.c, and
- * moves to a slot when one is free.
+ * slot looks at DT_SLOT_REACH places. Storing 0 does not free a slot: it
+ * belongs to its key until the consumer's dt_clean() finds that the thread has
+ * exited. A key that finds neither its slot nor a free one gets a chunk in
+ * dynvar.c, and moves to a slot when one is free.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"

@@ -2,12 +2,12 @@
 /*
  * Speculations: records that are kept separately until commit() or discard().
  *
- * Each shard has one buffer per speculation. Ids count from 1. Its state word
- * in the session also says whether no shard, a single one or several have
- * written to it. commit() immediately moves the part in its own shard into the
- * principal buffer. If no other shard wrote, the id is then free. Otherwise
- * dt_clean() moves the other parts, and the id is busy until then. Records have
- * the time of the commit, or of the move if that is later.
+ * Each shard has one buffer per speculation. Ids count from 1. The
+ * speculation's state word in the session also says whether no shard, a single
+ * one or several have written to it. commit() immediately moves the part in its
+ * own shard into the principal buffer. If no other shard wrote, the id is then
+ * free. Otherwise dt_clean() moves the other parts, and the id is busy until
+ * then. Records have the time of the commit, or of the move if that is later.
  *
  *   INACTIVE -speculation()-> ACTIVE
  *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE

@@ -166,8 +166,9 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 }
 
 /*
- * A device number of Linux has 64 bits. The low half contains 12 bits of the
- * major and 8 bits of the minor number, the high half the other bits.
+ * A device number of Linux has 64 bits. From the lowest bit on, it contains 8
+ * bits of the minor number, 12 of the major number, the other 24 of the minor
+ * and the other 20 of the major number.
  */
 dt_u64 dt_subr_getmajor(struct dt_mstate *m)
 {
