@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Finds out how a function uses an address in its own text that it takes with lea. If
-// it jumps there, code is there. If it reads there, data is there.
+// SPDX-License-Identifier: MIT Finds out how a function uses an address in its own text
+// that it takes with lea. If the function jumps to the address, there is code at it. If
+// the function reads from the address, there is data at it.
 //
 // The known instructions of the function are read in order of their addresses. The
 // address is tracked from register to register, and through stack slots that the
@@ -16,10 +16,10 @@ namespace dt {
 enum class AddressUse : std::uint8_t {
     unknown,
     jumped_to,
-    read, // read or written, even if it is jumped to as well
+    read, // the address is read or written, and perhaps also jumped to
 };
 
-// Returns how the known instructions of function use addresses in block.
+// Returns how the known instructions of `function` use addresses in `block`.
 AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange function,
                             const ReachedCode& code, const AddressSet& instructions,
                             const TextAt& text);

@@ -37,10 +37,10 @@
 //                progress of a string instruction.
 //   elsewhere    rip was not in the slot (sigreturn, exec). The registers are unchanged.
 //
-// A child process that a system call in the slot creates also starts in the slot. The
-// caller applies finish_out_of_line() to its registers before it runs.
-// original_address() converts the address in a siginfo: SIGILL, SIGFPE and SIGTRAP
-// report the instruction.
+// If a system call in the slot creates a child process, the child also starts in the
+// slot. The caller must apply finish_out_of_line() to the child's registers before the
+// child runs. The siginfo of SIGILL, SIGFPE and SIGTRAP contains the address of the
+// instruction. original_address() converts it from the copy to the original.
 //
 // If an emulated access faults, nothing has changed. plan_after_fault() then returns a
 // copy that makes the same access natively. So stack growth, userfaultfd and the
@@ -71,7 +71,7 @@
 
 namespace dt {
 
-constexpr std::size_t slot_bytes = 32; // most bytes of a copy; needs no alignment
+constexpr std::size_t slot_bytes = 32; // maximum size of a copy; unaligned
 
 struct MemoryFault {
     TargetAddr address;
@@ -97,13 +97,13 @@ struct Spare {
 
 struct Displaced {
     enum How : std::uint8_t { emulate, out_of_line, refused } how = refused;
-    std::string_view reason;      // of refused; a string literal
+    std::string_view reason;      // set if refused; a string literal
     TargetAddr at;                // address of the original
     std::uint8_t length = 0;      // length of the original
     std::uint8_t copy_length = 0; // length of the copy without the traps after it
     bool run_to_trap = false;     // continue the thread instead of stepping it
     bool is_syscall = false;      // rcx and r11 need repair
-    bool access_only = false;     // the copy only makes the access; emulate afterwards
+    bool access_only = false; // the copy only accesses memory; emulate the rest later
     std::array<Spare, 2> spares{};
     std::array<std::byte, slot_bytes> copy{};
 
@@ -122,8 +122,8 @@ enum class SlotEnd : std::uint8_t { finished, unfinished, elsewhere };
 SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& regs);
 SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers& regs);
 
-// Maps an address inside the slot to the address in the original. Returns any other
-// address unchanged.
+// Converts an address inside the slot to the corresponding address in the original
+// text. Returns any other address unchanged.
 TargetAddr original_address(const Displaced& plan, const SlotRun& run, TargetAddr seen);
 
 } // namespace dt

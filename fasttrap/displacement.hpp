@@ -6,18 +6,19 @@
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
 // a trap byte. Bytes of d that are not own bytes of the jump are fixed:
 //
-//   - In a punned jump they are the kept bytes.
-//   - In the first jump of a pair they are the opcode and displacement of the second
+//   - In a punned jump, they are the kept bytes.
+//   - In the first jump of a pair, they are the opcode and displacement of the second
 //     jump.
 //
-// The jumps of a pair or chain get their destinations in order. Bytes of a later
-// displacement that an earlier jump shares are fixed by then.
+// The destinations of the jumps of a pair or chain are chosen in order. When a later
+// jump is reached, the bytes that its displacement shares with an earlier jump are
+// already fixed.
 //
 // next_legal() finds legal values byte by byte, from the highest byte on, so that a
-// search skips complete ranges without a legal value. If d0 must be a trap byte, legal
-// places are 13 bytes apart on average. If d1 must be one, they are in pieces of 256
-// bytes; if d2, in pieces of 64 KiB. d3 determines the distance of the area. reach_of()
-// reports that to the caller, which maps the area.
+// search skips complete ranges without a legal value. If d0 must be a trap byte, the
+// legal addresses are 13 bytes apart on average. If d1 must be one, they form ranges of
+// 256 bytes; if d2 must be one, ranges of 64 KiB. d3 determines how far away the area
+// must be. reach_of() returns this distance to the caller, which maps the area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -29,11 +30,11 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// More than the size of a trampoline and a window.
+// This is more than the size of a trampoline plus the size of a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 
-// For each byte, the lowest trap byte that is not below it, or no_byte.
+// For each byte value, the lowest trap byte that is at least this value, or no_byte.
 using NextTrap = std::array<std::uint16_t, 257>;
 
 // The rules for the bytes of a displacement. Bit k of mask is set if not every value of
@@ -61,10 +62,10 @@ struct Rules {
 
 struct Constraint : Rules {
     TargetAddr origin; // end of the jump
-    // [from, to): displacements that keep the window's data in reach.
+    // The displacements in [from, to) keep the data that the window uses within reach.
     std::int64_t from, to;
 
-    // Limits the displacements to those that keep `other` in reach of a jump, too.
+    // Limits the displacements to those from which a jump can also reach `other`.
     void keep_in_reach(TargetAddr other)
     {
         auto d = static_cast<std::int64_t>(other - origin);
@@ -73,7 +74,8 @@ struct Constraint : Rules {
     }
 };
 
-// Returns the first displacement at or after d whose bytes in mask are legal.
+// Returns the first displacement at or after d whose bytes are legal. Checks only the
+// bytes in mask.
 std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
 // Returns the constraint on the trampoline of a window. The trampoline of a punned

@@ -1,15 +1,16 @@
-// SPDX-License-Identifier: MIT
-// How far the bytes around an instruction may be moved.
+// SPDX-License-Identifier: MIT Finds how many of the bytes around an instruction may be
+// moved.
 //
 //   text ──sweep()──▶ targets of jumps, branches, calls   ─┐
 //                     addresses in code (lea, $imm)        ├─▶ ExtentMap ──▶ [first, end)
 //   symbols, unwind tables, landing pads, words of data   ─┘    of any site
 //
-// A jump over a site replaces several instructions, so no branch may lead to any of
-// them but the first. Branches come from anywhere in the module: foo.cold jumps back
-// into foo, and assembly jumps into a neighbouring function. So sweep() reads the text
-// of the module once, by format alone (Arch::glance). The result has one bit for each
-// byte. These are targets:
+// A jump at a site replaces several instructions, so no branch may lead to any of them
+// except the first. A branch can be anywhere in the module: foo.cold jumps back into
+// foo, and assembly jumps into a neighbouring function. So sweep() reads the text of
+// the module once and decodes only the format of the instructions (Arch::glance). The
+// result has one bit for each byte, which is set if the byte is a target. These are
+// targets:
 //
 //   - the target of a direct jump, branch or call of any function
 //   - a symbol of any type, the start of a range of .eh_frame, a landing pad of
@@ -19,18 +20,19 @@
 //     function, a label of a computed goto, an entry of a switch table of addresses
 //   - entries of switch tables of 32-bit offsets, relative to the table or to a label
 //     whose address the function contains
-//   - the first instruction after one that does not continue, and after its padding. So
-//     a run between two targets is a straight line, with padding at most at its end.
+//   - the first instruction after one that does not continue, or after the padding that
+//     follows it. So the code between two targets runs straight through, and only its
+//     end may be padding.
 //
-// Too many targets do no harm except that extents become shorter. A number may look
-// like an address by chance, so a word of data or an entry of a table is a target only
-// if it is the start of an instruction.
+// A target that is found by mistake only makes extents shorter. A number may look like
+// an address by chance, so a word of data or an entry of a table is a target only if an
+// instruction starts at that address.
 //
 // If an indirect jump uses a table that is not found in this way, its function is
-// doubtful: each of its instructions may be a target, except in the first 16 bytes,
-// which run before the code that computes the address. In such a function, only the
-// entry has an extent of several instructions. Any other site has an extent of one
-// instruction.
+// doubtful: each of its instructions may be a target. The instructions in the first 16
+// bytes are excepted, because they run before the code that computes the jump's
+// destination. In such a function, only the entry has an extent of several
+// instructions. Any other site has an extent of one instruction.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
 // These are known code:
@@ -59,8 +61,8 @@
 
 namespace dt {
 
-// A place where the sweep starts decoding: a symbol, the start of a range of .eh_frame, a
-// landing pad.
+// An address where the sweep starts decoding: a symbol, the start of a range of
+// .eh_frame, or a landing pad.
 struct CodeStart {
     TargetAddr at;
     bool function = false; // start of a function, not a label inside one
@@ -72,7 +74,7 @@ struct CodeStart {
 struct Dispatch {
     TargetAddr function, end;
     std::vector<TargetAddr> tables; // addresses that its code contains
-    // Constants of its code, which may be addresses, too.
+    // Constants that its code contains, which may also be addresses.
     std::vector<TargetAddr> constants;
     bool by_table = false;         // one of the jumps is not a tail call
     std::vector<TargetAddr> jumps; // its jumps through registers or memory
@@ -111,32 +113,34 @@ struct Extent {
     auto operator<=>(const Extent&) const = default;
 };
 
-// Facts about a module that the caller knows besides its text. starts are branch targets. words
-// are the words of data that point into the text, in any order. functions are those
-// with a size or an FDE. absolute: constants in instructions may be addresses, because
-// the program is not position independent.
+// What the caller knows about a module in addition to its text. `starts` are branch
+// targets. `words` are the words of data that point into the text, in any order.
+// `functions` are the functions that have a size or an FDE. If `absolute` is set,
+// constants in instructions may be addresses, because the program is not position
+// independent.
 struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
     std::vector<CodeRange> functions; // in ascending order
-    std::vector<CodeRange> sections;  // restartable sequences, which must not be probed
+    std::vector<CodeRange> sections;  // restartable sequences (rseq); never probed
     bool absolute = false;
 };
 
 class ExtentMap {
 public:
-    // Makes the map. `read` reads tables, at addresses relative to the same origin as
-    // the sweep. The map does not use `read` after the constructor.
+    // Creates the map. `read` reads tables at addresses that have the same origin as
+    // those of the sweep. The map does not use `read` after the constructor has
+    // returned.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
     // Returns the lengths of the blocks of known code that begin at `at`.
     FurtherBlocks blocks_from(TargetAddr at) const;
-    // Returns the end of the last branch that leads back to the function's first
-    // instruction, or 0 if there is none.
+    // Returns the end of the function's last branch to its own first instruction, or 0
+    // if there is no such branch.
     TargetAddr loop_end(TargetAddr function) const;
-    // Returns whether a known instruction starts at `at`, so that a breakpoint may be
-    // written.
+    // Returns whether a known instruction starts at `at`. Only there may a breakpoint
+    // be written.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
     // before one. A stop in a sequence restarts it, so a probe would make it run

@@ -14,11 +14,13 @@
 //                (computed goto).
 //
 // The last two are guesses: a computed goto without an index looks like a tail call. So
-// a return probe has a site at both. It decides when the jump is about to run and the
-// destination is known: the jump is a return if it leads out of the function.
+// a return probe has a site at both. The probe decides when the jump is about to run,
+// because the destination is known then: the jump is a return if it leads out of the
+// function.
 //
 // An entry probe needs only its first instruction. `endbr64` needs no special case
-// there: the processor checks the landing before it hits a breakpoint on it.
+// there: even if a breakpoint replaces the endbr64, the processor has accepted the
+// indirect branch before it executes the breakpoint.
 #pragma once
 
 #include "base/result.hpp"
@@ -46,7 +48,8 @@ struct ReturnSite {
         unresolved,    // a jmp through a table that could not be read
     } kind = ret;
     std::uint32_t offset = 0;
-    // For tail_jump and tail_branch. May be in a cold part of the function.
+    // Set for tail_jump and tail_branch. The target may be in a cold part of the
+    // function.
     TargetAddr target;
 };
 

@@ -10,7 +10,8 @@
 // copy.
 //
 // Invariants
-//   - length is 1..15, and bytes[0..length) is the instruction as it is in the text.
+//   - length is 1..15, and bytes[0..length) is the instruction as it is in the
+//     program's text.
 //   - target is set for direct jumps, branches and calls, and only for them.
 //   - rip_relative means that the address of the memory operand is next() +
 //     memory.disp.
@@ -30,7 +31,7 @@ namespace dt {
 
 inline constexpr std::size_t max_insn_bytes = 15;
 
-// The way in which control continues after the instruction.
+// Where the program continues after the instruction.
 enum class ControlFlow : std::uint8_t {
     next,          // at the following instruction
     jump,          // at target
@@ -66,7 +67,7 @@ struct MemoryOperand {
     Reg index = Reg::none;
     std::uint8_t scale = 1;
     Segment segment = Segment::flat;
-    // The sum is truncated to 32 bits before the segment base is added.
+    // The address is truncated to 32 bits before the segment base is added.
     bool address_32 = false;
 };
 

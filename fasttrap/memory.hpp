@@ -2,8 +2,8 @@
 // The memory of a target, as emulation needs it.
 //
 // read() and write() transfer all bytes, or return false and transfer none. They never
-// fault. An emulated instruction makes at most one write, after everything else that
-// can fail. So the target is unchanged if write() returns false.
+// fault. An emulated instruction writes at most once, after all other steps that can
+// fail. So the target is unchanged if write() returns false.
 //
 // Other threads of the target may be running. An implementation should make an aligned
 // access of 2, 4 or 8 bytes in one piece, as the instruction itself would do.

@@ -26,12 +26,11 @@
 //                 fires the probe and returns to the tail; the tail restores the registers
 //   stub          a jump of five bytes that leads into the trampoline. Jumps whose
 //                 displacement is partly fixed lead to a stub
-//   own bytes     the bytes that the first jump shares with no other code
-//   kept bytes    bytes after the window in which the displacement of a punned jump ends
-//   gap           padding between two blocks of a pair or chain
-//   reach         the addresses that a jump can lead to, relative to its end
-//   plain window  a window of five bytes or more with one jump; all others are short
-//   pair, chain, punned jump
+//   own bytes the bytes that the first jump shares with no other code kept bytes bytes
+//   after the window in which the displacement of a punned jump ends gap padding
+//   between two blocks of a pair or chain reach the addresses that a jump can lead to,
+//   relative to the end of the jump plain window a window of five bytes or more with
+//   one jump; all others are short pair, chain, punned jump
 //                 the forms of short windows, for sites with fewer than five bytes before
 //                 the next branch target
 //
@@ -45,25 +44,28 @@
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
 //   chain   A pair with more jumps, each of which overlaps the next one. It is used if
-//           several short blocks follow each other. gcc -Os packs short functions so.
+//           several short blocks follow each other. gcc -Os places short functions like
+//           this.
 //
-//   punned  The displacement of the jump ends in bytes of the instructions after the
+//   punned The last bytes of the jump's displacement belong to the instructions after
+//   the
 //           window, which do not change: the kept bytes. So the jump can lead to few
 //           addresses only. The stub is at one of them, and the trampoline is anywhere.
 //           No other patch and no breakpoint may change the kept bytes: `original` and `text`
 //           contain them, with equal values.
 //
-// Some of these jumps would lead out of user space. Then redundant prefixes precede the
-// jump, so that another byte becomes the highest one of a displacement. A first jump
-// with four own bytes also gets a prefix, if that is possible. Otherwise the opcode of
-// the second jump is the highest byte, which leads 380 MB down.
+// Some of these jumps would lead to addresses outside user space. Then redundant
+// prefixes are put before the jump, so that another byte becomes the highest byte of a
+// displacement. A first jump with four own bytes also gets a prefix, if that is
+// possible. Otherwise the highest byte of its displacement would be the opcode of the
+// second jump, which means a distance of 380 MB downwards.
 //
 // Invariants
 //   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
 //     privileged in 64-bit mode) is at the start of each instruction that the jump
-//     overwrites, except the first. The displacement of the jump is chosen for that, which
-//     limits where the trampoline can be. If the program jumps to such an instruction, the
-//     thread traps and continues in the copy.
+//     overwrites, except the first. The displacement of the jump is chosen to contain
+//     these trap bytes, which limits the possible addresses of the trampoline. If the
+//     program jumps to such an instruction, the thread traps and continues in the copy.
 //   - No known branch target is inside a window, except the starts of the blocks of a
 //     pair or chain.
 //   - A copy never pushes an address inside the trampoline: a moved call pushes the
@@ -90,14 +92,14 @@ namespace dt {
 
 // The place of a probe, and how far the bytes around it may be moved.
 //
-// [first, end) is the extent. It contains no branch target except first itself, and
-// `at` if at == first. An instruction starts at first.
+// [first, end) is the extent. It contains no branch target except `first`. An
+// instruction starts at `first`.
 //
 // [end, beyond) is the next block, which a pair may move. beyond is 0 if that block is
 // unknown. `further` has the blocks after it, which a chain may move.
 //
-// The first n_steady bytes after `end` do not change as long as a patch of this site
-// exists. They may become kept bytes.
+// The first n_steady bytes after `end` do not change while a patch of this site exists.
+// They may become kept bytes.
 struct PatchSite {
     TargetAddr at;
     TargetAddr first, end;
@@ -105,13 +107,13 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // Used if the function's entry is also the head of a loop: the end of the last
-    // branch of the function that leads back to its entry. If the window contains all
-    // such branches, their copies continue after the site's head. 0 if there are no
-    // such branches, or if they should fire the probe.
+    // The end of the last branch of the function that leads back to its entry, if the
+    // function's entry is also the head of a loop. If the window contains all such
+    // branches, their copies skip the site's head. 0 if there are no such branches, or
+    // if they should fire the probe.
     TargetAddr loop_end;
-    // Windows that found no room in the TrampolineSpace: bit k is set if one with
-    // Window::way == k did not.
+    // Ways to make the window that must not be tried again, because the TrampolineSpace
+    // did not find space for the result. Bit k stands for Window::way == k.
     std::uint32_t avoid = 0;
 
     // Shortens the blocks after `end` so that they end at `to`, which is at or after
@@ -165,7 +167,8 @@ struct Window {
     std::uint8_t n_kept = 0;          // kept bytes after a punned window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // number of prefixes before the first jump
-    // How the window was made: a number below 32 (patch_short.cpp), 0 for plain windows.
+    // The number of the way in which the window was made: below 32 (patch_short.cpp),
+    // and 0 for plain windows.
     std::uint8_t way = 0;
     // Returns the number of own bytes of the first jump.
     std::size_t own_bytes() const;
@@ -183,7 +186,7 @@ struct Window {
     {
         return block(k) + (k == 0 ? n_prefix : chained[k - 1].n_prefix);
     }
-    // Whether a jump after the first one is at `to`.
+    // Returns whether a jump other than the first one is at `to`.
     bool is_chained(TargetAddr to) const;
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
@@ -198,8 +201,8 @@ struct WindowPlan {
     std::vector<Refused> refused;
 };
 
-// Reads n bytes of original text at an address. Returns fewer bytes where the text
-// ends.
+// Reads n bytes of original text at an address. Returns fewer bytes if the text ends
+// before.
 using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
@@ -274,8 +277,8 @@ public:
 
 private:
     struct Area;
-    // Calls find for each area until one has a place. The most recently used area is
-    // first.
+    // Calls `find` for each area until it returns an address. Starts with the most
+    // recently used area.
     template <class Find> std::optional<TargetAddr> in_areas(Find find);
     std::optional<TargetAddr> take_plain(const Window& window, std::size_t n_bytes,
                                          std::optional<TargetAddr> stub);
@@ -288,13 +291,14 @@ private:
     using Areas = std::vector<std::unique_ptr<Area>>; // in ascending order
     Areas areas_;
     Areas stub_areas_;       // small areas, for the stubs of punned windows
-    std::size_t recent_ = 0; // index in areas_ of the area that served last
+    std::size_t recent_ = 0; // index in areas_ of the area that was used last
 };
 
-// Returns the address ranges where the trampoline may be, relative to window.origin(),
-// nearest first. The caller uses them to choose where to map an area. There are several
-// if the highest byte of the jump's displacement must be a trap byte. A punned window
-// has one range, perhaps of a single byte: the possible starts of its stub.
+// Returns the address ranges that may contain the trampoline, relative to
+// window.origin(), nearest first. The caller uses them to choose where to map an area.
+// There are several if the highest byte of the jump's displacement must be a trap byte.
+// A punned window has one range, perhaps of a single byte: the possible starts of its
+// stub.
 struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
@@ -310,8 +314,9 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns addresses relative to begin, nearest first, from which the highest byte of
 // the displacement is a trap byte for every window in [begin, end). One area at such an
-// address is enough for a complete module. 4 MiB are enough for windows whose second-
-// highest byte must also be a trap byte. Only the pages that are written to use memory.
+// address is enough for a complete module. An area of 4 MiB is enough even for windows
+// whose displacement must also have a trap byte as its second highest byte. Only the
+// pages that are written to use memory.
 //
 // Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
 // caller must divide the text.
@@ -325,7 +330,7 @@ unsigned trapping_bytes(const Window& window);
 struct Moved {
     TargetAddr from, to; // `to`: the copy itself, after the tail
     TargetAddr head;     // start of the head; equals `to` if this is not a site
-    TargetAddr tail;     // start of the tail, where dt_rt_enter returns to
+    TargetAddr tail;     // start of the tail, to which dt_rt_enter returns
     std::optional<std::uint32_t> site;
 };
 
@@ -377,26 +382,26 @@ private:
 Result<Patch> build_patch(const Window& window, const Placement& place,
                           TargetAddr area);
 
-// Describes where a thread is that stopped in patched text or in a trampoline, and how
-// to take it out. After an int3 the pc is one byte too high: subtract 1 before the call
-// of place_of().
+// Describes where a thread has stopped in patched text or in a trampoline, and how to
+// move it back to the original text. After an int3 the pc is one byte too high:
+// subtract 1 before calling place_of().
 //
-// The thread can always be taken out immediately:
+// The thread can always be moved back immediately:
 //
 //   1. If rbx_on_stack, load rbx from the word at rsp.
 //   2. Add rsp_add to rsp.
 //   3. Set rip to `on`, an address in the original text.
 //
-// The program then is in the exact state before or after one of its own instructions.
-// If the thread was in the head, the probe has not fired. `on` is then the probed
-// instruction, so the thread fires the probe if the jump is still there.
+// The thread is then in exactly the state before or after one of the program's own
+// instructions. If the thread was in the head, the probe has not fired. In this case
+// `on` is the probed instruction, so the probe fires if the jump is still in place.
 struct PatchPlace {
     enum Kind : std::uint8_t {
         window, // at an instruction of the window; moved[index] has its copy
         head,   // in the head or in the stub, before dt_rt_enter
         tail,   // in the tail, before the copy
         moved,  // at the first byte of a copy, before it runs
-        // In the middle of the code that replaces one instruction (a call or loop).
+        // inside the code that replaces one instruction (a call or loop)
         inside,
         leaving, // at the jump to the window's end
     } kind;
@@ -405,7 +410,7 @@ struct PatchPlace {
     std::uint8_t rsp_add = 0;
     bool rbx_on_stack = false;
 };
-// Returns where in the patch pc is. Returns nothing if no thread can stop there.
+// Returns where in the patch `pc` is. Returns nothing if no thread can stop at `pc`.
 std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc);
 
 } // namespace dt

@@ -6,8 +6,8 @@
 //   at+3:  ret             ...                          of xor and mov
 //   at+4:  mov %rdi,%rax   e9 ...    jmp S2
 //
-// A chain has one jump for each block. The last block has room for a jump. All other
-// blocks are shorter than a jump.
+// A chain has one jump for each block. Only the last block has enough bytes for a jump.
+// All other blocks are shorter than a jump.
 #pragma once
 
 #include "fasttrap/patch_run.hpp"
@@ -21,37 +21,38 @@ struct Chain {
     TargetAddr limit; // the last block may extend up to here
 
     // Adds the instructions and sites of a window to the chain. Returns false if that
-    // is not possible; the chain may have changed then.
+    // is not possible. The chain may then be partly changed and must not be used.
     bool absorb(const Window& window);
     // Returns the chain as a window without prefixes. Returns nothing if the text
     // cannot be read, or if a block does not begin with an instruction.
     std::optional<Window> window(const Arch& arch, const ReadText& read) const;
 };
 
-// Makes a chain. `first` holds the instructions of the first block, whose padding ends
-// at `end`. Returns nothing if no later block has room for a jump.
+// Creates a chain. `first` contains the instructions of the first block, whose padding
+// ends at `end`. Returns nothing if no later block has enough bytes for a jump.
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may precede the jump over the block at `at`. Returns false if
-// an instruction begins at one of the n bytes after `at`: a stray jump to it would reach a
-// prefix or the opcode of the jump, and not trap.
+// Returns whether n prefixes may precede the jump over the block at `at`. Returns false
+// if an instruction begins at one of the n bytes after `at`: a jump of the program to
+// that instruction would then execute a prefix or the opcode of the jump, and would not
+// trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
 // Returns whether the jumps can lead to addresses of user space. For the first jump,
 // one possible displacement is enough. A later jump is checked only if the highest byte
-// of its displacement is fixed. Then all possible displacements must lead there.
+// of its displacement is fixed. All its possible displacements must lead to user space.
 bool is_reachable(const Window& window);
 
 // Which jumps of a chain have a displacement whose highest byte is fixed by a later
-// jump. That byte decides which 16 MiB the jump leads to.
+// jump. That byte decides which range of 16 MiB the jump can reach.
 enum class ChainReach : std::uint8_t {
     open, // none: all jumps lead near the trampoline
     far,  // only the first, by the opcode or a prefix of a later jump
     any,  // any jump; the stub of such a jump needs an area of its own
 };
-// Chooses prefixes for the window's jumps so that they have this reach and
-// is_reachable() is true. Returns false if that is not possible.
+// Chooses prefixes for the window's jumps so that the jumps have this reach and
+// is_reachable() returns true. Returns false if that is not possible.
 bool choose_prefixes(Window& window, ChainReach reach);
 
 } // namespace dt

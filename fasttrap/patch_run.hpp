@@ -20,9 +20,10 @@ struct Run {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // Collects instructions from start, until they have room for a jump and n_more
-    // bytes, or until `end` or an instruction that must not move. Skips an endbr64 at
-    // `site`. Returns the address of the first instruction that it collected.
+    // Collects instructions from `start` on. Stops when they are long enough for a jump
+    // and n_more bytes, at `end`, or at an instruction that must not move. Skips an
+    // endbr64 at `site`. Returns the address of the first instruction that it
+    // collected.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;
@@ -41,8 +42,8 @@ private:
 // Makes the instruction at head a site. Returns the reason if that is not possible,
 // otherwise an empty string.
 std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head);
-// Returns whether a branch of the window leads into the window, but not to one of its
-// jumps.
+// Returns whether a branch in the window leads to an address inside the window that is
+// not the start of one of its jumps.
 bool leads_into_itself(const Window& window);
 
 } // namespace dt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Makes short windows: pairs, chains and punned jumps.
 //
-// They are made after all plain windows of a batch, and do not break them:
+// They are made after all plain windows of a batch, and leave those intact:
 //
 //   - A pair takes over the plain window that follows its first block. If there is
 //     none, it makes the second run itself.
@@ -19,12 +19,12 @@ namespace dt {
 
 class ShortWindows {
 public:
-    // plain must be in ascending order. The object keeps references to the
-    // other arguments.
+    // `plain` must be in ascending order. The object keeps references to the other
+    // arguments.
     ShortWindows(const Arch& arch, const ReadText& read,
                  std::span<const PatchSite> sites, std::vector<Window> plain);
-    // Makes a short window for a site that has no plain window, for the given reason.
-    // Returns the reason if that fails, otherwise an empty string.
+    // Makes a short window for a site. `reason` says why the site has no plain window.
+    // Returns an empty string on success, otherwise the reason.
     std::string_view place(const PatchSite& site, std::string_view reason);
     std::vector<Window> take();
 
@@ -52,7 +52,7 @@ private:
     const ReadText& read_;
     std::span<const PatchSite> sites_;
     std::vector<Window> plain_;
-    // For each of plain_: whether it is part of a short window now.
+    // For each window in plain_, whether it has become part of a short window.
     std::vector<bool> merged_;
     std::map<TargetAddr, Window> short_;
     Run run_, second_;

@@ -1,23 +1,24 @@
-// SPDX-License-Identifier: MIT
-// Which bytes of a module's text are known to be code. Other bytes may be tables and
-// constants, which assembly can contain between instructions.
+// SPDX-License-Identifier: MIT Finds which bytes of a module's text are known to be
+// code. Other bytes may be tables and constants, because assembly can contain these
+// between instructions.
 //
 //   starts of functions, landing pads ──▶ entered ──follow()──▶ bytes
 //        branches of known code ────────────▲
 //
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
 // assumed to return. Padding after an instruction that does not continue is known if it
-// fills the complete gap up to other known code. Until that is decided, it is in
-// `gaps`. If known code takes an address inside the gap, but no known code leads there,
-// the gap is not padding.
+// fills the complete gap up to other known code. Until this is decided, the padding is
+// in `gaps`. If known code takes an address inside the gap but no known code leads to
+// it, the gap is not padding.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even
 // if the flow of control reaches them. There are two exceptions:
 //
 //   - The start of a function is code.
-//   - An instruction may load the 8-byte constant inside another instruction, or a word
-//     of data may point to it: V8 shares equal constants. Then only the constant is
-//     data, and the instructions around it are code.
+//   - An instruction may load an 8-byte constant that is part of another instruction,
+//     or a word of data may point to such a constant, because V8 stores equal constants
+//     only once. Then only the constant is data, and the instructions around it are
+//     code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -29,8 +30,8 @@
 
 namespace dt {
 
-// Returns the text from an address on, enough for one instruction. It is empty where
-// the text ends.
+// Returns the text that starts at an address, with enough bytes for one instruction.
+// The result is empty at the end of the text.
 using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
 
 struct ReachedCode {
@@ -39,8 +40,8 @@ struct ReachedCode {
     {
     }
     AddressSet bytes;            // all bytes of known instructions and of known padding
-    AddressSet entered;          // where known code leads
-    std::vector<CodeRange> gaps; // padding that is perhaps not followed by code
+    AddressSet entered;          // addresses to which known code leads
+    std::vector<CodeRange> gaps; // padding that may not be followed by code
     std::vector<CodeRange> padding; // all other padding; `bytes` contains it
     std::vector<TargetAddr> loaded; // addresses that known code reads or writes
     std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
@@ -56,12 +57,12 @@ struct ReachedCode {
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
-    // Adds each gap that known code follows now.
+    // Adds each gap that is now followed by known code to the known code.
     void settle_gaps();
-    // Removes data from the known code: first, the bytes that known code reads or
-    // writes, up to the next start of a function, with the two exceptions above.
-    // Second, padding that contains an address that known code takes (lea) and to
-    // which no known code leads. It may be a table whose bytes look like padding.
+    // Removes data from the known code. First, removes the bytes that known code reads
+    // or writes, up to the next start of a function, with the two exceptions above.
+    // Second, removes padding that contains an address that known code takes (lea) but
+    // does not lead to, because this may be a table whose bytes look like padding.
     // `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this
@@ -70,25 +71,27 @@ struct ReachedCode {
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
-    // Returns whether known code reads or writes in range. loaded and words must be
-    // sorted.
+    // Returns whether known code reads or writes bytes in `range`. loaded and words
+    // must be sorted.
     bool is_loaded(CodeRange range) const
     {
         return any_in(loaded, range) || any_in(words, range);
     }
-    // Returns whether range contains one of places, which must be in ascending order.
+    // Returns whether `range` contains one of `places`, which must be in ascending
+    // order.
     static bool any_in(const std::vector<TargetAddr>& places, CodeRange range);
 
 private:
     void remove_named_padding(const AddressSet& functions);
 };
 
-// Is called for each instruction that was not yet in `instructions`, for example
-// because the sweep decoded from a wrong start.
+// A function that is called for each instruction that was not yet in `instructions`,
+// for example because the sweep started to decode inside an instruction.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
-// Follows the flow of control from the members of code.entered in range, and adds all
-// that it reaches inside the range to the known code. Removes overlapping instructions.
+// Follows the flow of control from the members of code.entered in `range`, and adds
+// everything that it reaches inside the range to the known code. Removes overlapping
+// instructions.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The table that maps (address space, address) to a tracepoint.
 //
-// find() takes no lock and runs under RCU. Functions that add and remove take the
-// table's mutex. The buckets are a cds_lfht of liburcu. The table also keeps a list per
-// space, so that a fork, an exec or an exit visits only the tracepoints of that space.
+// find() takes no lock and runs under RCU. Functions that add or remove entries take
+// the table's mutex. The buckets are a cds_lfht of liburcu. The table also keeps a list
+// per space, so that a fork, an exec or an exit visits only the tracepoints of that
+// space.
 //
 //   TracepointTable::ReadLock rcu;                    // cheap, nests, must not sleep
 //   if (TableEntry* entry = table.find(space, at))    // valid until rcu is destroyed
 //
-// Today one thread uses the table, so nothing reads it concurrently. RCU is for several
-// tracer threads.
+// At the moment only one thread uses the table, so there are no concurrent readers. RCU
+// prepares the table for several tracer threads.
 //
 // Invariants
 //   - An entry is in the buckets if and only if it is in the list of its space.
@@ -46,8 +47,8 @@ class TableEntry;
 // gets a new number, because a child may still use the old space.
 using SpaceId = std::uint32_t;
 
-// liburcu's node with a pointer to the entry that contains it. It does not depend on the
-// layout of the entry.
+// liburcu's node, with a pointer to the entry that contains it. The pointer makes it
+// independent of the layout of the entry.
 struct TableLink {
     cds_lfht_node node;
     TableEntry* entry;
@@ -91,7 +92,7 @@ public:
     // Adds an entry. Returns Code::busy if the table has an entry for its address.
     Result<Ok> add(std::unique_ptr<TableEntry> entry);
 
-    // Grows the buckets once, for n_more entries that the caller will add.
+    // Enlarges the buckets once, for n_more entries that the caller is going to add.
     void expect(std::size_t n_more);
 
     // Returns the entry, or null if there is none. The caller must hold a ReadLock, unless

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// An array of words that are initially 0. Pages of it that are never written to cost
-// neither memory nor time.
+// SPDX-License-Identifier: MIT An array of words that are initially 0. Its pages use no
+// memory until they are written to.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ struct Glance {
     enum Trait : std::uint16_t {
         branch = 1 << 0,         // may continue at next instruction + displacement
         ends = 1 << 1,           // never continues at the next instruction
-        padding = 1 << 2,        // has no effect, or traps: such bytes fill gaps
+        padding = 1 << 2,        // has no effect, or traps; used to fill gaps
         landing = 1 << 3,        // marks a target of indirect branches
         address = 1 << 4,        // contains the address next instruction + displacement
         constant = 1 << 5,       // contains the constant `value`
@@ -66,7 +66,7 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// How a thread leaves relocated code, a head or a tail: see PatchPlace.
+// How to move a thread out of relocated code, a head or a tail (see PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;
@@ -79,12 +79,13 @@ struct Arch {
 
     // Decodes the instruction at the start of text, which may be longer than the
     // instruction; 15 bytes are always enough. Returns Code::corrupt if the bytes are
-    // not an instruction, and Code::unsupported if the length or meaning is not certain.
-    // The text of the error says which. Thread-safe.
+    // not an instruction, and Code::unsupported if the length or meaning is not
+    // certain. The text of the error says whether the length or the meaning is
+    // uncertain. Thread-safe.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
-    // Finds an instruction's length and flow from its format alone. May return a length
-    // for bytes that are not an instruction.
+    // Determines an instruction's length and flow only from its format. May return a
+    // length even for bytes that are not a valid instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
     // Plans how to run insn displaced. If it cannot run, `how` is `refused`, with a
@@ -120,18 +121,19 @@ struct Arch {
     bool (*traps)(std::byte first);
     Moving (*moving)(const Instruction& insn);
     bool (*is_padding)(const Instruction& insn);
-    // Appends code that does at out.here() what insn does at its own address. Returns
-    // Code::unsupported if the data of insn is out of reach from there.
+    // Appends code that has the same effect at out.here() as insn has at its own
+    // address. Returns Code::unsupported if the data that insn uses is too far from
+    // out.here().
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
     // Appends a head. enter is the address of the word that holds the runtime's
     // address.
     void (*put_head)(std::uint32_t site, TargetAddr enter, CodeBuffer& out);
     void (*put_tail)(CodeBuffer& out);
-    // Appends a jump to a place at most 2 GiB away.
+    // Appends a jump to an address that is at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
-    // Return how a thread leaves the relocated code of insn, or the head or tail before
-    // it. The thread is at this offset in that code. Return nothing if no instruction
-    // starts there.
+    // Return how to move a thread out of the relocated code of insn, or out of the head
+    // or tail before it. `offset` is the thread's position in that code. Return nothing
+    // if no instruction starts at this offset.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

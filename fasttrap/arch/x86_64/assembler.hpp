@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Encodes instructions with xbyak. Only files of this folder include this header.
 //
-// Each thread has one generator, because making one takes longer than encoding an
-// instruction. It writes into its own small buffer, and assemble() copies the bytes
-// from there.
+// Each thread has one generator, because constructing a generator takes longer than
+// encoding an instruction. The generator writes into its own small buffer, from which
+// assemble() copies the bytes.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -22,8 +22,8 @@ class Assembler : public Xbyak::CodeGenerator {
 public:
     Assembler() : Xbyak::CodeGenerator(buffer_bytes, buffer()) {}
 
-    // Returns the place that is `distance` bytes from here, for instructions that take
-    // an address.
+    // Returns the address that is `distance` bytes from the current position, for
+    // instructions that take an address.
     const void* away(std::int64_t distance) const { return getCurr() + distance; }
 
 private:

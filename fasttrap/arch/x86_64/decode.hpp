@@ -13,8 +13,8 @@ namespace dt::x86 {
 
 Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at);
 
-// Returns why insn must not run displaced, or an empty string if it may. The reasons are
-// those of X86_REFUSED, and two segment prefixes.
+// Returns why insn must not run displaced, or an empty string if it may. Refuses the
+// instructions in X86_REFUSED and those with two segment prefixes.
 std::string_view refusal_of(const Instruction& insn);
 
 inline Op operation_of(const Instruction& insn)

@@ -13,8 +13,8 @@ Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory
 
 // Returns whether emulate() can run insn. Such an instruction may read any memory. It
 // writes memory only by push, by call, or by a plain store to the thread's own stack.
-// Other threads may be waiting for the effect of any other store, and a read-modify-
-// write must remain one instruction for them.
+// Other threads may observe any other store, so a read-modify-write must remain a
+// single instruction.
 bool can_emulate(const Instruction& insn);
 
 // Returns the address of the memory operand, including the base of the segment.

@@ -7,7 +7,7 @@
 //
 // The format determines this, whatever the instruction means (Intel SDM volume 2,
 // chapter 2 and appendix A). So the decoder can compare capstone's length with it, and
-// the relocation can rewrite an operand at a known byte. The layout does not tell
+// the relocation can rewrite an operand at a known byte. The layout does not show
 // whether the bytes are a valid instruction.
 #pragma once
 
@@ -31,7 +31,8 @@ struct Layout {
     Encoding encoding = Encoding::legacy;
     std::uint8_t map = 0;
     std::uint8_t opcode = 0;
-    // Offset of a VEX, EVEX or XOP prefix; 0 also means that it is at offset 0.
+    // Offset of the VEX, EVEX or XOP prefix. 0 if the prefix is at offset 0 or if there
+    // is none.
     std::uint8_t vex_at = 0;
     std::uint8_t rex_at = 0;
     std::uint8_t opcode_at = 0;
@@ -41,7 +42,7 @@ struct Layout {
     std::uint8_t imm_at = 0;
     std::uint8_t imm_size = 0;
     bool has_rex = false;
-    // Another prefix follows the REX prefix, and makes it meaningless.
+    // Set if another prefix follows the REX prefix, so that the processor ignores REX.
     bool misplaced_rex = false;
     bool w = false, r = false, x = false, b = false; // the bits of REX, not inverted
     std::uint8_t vvvv = 0;                           // VEX, EVEX and XOP; not inverted
@@ -51,7 +52,7 @@ Layout lay_out(std::span<const std::byte> text);
 
 // Returns whether this opcode after 0f is extrq or insertq of AMD's SSE4a. They have
 // two bytes of immediates; without these prefixes the opcode is vmread. Intel
-// processors know neither SSE4a nor vmread with such a prefix.
+// processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {
     return opcode == 0x78 && (prefixes & (prefix_operand_size | prefix_repne)) != 0 &&

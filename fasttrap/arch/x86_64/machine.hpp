@@ -3,8 +3,8 @@
 //
 // A Machine has a copy of the registers. The copy replaces the caller's registers if
 // nothing failed. Some flags are undefined on the processor after an operation. Here,
-// AF becomes 0 after logic operations, and the others are computed as if they were
-// defined. Nothing may depend on them.
+// AF becomes 0 after logic operations, and the other undefined flags are computed as if
+// they were defined. No code may depend on their values.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -167,7 +167,7 @@ protected:
     void go_to(std::uint64_t where) { regs_.rip = where; }
     // Returns whether a jump may lead to `where`. The processor checks an address from
     // memory or a register before it executes the jump. If the address is not
-    // canonical, it raises the exception that a read from there raises. Addresses of
+    // canonical, it raises the same exception as a read from that address. Addresses of
     // more than 57 bits are never canonical. Those of 48 to 57 bits are canonical only
     // if the kernel uses five levels of page tables.
     bool can_go_to(std::uint64_t where)
