@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Finds how many of the bytes around an instruction may be
-// moved.
+// SPDX-License-Identifier: MIT
+// Finds how many of the bytes around an instruction may be moved.
 //
 //   text ──sweep()──▶ targets of jumps, branches, calls   ─┐
 //                     addresses in code (lea, $imm)        ├─▶ ExtentMap ──▶ [first, end)

@@ -24,13 +24,14 @@
 //   trampoline    the code that runs instead of the window
 //   head, tail    the code before the copy of a site: the head calls the runtime, which
 //                 fires the probe and returns to the tail; the tail restores the registers
-//   stub          a jump of five bytes that leads into the trampoline. Jumps whose
-//                 displacement is partly fixed lead to a stub
-//   own bytes the bytes that the first jump shares with no other code kept bytes bytes
-//   after the window in which the displacement of a punned jump ends gap padding
-//   between two blocks of a pair or chain reach the addresses that a jump can lead to,
-//   relative to the end of the jump plain window a window of five bytes or more with
-//   one jump; all others are short pair, chain, punned jump
+//   stub          a jump of five bytes into the trampoline. It is the destination of a
+//                 jump whose displacement is partly fixed
+//   own bytes     the bytes that the first jump shares with no other code
+//   kept bytes    bytes after the window in which the displacement of a punned jump ends
+//   gap           padding between two blocks of a pair or chain
+//   reach         the addresses that a jump can lead to, relative to the jump's end
+//   plain window  a window of five bytes or more with one jump; all others are short
+//   pair, chain, punned jump
 //                 the forms of short windows, for sites with fewer than five bytes before
 //                 the next branch target
 //
@@ -47,12 +48,11 @@
 //           several short blocks follow each other. gcc -Os places short functions like
 //           this.
 //
-//   punned The last bytes of the jump's displacement belong to the instructions after
-//   the
-//           window, which do not change: the kept bytes. So the jump can lead to few
-//           addresses only. The stub is at one of them, and the trampoline is anywhere.
-//           No other patch and no breakpoint may change the kept bytes: `original` and `text`
-//           contain them, with equal values.
+//   punned  The last bytes of the jump's displacement belong to the instructions after
+//           the window and do not change. They are the kept bytes. So the jump can lead
+//           to only a few addresses. The stub is at one of them, and the trampoline may
+//           be anywhere. No other patch and no breakpoint may change the kept bytes:
+//           `original` and `text` contain them, with equal values.
 //
 // Some of these jumps would lead to addresses outside user space. Then redundant
 // prefixes are put before the jump, so that another byte becomes the highest byte of a

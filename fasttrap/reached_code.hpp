@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Finds which bytes of a module's text are known to be
-// code. Other bytes may be tables and constants, because assembly can contain these
-// between instructions.
+// SPDX-License-Identifier: MIT
+// Finds which bytes of a module's text are known to be code. Other bytes may be tables
+// and constants, because assembly can contain these between instructions.
 //
 //   starts of functions, landing pads ──▶ entered ──follow()──▶ bytes
 //        branches of known code ────────────▲

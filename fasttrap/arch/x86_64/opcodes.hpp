@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT A table of the modelled instructions, with one row per
-// encoding.
+// SPDX-License-Identifier: MIT
+// A table of the modelled instructions, with one row per encoding.
 //
 // Each operation is a function in emulate.cpp. A row says which opcode has it and where
 // the operands are. An instruction without a row runs as a copy of itself. X86_REFUSED

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Moves one x86-64 instruction permanently to another
-// address. What changes depends on the instruction:
+// SPDX-License-Identifier: MIT
+// Moves one x86-64 instruction permanently to another address. What changes depends on
+// the instruction:
 //
 //   not relative to rip   nothing
 //   rip-relative data     the displacement, if the data is within 2 GiB of the copy
