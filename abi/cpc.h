@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The events of the cpc provider: one row for each name. Numbers are those of
- * the kernel's linux/perf_event.h. The provider turns the rows into names; the
+ * The events of the cpc provider: one row for each name. Numbers are those of the
+ * kernel's linux/perf_event.h. The provider creates probe names from the rows; the
  * module checks counts.
  *
  * X(name, type, config, default count)
@@ -102,10 +102,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TYPE_OF(more) ((dt_u32)((more) >> 52))
 
 /*
- * Returns the minimum count of an event. A counter of the processor may
- * overflow every few cycles, which would leave no time for other work: 5000 is
- * the published minimum. Clocks have the profile provider's minimum of 200 us.
- * All other software events are rare.
+ * Returns the minimum count of an event. A counter of the processor may overflow every
+ * few cycles, which would leave no time for other work. The published minimum is 5000.
+ * Clocks have the profile provider's minimum of 200 us. All other software events are
+ * rare.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A rule to find the caller's stack frame, for one place of the text. The agent
- * derives rules from call frame information (process/call_frames.hpp), and the
- * injected runtime walks stacks by them.
+ * A rule to find the caller's stack frame, for one address of the text. The agent
+ * derives rules from call frame information (process/call_frames.hpp), and the injected
+ * runtime uses them to walk stacks.
  *
  * `at` is the pc of the innermost frame. In other frames it is one less than the return
- * address, since a call may be the last instruction that a rule holds for. The caller's pc is
- * the word under the CFA, and the CFA is the caller's stack pointer.
+ * address, because a call may be the last instruction that a rule applies to. The
+ * caller's pc is the word below the CFA, and the CFA is the caller's stack pointer.
  */
 #ifndef ABI_FRAME_RULE_H
 #define ABI_FRAME_RULE_H
@@ -17,7 +17,7 @@ struct dt_rt_rule {
 	dt_u64 at;
 	dt_s32 cfa;    /* added to the value of `from` */
 	/*
-	 * added to the value of `rbp_from`, gives the place of the saved %rbp
+	 * The value of `rbp_from` plus this is the address of the saved %rbp.
 	 */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */
@@ -25,7 +25,7 @@ struct dt_rt_rule {
 	dt_u8 rbp_from;
 };
 enum dt_rt_rule_from {
-	DT_RT_FROM_NONE, /* for the CFA: there is no caller */
+	DT_RT_FROM_NONE, /* as `from`: there is no caller */
 	DT_RT_FROM_RSP,
 	DT_RT_FROM_RBP,
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */

@@ -2,8 +2,8 @@
 /*
  * The interface of /dev/dtrace between the kernel module and libdtrace.
  *
- * One open file is one consumer with its arena and probes. Closing the file,
- * also by the exit of its process, removes all of them.
+ * Each open file is one consumer with its arena and probes. All of them are removed
+ * when the file is closed or its process exits.
  *
  *   DTK_ARENA    creates the arena; mmap() at 0 then maps its program part, read-only,
  *                and mmap() at program_bytes the rest
@@ -19,10 +19,10 @@
  *   DTK_DETACH   no probe fires any more
  *   DTK_CLAIM    instead of all requests above: the file takes over the anonymous consumer
  *
- * State that changes while probes fire is changed in the arena itself: the
- * activity, the buffers, the lease (dif/engine.h). All fields are little-endian
- * and of fixed width. The caller sets all fields except those marked as set by
- * the module.
+ * State that changes while probes fire (the activity, the buffers and the lease, see
+ * dif/engine.h) is changed directly in the arena. All fields are little-endian and have
+ * a fixed width. The caller sets all fields except those that are marked "set by the
+ * module".
  */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
@@ -38,19 +38,19 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /*
- * The version of this file, of the rows of abi/stable.h and of the engine's
- * input. Each change increments it.
+ * The version of this file, of the rows of abi/stable.h and of the engine's input. It
+ * is incremented with each change.
  */
 #define DTK_ABI 9
 
-/* interrupts are off in the kernel while a string is copied */
+/* the kernel disables interrupts while it copies a string */
 #define DTK_MAX_STRSIZE (64u << 10)
 
 struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */
 	dt_u32 arena_version;	    /* DT_ARENA_VERSION */
 	dt_u32 n_cpus;		    /* possible CPUs */
-	dt_u32 destructive_allowed; /* by the module's parameter */
+	dt_u32 destructive_allowed; /* the value of the module's parameter */
 };
 
 struct dtk_arena {
@@ -72,15 +72,15 @@ struct dtk_load {
 /* A list in the caller's memory. */
 struct dtk_list {
 	dt_u64 at;    /* address of the first element */
-	/* DTK_PROBES: of all; otherwise n times the size of an element */
+	/* DTK_PROBES: the size of all elements; otherwise n times the size of one */
 	dt_u64 bytes;
 	dt_u32 n;
 	dt_u32 n_done; /* set by the module, also if it fails */
 };
 
 /*
- * Elements of DTK_PROBES are texts: provider, module, function and name, each
- * with its NUL, one probe after the other.
+ * An element of DTK_PROBES consists of four strings: provider, module, function and
+ * name, each followed by a NUL. The elements follow each other without gaps.
  */
 
 /* An element of DTK_ECBS. */
@@ -130,17 +130,17 @@ struct dtk_site {
 	dt_u64 where;
 	dt_u64 more;
 	/*
-	 * set by the module: 0, or -errno: this site does not fire, the others
-	 * do
+	 * Set by the module: 0, or -errno if this site does not fire. The other sites fire
+	 * even then.
 	 */
 	dt_s32 error;
 	dt_u32 pad;
 };
 
 /*
- * An instruction of a mapped file. Its arguments are those of C's calling
- * convention, in registers and on the stack. For a return they are arg0 and
- * %rax.
+ * An instruction of a mapped file. The probe's arguments are passed by C's calling
+ * convention, in registers and on the stack. A return probe has arg0 and %rax as its
+ * arguments.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
@@ -150,9 +150,9 @@ struct dtk_uprobe {
 	dt_u64 semaphore;
 	dt_u64 arg0;	  /* DTK_URETURN */
 	/*
-	 * DTK_USTATIC: address of the first operand. DTK_URETURN at an indirect
-	 * jump: the jump's destination, then the first address and the end of
-	 * each part of the function. The jump is a return if its destination is
+	 * DTK_USTATIC: the address of the first operand. DTK_URETURN at an indirect jump: the
+	 * address of an operand for the jump's destination, followed by the first address and
+	 * the end of each part of the function. The jump is a return if its destination is
 	 * outside all parts.
 	 */
 	dt_u64 operands;
@@ -163,13 +163,13 @@ struct dtk_uprobe {
 	 * function, up to the offset. The text between them must decode to complete instructions. */
 	dt_u32 inside;
 };
-#define DTK_INSIDE_MAX (64u << 10) /* each site decodes at most that much */
+#define DTK_INSIDE_MAX (64u << 10) /* each site decodes at most this many bytes */
 /*
  * The probe also fires in children that the process forks from now on, until
  * they exec.
  */
 #define DTK_UPROBE_CHILDREN 1
-/* At an entry or return: the stack pointer points to the return address. */
+/* At an entry or return. The stack pointer points to the return address. */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3
 #define DTK_OPERANDS_MAX 64
@@ -195,16 +195,16 @@ struct dtk_anonymous {
 
 struct dtk_claim {
 	dt_u64 file; /* address for a copy of the file; 0: no copy is wanted */
-	dt_u64 file_bytes; /* space there; set by the module: the file's size */
+	dt_u64 file_bytes; /* size of that space; the module sets it to the file's size */
 	dt_u64 program_bytes, total_bytes; /* set by the module */
 };
 
 /*
- * A rule of DTK_TABLE: how to find the caller's frame from this place of a
- * file's text up to the next rule's place. The caller's pc is the word under
- * the CFA, and the CFA is the caller's stack pointer. Rules are in ascending
- * order. n_done is set to the table's number. For a frame that has called a
- * function, the place is the pc minus one.
+ * A rule of DTK_TABLE: how to find the caller's frame from this place of a file's text
+ * up to the next rule's place. The caller's pc is the word below the CFA, and the CFA
+ * is the caller's stack pointer. Rules are in ascending order. The module sets n_done
+ * to the table's number. For a frame that has called a function, the place is the pc
+ * minus one.
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
@@ -227,7 +227,7 @@ enum dtk_unwind_from {
 	DTK_UNWIND_N,
 };
 
-/* In ascending order, including files without a table. */
+/* The mappings are in ascending order and include files without a table. */
 struct dtk_unwind_map {
 	dt_u64 start, end;
 	dt_u64 offset; /* file offset of start */
@@ -241,8 +241,8 @@ struct dtk_unwind_maps {
 };
 
 /*
- * Elements of DTK_STRANGERS are pids: there is space for n, and n_done are set.
- * A pid may be returned twice.
+ * Elements of DTK_STRANGERS are pids. There is space for n pids, and the module writes
+ * n_done of them. It may return a pid twice.
  */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
@@ -258,7 +258,8 @@ struct dtk_unwind_maps {
 #define DTK_MAPS _IOW('d', 11, struct dtk_unwind_maps)
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
-/* Owners of locks in the arena that are CPUs of the kernel. They never exit. */
+/* The number by which a CPU of the kernel owns a lock in the arena. Such an owner never
+ * exits. */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)
 

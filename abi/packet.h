@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The data of a probe of ip, tcp or udp: about a packet, a socket, or both. All
- * arguments of the probe are the address of this structure. libdtrace's
- * translators (libdtrace/providers/kernel/net.d, which declares the same
- * struct) extract from it the values that each argument shows.
+ * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
+ * or both. All arguments of the probe are the address of this structure. libdtrace's
+ * translators (libdtrace/providers/kernel/net.d, which declares the same struct)
+ * extract from it the values that each argument shows.
  *
- * Without a packet, the values are those that a packet would have: addresses
- * and ports are the socket's.
+ * Without a packet, the values are those that a packet of the socket would have: the
+ * addresses and ports of the socket.
  */
 #ifndef KMOD_PACKET_H
 #define KMOD_PACKET_H
@@ -23,13 +23,13 @@ struct dtk_packet {
 	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
 	dt_u32 flags;			       /* TCP's, if transport is 0 */
-	/* `to` is this machine; otherwise `from` is */
+	/* 1: this machine is `to`; 0: this machine is `from` */
 	dt_u32 received;
 	/* ticks per second of the kernel's counters */
 	dt_u32 hz;
 };
 
-/* the maximum of arguments; the packet follows them */
+/* the maximum number of arguments; the packet follows them */
 #define DTK_PACKET_ARGS 6
 
 #endif

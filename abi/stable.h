@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stable providers: probes that have the same meaning on every kernel. Each row
- * says which tracepoint or function of this kernel a probe uses.
+ * Stable providers, whose probes have the same meaning on every kernel. Each row says
+ * which tracepoint or function of this kernel a probe uses.
  *
  *   X(provider, probe, how, source, choose)
  *
@@ -15,10 +15,10 @@
  *
  * Rows for one function fire in the order of this file.
  *
- * A probe may have several rows, which are all its places. A place that a
- * kernel does not have is ignored, and a probe without any place does not exist
- * there. libdtrace uses the same rows for the names. The types of the arguments
- * are in libdtrace/providers/kernel.
+ * A probe fires at the places of all its rows. A place that a kernel does not have is
+ * ignored, and a probe without any place does not exist on that kernel. libdtrace takes
+ * the names of the probes from the same rows. The types of the arguments are in
+ * libdtrace/providers/kernel.
  */
 #ifndef KMOD_STABLE_H
 #define KMOD_STABLE_H
@@ -322,9 +322,9 @@ enum dtk_stable_how {
 #define DT_STABLE_ARGS 24
 
 /*
- * Converts the input of a row to the probe's arguments. Returns their number,
- * or -1 if the probe does not fire. Runs in any context. There is space after
- * the arguments for data that they point to.
+ * Converts the input of a row to the probe's arguments. Returns their number, or -1 if
+ * the probe does not fire. Runs in any context. `out` has space after the arguments for
+ * data that they point to.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 
@@ -340,7 +340,7 @@ extern const u32 dt_n_stables;
 
 /* One place of one stable probe. */
 struct dt_place_of_stable {
-	struct dt_place_of_stable *next; /* at the same function */
+	struct dt_place_of_stable *next; /* the next place at the same function */
 	const struct dt_stable *row;
 	u32 probe;
 };
@@ -348,7 +348,7 @@ struct dt_place_of_stable {
 /* Looks up the symbols that the rows of io need. May wait. */
 void dt_stable_io_begin(void);
 
-/* Declares a dt_choose; each row has one. */
+/* Declares the dt_choose function of each row. */
 #define X(provider, probe, how, source, choose) dt_choose dt_choose_##choose;
 DTK_STABLE(X)
 #undef X
