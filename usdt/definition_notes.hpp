@@ -5,8 +5,9 @@
 //     provider NUL  D text NUL: the types that the provider block needs, the block itself,
 //                               #pragma D attributes; after the preprocessor
 //
-// They are not loaded, and other tools ignore them. Files are untrusted: an invalid
-// note is omitted and reported. Duplicates of a definition count as one.
+// The notes are not loaded into memory, and other tools ignore them. Files are
+// untrusted: an invalid note is omitted and reported. Duplicates of a definition count
+// as one.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ namespace dt::usdt {
 
 constexpr char definition_section[] = ".note.dtrace";
 constexpr char definition_owner[] = "dtrace";
-// Not one of the generic types, for which readelf would print something misleading.
+// The note type. It is none of the generic types, which readelf would describe in a
+// misleading way.
 constexpr std::uint32_t definition_type = 0x44540001; // "DT", first form
 
 struct DefinitionNote {
@@ -34,7 +36,7 @@ struct DefinitionNotes {
     std::vector<std::string> troubles; // sentences, at most eleven
 };
 
-// section: from a little-endian 64-bit file.
+// `section` is the section's content, from a little-endian 64-bit file.
 DefinitionNotes parse_definition_notes(std::span<const std::byte> section);
 // Returns the note's bytes in the section.
 std::string definition_note(const DefinitionNote& note);

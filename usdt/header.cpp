@@ -10,7 +10,7 @@ namespace dt::usdt {
 
 namespace {
 
-// The part that it shares with dtrace/sdt.h.
+// The part that a generated header has in common with dtrace/sdt.h.
 constexpr char note_macro[] =
 #include "sdt_note.inc"
     ;
@@ -57,15 +57,15 @@ std::string section(std::string_view name, std::string_view flags,
                     "\\\",\\\"" + std::string(type) + "\\\"," + group + ",comdat");
 }
 
-// Returns a symbol of the group that no other group has.
+// Returns a symbol that is unique to the group.
 std::string anchor(const std::string& group)
 {
     return group + ".here";
 }
 
-// With -flto, the assembler's file may contain other versions of the provider. A probe
-// of the same name then shares their counter: each name has one counter, which the
-// linker would enforce too.
+// With -flto, the assembler's file may contain other versions of the provider. Probes
+// with the same name in these versions share one counter. The linker would have the
+// same effect.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -122,8 +122,8 @@ std::string list(std::size_t n, std::string_view between, auto text)
 }
 
 // Returns the constraint of the asm statement: a constant, in memory, or in a register.
-// Floating-point constants are in memory that has no name in the file, so they go into
-// a register.
+// A floating-point constant would be in memory without a symbol, so it is put into a
+// register.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
@@ -177,7 +177,8 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
-    // The relocations only keep the groups of the counter and of the definition.
+    // The only purpose of the relocations is to make the linker keep the groups of the
+    // counter and of the definition.
     out += "\t__asm__ __volatile__(\n";
     for (const std::string& kept : {semaphore, anchor(group_name(provider))})
         out += "\t    \".reloc .,R_X86_64_NONE," + kept + "\\n\\t\"\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The header of `dtrace -h`: for each probe a macro, and a test whether it is traced.
+// Generates the header of `dtrace -h`. It contains two macros for each probe: one fires
+// the probe, and one tests whether the probe is traced.
 //
 //   #define APP_QUERY_START(dt_a1) __dtrace_app___query__start(dt_a1)
 //   #define APP_QUERY_START_ENABLED() ...
@@ -17,7 +18,7 @@
 
 namespace dt::usdt {
 
-// source: the name of the file that the header is generated from.
+// `source` is the name of the file from which the header is generated.
 std::string header_text(std::span<const ProviderSource> providers,
                         std::string_view source);
 

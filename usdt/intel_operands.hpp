@@ -4,7 +4,7 @@
 //   gcc    eax   7   DWORD PTR -20[rbp+rax*4]   QWORD PTR name[rip+8]
 //   clang  eax   7   [rbp + 4*rax - 20]         [rip + name]
 //
-// The terms inside the brackets and before them are added.
+// The address is the sum of the terms inside and before the brackets.
 #pragma once
 
 #include "usdt/operands.hpp"
@@ -18,8 +18,9 @@ namespace dt::usdt {
 // AT&T syntax.
 bool is_intel_operand(std::string_view text);
 
-// sized: out.bytes is known and does not come from the register. Returns an empty text
-// if the operand is valid. Otherwise returns what is wrong with it.
+// Parses an operand. If `sized` is set, out.bytes is already known; otherwise the size
+// of the register is used. Returns an empty text if the operand is valid. Otherwise
+// returns what is wrong with it.
 std::string parse_intel_operand(std::string_view text, Operand& out, bool sized);
 
 } // namespace dt::usdt

@@ -13,7 +13,7 @@
 namespace dt::usdt {
 
 struct NoteKind {
-    std::string_view section; // its name in messages
+    std::string_view section; // the name of the section in messages
     std::string_view owner;
     std::uint32_t type = 0;
 };
@@ -31,11 +31,11 @@ std::vector<std::string> walk_notes(std::span<const std::byte> section,
 // Returns a sentence about the notes after the first n_read ones.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
-// Returns whether a name in a note can be that of a provider or a probe.
+// Returns whether a string in a note can be the name of a provider or a probe.
 bool is_note_name(std::string_view name);
 
-// Removes the text up to the first NUL, and the NUL, from bytes. Returns false if there
-// is none.
+// Moves the text up to the first NUL from `bytes` to `text`, and removes the NUL.
+// Returns false if there is no NUL.
 bool take_text(std::string_view& bytes, std::string& text);
 
 } // namespace dt::usdt

@@ -185,7 +185,7 @@ std::string parse_size(std::string_view text, Operand& out)
     return "";
 }
 
-// Returns the operand without its size.
+// Returns the operand without its size (for example "8@") and without a leading $.
 std::string_view operand_of(std::string_view word)
 {
     std::size_t at = word.find('@');
@@ -194,10 +194,10 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Returns whether the operand is a constant without a $. Constants in Intel syntax have
-// none. In AT&T syntax, small numbers are constants too, because no program has memory
-// there. So are numbers for a floating-point argument, which our headers use for its
-// bits: they are no addresses.
+// Returns whether the operand is a constant without a $. In Intel syntax, no constant
+// has a $. In AT&T syntax, a small number is also a constant, because no program has
+// memory at such an address. A number for a floating-point argument is a constant too:
+// our headers pass the bits of the argument in this form.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');
@@ -212,7 +212,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     out.text = word;
     std::string_view operand = word;
     std::string wrong;
-    // A symbol may contain an @ itself, after the size's.
+    // The first @ ends the size. A symbol after it may also contain an @.
     std::size_t at = word.find('@');
     bool sized = at != std::string_view::npos && at > 0 && at <= 3;
     if (sized) {

@@ -43,21 +43,23 @@ struct Operand {
     std::uint8_t bytes = 8;
     bool is_signed = false;
     bool is_float = false;
-    // In the order of the encoding (rax rcx rdx rbx rsp rbp rsi rdi r8 ...). For
-    // memory: the base.
+    // The register's number in the instruction encoding (rax rcx rdx rbx rsp rbp rsi
+    // rdi r8 ...). For memory, the base register.
     std::uint8_t reg = no_register;
     bool high_byte = false; // %ah %bh %ch %dh
-    // the base is %rip: value is then a link-time address, without adding %rip
+    // Set if the base is %rip. Then `value` is a link-time address, and %rip must not
+    // be added.
     bool of_rip = false;
     std::uint8_t index = no_register;
     std::uint8_t scale = 1;
     Segment segment = Segment::none;
-    // For a constant its value, for memory the displacement. The symbol's address is
-    // added.
+    // The value of a constant, or the displacement of a memory operand. The symbol's
+    // address must be added.
     std::int64_t value = 0;
     std::string symbol; // empty: none
     std::string text;   // as in the note
-    // for an unknown operand: the end of a sentence, "has no known register"
+    // Why the operand is unknown, as the end of a sentence: "has no known register".
+    // Empty if the operand is known.
     std::string trouble;
 };
 
@@ -68,8 +70,8 @@ enum class Syntax : std::uint8_t { att, intel };
 // Returns Intel if an operand can only be Intel syntax.
 Syntax syntax_of(std::string_view arguments);
 
-// Parses at most `max` operands and ignores the rest. of_file: the result of
-// syntax_of() for any of the file's probes.
+// Parses at most `max` operands and ignores the rest. `of_file` is the syntax of the
+// file: the result of syntax_of() for any of its probes.
 std::vector<Operand> parse_operands(std::string_view arguments,
                                     std::size_t max = max_operands,
                                     Syntax of_file = Syntax::att);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The notes that give the places of a file's static probes, in the format of
+// The notes that describe the places of a file's static probes, in the format of
 // SystemTap's <sys/sdt.h>:
 //
 //   section .note.stapsdt, one note per site; owner "stapsdt", type 3
@@ -42,10 +42,10 @@ struct ProbeNotes {
     std::vector<std::string> troubles; // at most eleven sentences about omitted notes
 };
 
-// section: from a little-endian 64-bit file.
+// `section` is the section's content, from a little-endian 64-bit file.
 ProbeNotes parse_probe_notes(std::span<const std::byte> section);
 
-// Returns D's name: query__start is query-start.
+// Returns the probe's name in D: query-start for query__start.
 std::string probe_name(std::string_view in_note);
 
 } // namespace dt::usdt

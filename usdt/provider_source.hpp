@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A provider in the form in which `dtrace -h` and `dtrace -G` put it into programs: the
-// content of provider.d in terms of C. The compiler of provider.d creates it;
-// header.hpp and object.hpp write it.
+// A provider in the form that `dtrace -h` and `dtrace -G` need: the content of
+// provider.d, with types and names as in C. The compiler of provider.d creates it.
+// header.hpp and object.hpp write it to files.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ struct SourceArgument {
     std::string declaration; // "const char *dt_a1"; the names are those of parameter(n)
 };
 
-// The maximum that <dtrace/sdt.h> and SystemTap's header pass. Each argument gets a
-// register or a place on the stack, whatever its type.
+// The maximum number of arguments in <dtrace/sdt.h> and SystemTap's header.
 inline constexpr std::size_t max_source_arguments = 12;
 
 struct SourceProbe {
@@ -28,7 +27,7 @@ struct SourceProbe {
 struct ProviderSource {
     std::string name;
     std::vector<SourceProbe> probes;
-    // tags that the declarations use: "struct connection"
+    // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
     std::string definition; // D text; empty: no definition is included
 };
@@ -45,8 +44,8 @@ std::string function_name(std::string_view provider, std::string_view probe);
 // Returns the name in notes and in C: query__start for query-start.
 std::string note_name(std::string_view probe);
 // Returns the name of the section group that contains the provider's data in each file.
-// The linker keeps one group per name. Other definitions of the same provider have
-// another name.
+// The linker keeps one group per name. A different definition of the same provider has
+// a different group name.
 std::string group_name(const ProviderSource& provider);
 
 } // namespace dt::usdt

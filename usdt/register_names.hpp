@@ -16,7 +16,7 @@ struct Register {
     bool high_byte = false, vector = false, rip = false;
 };
 
-// The name has no %: rax, r8d, xmm3, rip.
+// Returns the register with this name, which has no %: rax, r8d, xmm3, rip.
 std::optional<Register> register_by_name(std::string_view name);
 
 // Parses the complete text as a decimal, 0x hexadecimal or 0 octal number.

@@ -9,10 +9,10 @@
  *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
  *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * An address is also an offset in the file. The complete file is loaded,
- * including sections that are not loaded in other libraries, so that tools
- * which can read only the memory find them. There are no relocations: addresses
- * are filled in when the object is loaded.
+ * An address is also an offset in the file. The complete file is loaded, including
+ * sections that other libraries do not load, so that tools that can only read memory
+ * find them. There are no relocations: addresses are filled in when the object is
+ * loaded.
  *
  * The section .probes has the same name as in SystemTap, because bpftrace
  * searches for semaphores only there.

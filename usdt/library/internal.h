@@ -9,7 +9,7 @@
  *   error.c      the sentence about the last failure
  *   bytes.c      a growing block of memory
  *
- * Functions that fail return an errno and have set the sentence.
+ * A function that fails sets the sentence and returns an errno.
  */
 #ifndef DT_USDT_INTERNAL_H
 #define DT_USDT_INTERNAL_H
@@ -59,8 +59,8 @@ struct dt_usdt_wanted {
 };
 
 /*
- * The bytes, and whether all allocations succeeded, which is checked once at
- * the end.
+ * A growing block of bytes. It records whether all allocations succeeded, which the
+ * caller checks once at the end.
  */
 struct dt_bytes {
 	unsigned char *data;
@@ -104,7 +104,7 @@ struct dt_usdt_image {
 
 enum { DT_USDT_STUB_BYTES = 16 };
 
-/* token: distinguishes the loaded image from all others in this process. */
+/* `token` distinguishes the loaded image from all others in this process. */
 DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
 				 const char *provider,
 				 const struct dt_usdt_wanted *wanted,

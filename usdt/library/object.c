@@ -36,7 +36,7 @@
 
 enum { DT_MAX_NAMES_TAKEN = 16 };
 
-/* The error of one method of loading. */
+/* The error of one way to load an image. */
 struct dt_trouble {
 	int error;
 	char text[400];
@@ -80,7 +80,7 @@ static int dt_write_all(int fd, const struct dt_bytes *bytes)
 	struct rlimit limit;
 	size_t done = 0;
 
-	/* The kernel would send SIGXFSZ, which terminates the process. */
+	/* Beyond the limit, the kernel would send SIGXFSZ, which terminates the process. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
 	    limit.rlim_cur < bytes->len_bytes) {
 		errno = EFBIG;
@@ -107,7 +107,7 @@ static int dt_is_file(const struct stat *file, const char *path)
 	       st.st_ino == file->st_ino;
 }
 
-/* /proc may be another process's, or may not be mounted. */
+/* /proc may belong to another PID namespace, or may not be mounted. */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers. Added probes are stored in `wanted` until they are loaded. Each
- * load creates an object of its own, so that a provider can grow.
+ * Providers. Added probes are stored in `wanted` until they are loaded. Each load
+ * creates a separate object, so that probes can be added after a load.
  *
  * The caller's variable always contains a probe that can be tested and fired:
  * dt_usdt_off, or one in the data of an object.

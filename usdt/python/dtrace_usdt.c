@@ -7,13 +7,13 @@
  *      ^                                             ^
  *      └──────holds── Probe ──────────looks at───────┘
  *
- * A Probe has a reference to its Provider: the library writes to the slot when
- * the provider is destroyed. That happens when no reference to it or to one of
- * its probes is left, or by destroy().
+ * A Probe has a reference to its Provider, because the library writes to the slot when
+ * the provider is destroyed. The provider is destroyed by destroy(), or when no
+ * references to it and its probes remain.
  *
- * This is a C extension because most tests find the probe off: `if probe:` is
- * one call of a slot, without a frame. All code runs under the GIL, so no
- * thread is in a probe while another one destroys it.
+ * This is a C extension because a probe is usually off and the test must be fast: `if
+ * probe:` calls one slot of the type, without a Python frame. All code runs under the
+ * GIL, so no thread is in a probe while another one destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
@@ -110,8 +110,8 @@ static void dt_provider_dealloc(struct dt_provider *self)
 }
 
 /*
- * types: text. Returns -1 if an exception is set. The library has checked that
- * all types are valid.
+ * Sets the kinds of the arguments. `types` is a str. Returns -1 if an exception is set.
+ * The library has checked that all types are valid.
  */
 static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 {
@@ -208,8 +208,7 @@ static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args,
 	if (!dt_is_alive(self))
 		return NULL;
 	/*
-	 * The name is positional, as are the types; function is a keyword
-	 * argument.
+	 * The name and the types are positional arguments; `function` is a keyword argument.
 	 */
 	first = PyTuple_GetSlice(args, 0, 1);
 	types = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
@@ -333,10 +332,10 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * A program behaves the same whether it is traced or not. A value of a wrong
- * type is 0 for the tracer, and sys.unraisablehook() is called for the first
- * one of each probe. Returns -1 for an exception that the value did not cause,
- * such as KeyboardInterrupt.
+ * A program behaves the same whether it is traced or not. The tracer gets 0 for a value
+ * of a wrong type, and sys.unraisablehook() is called for the first such value of each
+ * probe. Returns -1 for an exception that the value did not cause, such as
+ * KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)
 {
@@ -362,7 +361,7 @@ static int dt_fire(struct dt_probe *self, PyObject *const *values)
 			       &kept[i]) != 0)
 			error = dt_excuse(self);
 	/*
-	 * Looked up last, because __index__() of a value may have destroyed the
+	 * The slot is read last, because __index__() of a value may have destroyed the
 	 * provider.
 	 */
 	if (error == 0)

@@ -7,16 +7,16 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe consists of two nops and a note. The first nop has one byte; every
- * kernel emulates a trap there. The second has ten bytes, which leave room for
- * a jump. The note in the file says where the nops are and where the compiler
- * stored the arguments. A __ in a name is shown as -.
+ * A probe consists of two nops and a note. The first nop has one byte. If a breakpoint
+ * replaces it, every kernel can emulate it. The second nop has ten bytes, which are
+ * enough for a jump. The note in the file says where the nops are and where the
+ * compiler stored the arguments. In D, a - replaces each __ in a name.
  *
- * The second nop must not have five bytes. Since 6.18 the kernel replaces a nop
- * of five bytes under a uprobe by a call, and libbpf 1.7 puts its uprobes
- * there. The call pushes onto the stack, and a leaf function has live data just
- * below the stack pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten
- * bytes has room for instructions that step over it.
+ * The second nop must not have five bytes. Since version 6.18, the kernel replaces a
+ * nop of five bytes that has a uprobe by a call, and libbpf 1.7 puts its uprobes on
+ * such a nop. The call pushes a return address, but a leaf function may have live data
+ * just below the stack pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten bytes
+ * has enough space for instructions that skip the red zone.
  *
  * The notes have the format of SystemTap's <sys/sdt.h>, so its tools, gdb, perf
  * and bpftrace find the probes too. Both headers may be included, in either
@@ -30,10 +30,10 @@
  *   if (DTRACE_PROBE_ENABLED(app, query__start))
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
- * Define DTRACE_USE_SEMAPHORES before this file is included, in all files that
- * contain probes of such providers. Without it, the macros for semaphores do
- * not compile: the note would not name the semaphore, and no tracer would
- * increment it.
+ * Define DTRACE_USE_SEMAPHORES before this file is included, in all files that contain
+ * probes of such providers. Without this definition, the macros for semaphores do not
+ * compile, because the note would not name the semaphore, and no tracer would increment
+ * it.
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and
  * arrays (as their address), and floating-point values of 4 or 8 bytes. Other
@@ -62,7 +62,8 @@
 #endif
 
 /*
- * SystemTap's name for it. If its header is included as well, both must agree.
+ * SystemTap's name for DTRACE_USE_SEMAPHORES. If SystemTap's header is also included,
+ * both macros must agree.
  */
 #if defined(DTRACE_USE_SEMAPHORES) && !defined(_SDT_HAS_SEMAPHORES)
 #define _SDT_HAS_SEMAPHORES 1
@@ -70,7 +71,7 @@
 #ifdef _SDT_HAS_SEMAPHORES
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
 /*
- * Makes the compiler see that it is used, because the compiler cannot read the
+ * Tells the compiler that the semaphore is used, because the compiler cannot read the
  * note.
  */
 #define DTRACE_SDT_USE_(provider, name)                                        \
@@ -146,7 +147,7 @@
 
 /* Each header of dtrace -h also contains the following lines. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
-/* names: directives for the semaphore's address and the two names. */
+/* `names` are the directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
 	"990:\t.byte 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"    \
 	".pushsection .note.stapsdt," section "\n\t"                           \
@@ -170,7 +171,7 @@
 	".endif\n"
 #define DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name)                      \
 	".8byte " semaphore "\n\t.asciz \"" provider "\"\n\t.asciz \"" name "\"\n\t"
-/* A label in the function's section, for the link from the note's section. */
+/* A label in the function's section. The note's section is linked to it. */
 #define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
 #define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
 /* The nops and their note, as string literals. */
@@ -199,11 +200,11 @@
 #define DTRACE_SDT_TEXT1_(x) #x
 
 /*
- * The text for the assembler: size @ operand of each argument. The size is a
- * single number, bytes + 16 if signed + 32 if floating-point, because no part
- * of a template can depend on a type. With -masm=intel the operand is in Intel
- * syntax after a $: so constants look as usual, and dtrace recognises the
- * others. The assembler adds the $, because clang omits it there.
+ * The text for the assembler: size @ operand of each argument. The size is a single
+ * number, bytes + 16 if signed + 32 if floating-point, because no part of a template
+ * can depend on a type. With -masm=intel the operand is in Intel syntax and follows a
+ * $. So constants look the same as in AT&T syntax, and dtrace recognises the other
+ * operands. The assembler adds the $, because clang omits it there.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -239,8 +240,8 @@
 	} while (0)
 
 /*
- * Clang checks the length of strings against -std=c89 where the probe is used,
- * which is not in a system header.
+ * Clang checks the length of a string against -std=c89 at the place where the probe is
+ * used, which is not in a system header.
  */
 #if defined(__clang__) && !defined(__cplusplus)
 #define DTRACE_SDT_LONG_TEXT_                                                  \
@@ -258,7 +259,7 @@
 
 #ifdef __cplusplus
 
-extern "C++" { /* this file may be included anywhere */
+extern "C++" { /* for a user that includes this file in extern "C" */
 namespace dtrace_sdt {
 
 template <bool good> struct Check {
@@ -293,8 +294,8 @@ DTRACE_SDT_CXX_ARRAY_(volatile)
 DTRACE_SDT_CXX_ARRAY_(const volatile)
 
 /*
- * The form of a plain type. Functions are recognised because const does not
- * change them.
+ * The form of a plain type. A function type is recognised because adding const does not
+ * change it.
  */
 template <class T> struct Form {
 	enum { value = Same<const T, T>::value ? 2 : __is_enum(T) ? 1 : 0 };
@@ -373,16 +374,16 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
 /*
- * The comma: NULL is a long for a template, and would cause a warning as an
- * argument.
+ * The comma operator prevents a warning: the type of NULL is long here, and the
+ * compiler warns if NULL itself is passed as a long.
  */
 #define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(((void)0, (x))))
 
 #else /* C */
 
 /*
- * The value: arrays and functions become addresses, and a bit-field gets a
- * type.
+ * The comma operator converts arrays and functions to addresses, and gives a bit-field
+ * an ordinary type.
  */
 #define DTRACE_SDT_RVALUE_(x) ((void)0, (x))
 #define DTRACE_SDT_BYTES_(x) sizeof(__typeof__(DTRACE_SDT_RVALUE_(x)))
@@ -432,9 +433,9 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, in a register, or in memory. Clang
- * prefers memory, and would store each argument for the probe. There may not be
- * registers for twelve.
+ * An argument may be a constant, in a register, or in memory. Given the choice, clang
+ * would store each argument in memory only for the probe. There may not be enough
+ * registers for twelve arguments.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes (USDT) that a program creates while it runs. For interpreters
- * and JITs, whose probes do not exist at compile time. Library: -ldtrace-usdt.
+ * Static probes (USDT) that a program creates while it runs. They are meant for
+ * interpreters and JITs, whose probes are not known at compile time. Link with
+ * -ldtrace-usdt.
  *
  *   static const struct dtrace_usdt_probe *query_start;
  *
@@ -45,7 +46,7 @@ enum { DTRACE_USDT_MAX_ARGUMENTS = 12 };
 
 /* The library creates it; the inline functions here read it. */
 struct dtrace_usdt_probe {
-	/* number of current tracers, who change it */
+	/* the number of tracers; they change it */
 	volatile uint16_t n_tracers;
 	uint16_t n_arguments;
 	uint32_t reserved;
@@ -57,14 +58,14 @@ struct dtrace_usdt_provider;
 
 /**
  * dtrace_usdt_create - creates a provider without probes
- * @provider: D's name for it without the pid: a letter or _, then letters,
- * digits and _, the last one not a digit; at most 55 bytes. DTrace's own names
+ * @provider: the provider's name in D without the pid: a letter or _, then letters,
+ * digits and _; it must not end in a digit; at most 55 bytes. DTrace's own names
  * (pid, profile, ...) are not allowed.
- * @module: the probes' module: any visible ASCII except : and /, at most 63
- * bytes, not . or ..; NULL: the same as the provider
+ * @module: the probes' module: any visible ASCII except : and /, at most 63 bytes, not
+ * . or ..; NULL: the same as the provider
  *
- * Names are copied. Several providers may have the same name. Returns NULL and
- * sets dtrace_usdt_error() if a name is not valid or memory is out.
+ * Names are copied. Several providers may have the same name. Returns NULL and sets
+ * dtrace_usdt_error() if a name is not valid or there is not enough memory.
  */
 struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char *module);
 
@@ -72,14 +73,14 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char
  * dtrace_usdt_add - adds a probe, which the next dtrace_usdt_load() creates
  * @function: the probe's function: any visible ASCII except :, at most 127
  * bytes; NULL: the same as the probe
- * @name: a letter or _, then letters, digits, _ and -, at most 63 bytes. D
- * shows __ as -; a - becomes __ in the note.
+ * @name: a letter or _, then letters, digits, _ and -, at most 63 bytes. In D,
+ * __ is shown as -. In the note, __ replaces each -.
  * @arguments: at most 12 types, separated by blanks or commas: int8_t, int16_t,
  * int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string
- * (ends in a zero byte), double. NULL and "": none.
- * @probe: set to a probe that is off, then by the load to the real one, and to
- * one that is off when the provider is destroyed. It must stay valid as long as
- * the provider.
+ * (ends in a zero byte), double. NULL or "" means no arguments.
+ * @probe: dtrace_usdt_add() sets it to a probe that is off, dtrace_usdt_load()
+ * to the real probe, and dtrace_usdt_destroy() again to a probe that is off. The
+ * variable must stay valid as long as the provider.
  *
  * In D, probes with the same function and name are one probe with several
  * places. Returns 0, or EINVAL (a name or type is not valid), ENOMEM, or E2BIG
@@ -93,27 +94,27 @@ int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 /**
  * dtrace_usdt_load - creates the probes that were added since the last load
  *
- * Tracers see the probes from then on. A descriptor stays open (close-on-exec),
- * through which tracers read the file; closing it affects only them. Returns 0,
- * or the errno of the failure: out of memory, or neither memory nor $TMPDIR
- * (/tmp) may contain executable code. In that case the probes are off and may
- * be loaded again.
+ * Tracers can find the probes from then on. A descriptor stays open (close-on-exec).
+ * Tracers read the file through it; if the program closes it, only tracers are
+ * affected. Returns 0, or the errno of the failure: out of memory, or neither memory
+ * nor $TMPDIR (/tmp) may contain executable code. On failure the probes are off, and
+ * the call may be repeated.
  */
 int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 
 /**
  * dtrace_usdt_destroy - unloads a provider and frees it
  *
- * No thread may test or fire one of its probes at the same time. Afterwards
- * they are off. For tracers, a library is unloaded. NULL has no effect.
+ * No thread may test or fire one of its probes at the same time. Afterwards they are
+ * off. To tracers, this looks as if a library were unloaded. NULL has no effect.
  */
 void dtrace_usdt_destroy(struct dtrace_usdt_provider *provider);
 
 /**
- * dtrace_usdt_error - a sentence about the last failure
+ * dtrace_usdt_error - returns a sentence about the last failure
  *
- * Returns that of the calling thread, valid until its next failure. Returns ""
- * if there was none.
+ * The sentence is about the calling thread's last failure, and is valid until its next
+ * failure. It is "" if there was none.
  */
 const char *dtrace_usdt_error(void);
 
@@ -134,7 +135,7 @@ static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 	probe->reach(arguments);
 }
 
-/* Called with fewer values than arguments. */
+/* Fires a probe with fewer values than it has arguments. */
 __attribute__((noinline, cold, unused)) static void
 dtrace_usdt_fire_filled_(const struct dtrace_usdt_probe *probe, const uint64_t *values,
 			 int n)
@@ -189,9 +190,9 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
  * pointers, arrays (as their address), float and double. Missing values are 0.
  * More than 12 values, or a long double, do not compile.
  *
- * A value becomes a word by its own type in C, because the probe's type is not
- * known here: an int does not become a double, even if the probe declares one.
- * Write 1.0 or (double)n for a double, and an integer for an integer.
+ * The C type of a value decides how it is converted to a word, because the probe's type
+ * is not known here. An int is not converted to a double, even if the probe declares a
+ * double. Write 1.0 or (double)n for a double, and an integer for an integer.
  */
 #define DTRACE_USDT_FIRE(...)                                                  \
 	DTRACE_USDT_PICK_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ) \

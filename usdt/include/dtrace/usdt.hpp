@@ -94,11 +94,11 @@ template <std::size_t length> constexpr bool is_of_dtrace(const Name<length>& na
 #undef DTRACE_USDT_SAME_
 }
 
-// The names in a note, in which query-start is query__start.
+// The names as they are in a note, for example query__start for query-start.
 struct Text {
     static constexpr std::size_t max_words = 12;
 
-    std::int64_t words[max_words + 1]{}; // the last one is never full
+    std::int64_t words[max_words + 1]{}; // the last word is never full
     std::size_t n = 0;
     bool fits = true, is_name = true;
 
@@ -192,8 +192,8 @@ template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
     return static_cast<std::int64_t>(all);
 }
 
-// Initialised with a nonzero value, because in .bss the kernel's uprobes could not
-// reach it.
+// One member is initialised with a nonzero value, because the kernel's uprobes cannot
+// access a counter in .bss.
 struct Semaphore {
     volatile std::uint16_t n_tracers = 0;
     std::uint16_t in_the_file = 1;
@@ -201,7 +201,7 @@ struct Semaphore {
 
 } // namespace usdt_detail
 
-// %n prints a constant of any width, negated; %c supports only 32 bits.
+// %n prints the negated value of a constant of any width. %c supports only 32 bits.
 #define DTRACE_USDT_ASM_ARG_(n, kinds, shift)                                          \
     DTRACE_SDT_SIZE_("(-(%n[" kinds "]) >> " shift ")") DTRACE_SDT_OPERAND_(n)
 #define DTRACE_USDT_TEMPLATE_0_ ""
@@ -330,7 +330,8 @@ class probe {
                   "a probe's name has 63 characters at most, and each - counts twice");
     static_assert(text_.fits, "a probe's two names have 100 characters at most");
 
-    // One for each module: the counter of another library does not count.
+    // Each module has its own semaphore, because a tracer increments the counter of
+    // each module separately.
     [[gnu::visibility(
         "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 

@@ -3,8 +3,9 @@
  * The valid names of providers and probes of programs. Used by dtrace/usdt.hpp,
  * libdtrace-usdt, and dtrace's compiler for -h and -G.
  *
- * D has 63 bytes for a provider followed by the pid, so a provider must not end
- * in a digit. D has 63 bytes for a probe's name, in which a note has __ for -.
+ * In D, the pid follows the provider's name, so this name must not end in a digit. D
+ * allows 63 bytes for both together, and 63 bytes for a probe's name. In a note, __
+ * replaces each - of a probe's name.
  */
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
@@ -14,8 +15,8 @@
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* as in the note */
 
 /*
- * Names of DTrace's own providers. pid1234 and profile1234 are names of these,
- * or could be, so a program's probes with such a name would not be found.
+ * Names of DTrace's own providers. A name such as pid1234 or profile1234 means one of
+ * these providers, so a program's probes with such a name would not be found.
  */
 /* clang-format off */
 #define DTRACE_USDT_KERNEL_PROVIDERS(X)                                        \

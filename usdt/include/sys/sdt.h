@@ -73,9 +73,9 @@
 #endif
 
 /*
- * For asm statements: a string that may be between others. The operands are the
- * text for the note. Or they are STAP_PROBE_ASM_TEMPLATE(n), and the statement
- * has STAP_PROBE_ASM_OPERANDS(n, values) among its inputs.
+ * For asm statements. The result is a string that other strings may precede and follow.
+ * The operands are the text for the note, or STAP_PROBE_ASM_TEMPLATE(n) if the inputs
+ * of the statement include STAP_PROBE_ASM_OPERANDS(n, values).
  */
 #ifdef __ASSEMBLER__
 #define STAP_PROBE_ASM DTRACE_PROBE_ASM
