@@ -21,7 +21,7 @@ struct Memfd {
 
 // Errors: memfd_create(2), ftruncate(2), open(2), fchmod(2).
 Result<Memfd> make_memfd(const char* name, std::uint64_t bytes);
-// Creates a memfd that every process with a descriptor of it may write.
+// Creates a memfd. Every process with a descriptor of it may write to it.
 Result<Fd> make_writable_memfd(const char* name, std::uint64_t bytes);
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blocks all signals in this thread while an object exists. A thread that is started in
-// that time never receives signals, so that they go to the thread that waits for them.
+// Blocks all signals in this thread while the object exists. A thread that is created
+// during this time never receives signals, so the kernel delivers them to the thread
+// that waits for them.
 #pragma once
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The size of a page, here and in the target: that of x86-64.
+// The size of a page on x86-64, both in this process and in the target.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,9 @@
 //
 // A process chooses its own name, the names of its symbols and files, and the strings
 // that it passes. If they were printed unchanged, control characters in them could move
-// the cursor, change the window's title or make the terminal send input in the user's
-// name. Here they become \ooo, three octal digits for each byte. The escaped bytes are:
+// the cursor, change the window's title or make the terminal send input as if it came
+// from the keyboard. The functions below replace each such byte by a backslash and
+// three octal digits (\ooo). The escaped bytes are:
 //   - bytes below 0x20 and 0x7f
 //   - C1 controls: U+0080 to U+009F in UTF-8; U+009B begins a sequence like ESC [
 //   - bytes that are not UTF-8: 0x9b alone begins a sequence on an 8-bit terminal

@@ -16,7 +16,8 @@
 
 namespace dt {
 
-// Larger than any program. Creating a sparse file of petabytes costs nothing.
+// A limit that is larger than any program. It is needed because a sparse file of
+// petabytes costs nothing to create.
 constexpr std::uint64_t max_regular_file_bytes = std::uint64_t{64} << 30;
 
 // Returns the file, open for reading. Returns an empty Fd if it cannot be opened, is

@@ -1,4 +1,4 @@
-// Converts errno to Error: the Code for each errno.
+// Converts errno to an Error with the matching Code.
 #include "base/result.hpp"
 
 #include <cerrno>

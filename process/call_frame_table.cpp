@@ -250,8 +250,8 @@ CallFrameTable::CallFrameTable(FrameBytes section, std::uint64_t addr)
                      [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
 }
 
-// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. Then
-// follows the distance of an entry to its CIE, or 0 in a CIE.
+// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. The
+// distance from the entry to its CIE follows; it is 0 in a CIE.
 void CallFrameTable::read_entries()
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;

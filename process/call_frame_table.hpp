@@ -5,9 +5,10 @@
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
 // The target chooses the file with the section. libdw keeps all registers that an entry
-// mentions, and copies them at each DW_CFA_remember_state, so that a small file can
-// take gigabytes. This class keeps two registers, remembers a limited number of states,
-// and evaluates each entry in one pass. An entry that exceeds a limit is ignored.
+// mentions, and copies them at each DW_CFA_remember_state, so that a small file could
+// make it use gigabytes of memory. This class keeps only the rules for the CFA, %rbp
+// and %rip, remembers a limited number of states, and evaluates each entry in one pass.
+// An entry that exceeds a limit is ignored.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace dt {
 
-// Rules for registers: System V AMD64 ABI, figure 3.36.
+// The numbers of registers in DWARF (System V AMD64 ABI, figure 3.36).
 enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
 
 using FrameBytes = std::span<const std::uint8_t>;
@@ -27,12 +28,12 @@ using FrameBytes = std::span<const std::uint8_t>;
 // Says how to find the caller's value of a register.
 struct RegisterRule {
     enum How : std::uint8_t {
-        unspecified, // by the ABI the register is unchanged
+        unspecified, // by the ABI, the register is unchanged
         undefined,
         same,
         offset,     // in memory at CFA + offset
-        expression, // in memory at the expression's result; it starts with the CFA
-        other       // one that is not needed here
+        expression, // in memory at the result of an expression on the CFA
+        other       // a rule that is not needed here
     } how = unspecified;
     std::int64_t offset_from_cfa = 0;
     FrameBytes by; // the expression

@@ -20,8 +20,8 @@ struct Term {
     bool word_at = false;
 };
 
-// The stack of an expression while it is evaluated. Anything but the few operations of
-// call frame information ends it without a result.
+// Evaluates an expression on a stack. Supports only the few operations that call frame
+// information uses; any other operation ends the evaluation without a result.
 class Evaluation {
 public:
     explicit Evaluation(TargetAddr at) : at_(at) {}
@@ -128,8 +128,8 @@ template <class T> static bool fits(std::int64_t value)
            value <= std::numeric_limits<T>::max();
 }
 
-// Returns the place of the caller's value of a register. Returns nothing if it is not
-// in memory, or at a place that no rule can express.
+// Returns the place where the caller's value of a register is saved. Returns nothing if
+// the value is not in memory, or if no rule can express the place.
 static std::optional<Term> place_of(const RegisterRule& rule, TargetAddr pc)
 {
     if (rule.how == RegisterRule::offset)
@@ -252,8 +252,9 @@ std::optional<CallFrames::Frames> CallFrames::find_section()
     return std::nullopt;
 }
 
-// Without section headers, .eh_frame_hdr says where the section is: a version, three
-// encodings, and its address. It ends with the file, or where its entries do.
+// Without section headers, .eh_frame_hdr says where the section is: it contains a
+// version, three encodings, and the section's address. The section extends to the end
+// of its entries, but at most to the end of the file.
 std::optional<CallFrames::Frames> CallFrames::find_loaded()
 {
     std::size_t n = 0;
@@ -295,9 +296,9 @@ std::optional<CallFrames::Frames> CallFrames::find_loaded()
     return std::nullopt;
 }
 
-// Finds the text in the file. Program headers can claim anything, so text ends where
-// the file ends, and parts that share bytes of the file are skipped: they would be read
-// more than once.
+// Finds the text in the file. Program headers can contain any values. So text is
+// limited to the size of the file, and parts that share bytes of the file with another
+// part are skipped, because those bytes would be read more than once.
 void CallFrames::find_text()
 {
     constexpr std::size_t max_parts = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The call frame information of a file, and its rules at an address of the text, as a
-// struct dt_rt_rule if that can express them.
+// The call frame information of a file. Finds the rules at an address of the text, and
+// converts them to a struct dt_rt_rule if that can express them.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -25,8 +25,7 @@ public:
     CallFrames& operator=(const CallFrames&) = delete;
 
     bool are_there() const { return table_.has_value(); }
-    // Returns the address, in the file's own terms, of the byte at an offset of the
-    // file.
+    // Returns the link-time address of the byte at an offset of the file.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
     // Returns the row at an address, valid until the next call. Returns null if the
     // file has none.

@@ -161,8 +161,8 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
         maps.mappings_.push_back(std::move(*mapping));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    // If the file is read in several pieces, a mapping that moves in between may appear
-    // twice.
+    // If the file is read in several pieces, a mapping that moves between two reads may
+    // appear twice.
     auto order = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     if (!std::is_sorted(maps.mappings_.begin(), maps.mappings_.end(), order))
         std::stable_sort(maps.mappings_.begin(), maps.mappings_.end(), order);

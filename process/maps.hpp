@@ -23,7 +23,7 @@
 
 namespace dt {
 
-// Names a mapped file as the kernel does.
+// Identifies a mapped file in the same way as the kernel.
 struct FileId {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
@@ -37,7 +37,7 @@ struct Mapping {
     FileId file;
     bool readable = false, writable = false, executable = false, shared = false;
     bool deleted = false;
-    std::string path; // empty: anonymous; "[vdso]", "[stack]": made by the kernel
+    std::string path; // empty: anonymous; "[vdso]", "[stack]": named by the kernel
 
     // Returns the path as the kernel prints it, with its mark if the file was unlinked. The
     // links /proc/PID/exe and /proc/PID/fd/N have the same form.
@@ -46,7 +46,7 @@ struct Mapping {
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
 };
 
-// Converts a mapping to the form in which base/regular_file.hpp names its file.
+// Converts a mapping to the form that base/regular_file.hpp uses.
 inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 {
     return {pid,
@@ -60,9 +60,9 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 
 class ProcessMaps {
 public:
-    // gone: no such process. permission: we may not read its maps.
+    // Errors: gone if there is no such process; permission if we may not read its maps.
     static Result<ProcessMaps> read(pid_t pid);
-    // corrupt: an invalid line; the error contains its number.
+    // Errors: corrupt if a line is invalid; the text contains the line's number.
     static Result<ProcessMaps> parse(std::string_view text);
 
     std::span<const Mapping> all() const { return mappings_; } // in address order

@@ -124,13 +124,13 @@ std::string OpenFile::path() const
 }
 
 // Returns the first lines: pos, flags, mnt_id. Reading them makes the kernel compute
-// the rest too. For an epoll instance that takes a lock, which the kernel also holds
-// while it writes to the program's memory. We may be the pager of that memory, and
-// would deadlock.
+// the rest too. For an epoll instance, the kernel takes a lock to do so, which it also
+// holds while it writes to the program's memory. If we handle the page faults of that
+// memory (userfaultfd), waiting for the lock would be a deadlock.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")
-        // every epoll instance is opened like this
+        // these values are the same for every epoll instance
         return "pos:\t0\nflags:\t02\nmnt_id:\t0\n";
     return read_proc_file(pid_, task_ + "/fdinfo/" + fd_, 256);
 }
@@ -183,8 +183,8 @@ std::optional<std::string> OpenFile::text(std::uint32_t member) const
 
 std::optional<std::uint64_t> OpenFile::number(std::uint32_t member) const
 {
-    // The kernel adds O_LARGEFILE for every 64-bit program, and bits of its own above
-    // those of open(2).
+    // The flags of open(2). The kernel adds O_LARGEFILE for every 64-bit program, and
+    // its own bits above these.
     constexpr std::uint64_t flags_of_open = 037777777 & ~std::uint64_t{0100000};
     switch (member) {
     case DIF_VAR_fi_offset:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fds[n]: an open file of a thread, as described by /proc. The file itself is never
-// accessed, so neither a slow file system nor a pipe can delay us.
+// The members of D's fds[n], an open file of a thread, taken from /proc. The file
+// itself is never accessed, so neither a slow file system nor a pipe can delay us.
 //
 //   path      /proc/PID/task/TID/fd/N, a link: Linux's name of the file, also for files
 //             that are in no directory ("socket:[7]"), and with " (deleted)" after it

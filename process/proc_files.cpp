@@ -82,7 +82,7 @@ char thread_state(pid_t pid, pid_t tid)
 {
     std::string stat =
         read_proc_file(pid, "task/" + std::to_string(tid) + "/stat", 512);
-    // The name is in parentheses and may itself contain some.
+    // The name is in parentheses and may itself contain parentheses.
     std::size_t end = stat.rfind(')');
     return end == std::string::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
 }
@@ -99,7 +99,7 @@ bool is_in_exec(pid_t pid, pid_t tid)
     std::string call =
         read_proc_file(pid, "task/" + std::to_string(tid) + "/syscall", 64);
     char* end = nullptr;
-    // "running" if it is not in a system call
+    // The file contains "running" if the thread is not in a system call.
     long number = std::strtol(call.c_str(), &end, 10);
     return end != call.c_str() && (number == SYS_execve || number == SYS_execveat);
 }

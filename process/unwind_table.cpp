@@ -29,7 +29,7 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
 }
 
 // Returns the distance to the next address where the rule may change. In a long range
-// of text without rules (Go code, for example), not every byte is looked up.
+// of text without rules (for example Go code), the distance is more than one byte.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
@@ -39,8 +39,8 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// Limits the cost of a file that has another rule at each byte, or a gigabyte of text
-// without rules. The largest browser has about 2 million rows.
+// These limit the cost of a file that has a different rule at each byte, or a gigabyte
+// of text without rules. The largest browser has about 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 
 std::vector<UnwindRow> unwind_rows(Fd file)

@@ -12,10 +12,10 @@
 namespace dt {
 
 struct UnwindRow {
-    // in the file; the row is valid up to the next row's offset
+    // the offset in the file; the row is valid up to the next row's offset
     std::uint64_t offset = 0;
     enum Kind : std::uint8_t {
-        none, // there is no rule, or none that can be expressed
+        none, // there is no rule, or it cannot be expressed
         rule,
         signal, // the caller was interrupted by a signal
     } kind = none;

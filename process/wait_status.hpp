@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The status of a thread that waitpid(2) returns to its tracer (ptrace(2)).
+// The status that waitpid(2) returns to the tracer of a thread (ptrace(2)).
 #pragma once
 
 #include <csignal>
