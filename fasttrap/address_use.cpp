@@ -81,9 +81,9 @@ private:
     }
 
     CodeRange block_;
-    // Registers that hold an address computed from one in the block. Those in straight_
-    // certainly do, because the code since the address was taken is a straight line.
-    // Registers in held_ do on some path.
+    // Registers that hold an address computed from an address in the block. Registers
+    // in straight_ certainly hold one, because each instruction since the address was
+    // taken continues at the next one. Registers in held_ hold one on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold such an address
@@ -97,7 +97,7 @@ AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange functio
                             const TextAt& text)
 {
     UseOfAddresses use(block);
-    for (int round = 0; round < 2; ++round) { // twice, because branches lead back
+    for (int round = 0; round < 2; ++round) { // twice, because of backward branches
         TargetAddr at = function.begin;
         while ((at = instructions.next(at)) < function.end) {
             if (!code.bytes.has(at)) {

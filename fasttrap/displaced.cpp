@@ -43,8 +43,8 @@ SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers&
         if (plan.spares[i].reg != Reg::none)
             regs[plan.spares[i].reg] = run.saved[i];
     }
-    // A trap follows the copy. If it was hit, rip is one byte further than after a
-    // step.
+    // A trap follows the copy. If the thread has hit it, rip is one byte higher than
+    // after a step.
     bool ran = offset >= plan.copy_length;
     if (ran && plan.is_syscall)
         repair_syscall(plan, run, regs);

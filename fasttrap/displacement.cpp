@@ -27,7 +27,7 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
-// Returns how many bytes of the first jump are own bytes, without the prefixes.
+// Returns how many bytes of the first jump are own bytes. Does not count its prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
@@ -74,8 +74,8 @@ std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAd
     return std::nullopt;
 }
 
-// Constrains the destination of the k-th jump of a pair or chain. The jumps before it
-// have their destinations in so_far.
+// Constrains the destination of the k-th jump of a pair or chain. so_far has the
+// destinations of the jumps before it.
 void constrain_jump(const Window& window, std::size_t k, const Placement& so_far,
                     Constraint& c)
 {
@@ -205,8 +205,8 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // A piece is 64 KiB if d2 is constrained, and 16 MiB if only d3 is. Constraints on
-    // d0 and d1 leave a place in every page or in every 64 KiB.
+    // The ranges have 64 KiB if d2 is constrained, and 16 MiB if only d3 is. If d0 and
+    // d1 are constrained, every page or every 64 KiB still contains a legal address.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

@@ -33,7 +33,7 @@ bool lies_in(std::span<const CodeRange> ranges, TargetAddr at)
     return after != ranges.begin() && at < (after - 1)->end;
 }
 
-// Reads text, enough for one instruction at a time.
+// Reads the text of one instruction at a time.
 class TextReader {
 public:
     explicit TextReader(const ReadModule& read) : read_(read) {}
@@ -220,7 +220,7 @@ private:
     std::vector<TargetAddr> tables_, constants_;
     bool indirect_ = false, by_table_ = false;
     std::vector<TargetAddr> jumps_;
-    bool known_ = false; // whether the current instruction is known code
+    bool known_ = false; // the current instruction is known code
     TargetAddr known_from_;
     TargetAddr gap_; // start of the padding after known code
     unsigned n_since_load_ = max_since_load + 1;
@@ -293,7 +293,7 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 
 // Adds to the known code in two steps. First, it follows the targets of the tables of
 // known jumps. Then it adds the remaining bytes of functions that have an indirect
-// jump, or to whose unknown part a pointer leads (take_rest()).
+// jump, or whose unknown part contains the destination of a pointer (take_rest()).
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -312,8 +312,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // open: functions that are not known completely. jumping: those with an indirect
-    // jump.
+    // `open` has the functions that are not completely known, and `jumping` those with
+    // an indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;
@@ -366,7 +366,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
 }
 
 // Removes branch targets inside known instructions, unless a symbol or known code
-// refers to them. They come from data that was swept as code.
+// refers to them. Such targets were found by chance, because the sweep decoded data as
+// code.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -387,8 +388,8 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
 }
 
 // Returns whether the function's known code ends in a hlt before the function's end.
-// Compilers put code after a hlt. They do not know that it ends the flow of control,
-// because it comes from inline assembly.
+// Compilers put code after a hlt. The hlt comes from inline assembly, so the compiler
+// does not know that it ends the flow of control.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -399,9 +400,9 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
     return instructions_.has(last) && !bytes.empty() && bytes[0] == std::byte{0xf4};
 }
 
-// Adds all remaining instructions of the function to the known code. Adds none if one
-// of the remaining bytes may be data: all of them must decode, and their branches must
-// lead to instructions.
+// Adds all remaining instructions of the function to the known code. Adds none if some
+// of the remaining bytes may be data: all bytes must decode, and all branches must lead
+// to instructions.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;
@@ -533,8 +534,8 @@ Extent ExtentMap::extent(TargetAddr at) const
                 std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // A branch may lead into an instruction, for example after its lock prefix. Then it
-    // is unknown where the next instruction starts.
+    // A branch may lead to the middle of an instruction, for example after its lock
+    // prefix. Then the start of the next instruction is not known.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

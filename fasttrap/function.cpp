@@ -30,8 +30,9 @@ public:
     {
     }
 
-    // Sweeps again if a table is inside the text, because the first sweep took it for
-    // code. Each sweep may find another such table. None loses a table.
+    // Sweeps again if a table is inside the text, because the previous sweep decoded it
+    // as code. Each sweep may find another such table, and keeps the tables that were
+    // found before.
     FunctionSites run()
     {
         sweep();
@@ -162,9 +163,9 @@ private:
     // functions for a tail call. An array of functions gets no targets.
     //
     // Entries may lead to a cold part outside the function. If the code has a bound
-    // check, one entry inside the function is proof enough. Otherwise the table ends at
-    // several consecutive entries outside, and at least half of its entries must be
-    // inside.
+    // check, one entry that leads into the function is enough to accept the table.
+    // Otherwise the table ends at several consecutive entries that lead out of the
+    // function, and at least half of its entries must lead into the function.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Builds the bytes of the jumps and the trampoline from a window and a placement, and
-// maps a pc in them back to the program.
+// converts a pc in them to the corresponding address of the program.
 #include "fasttrap/patch.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace dt {
 
 namespace {
 
-// Returns whether the window's last instruction can continue to the next one. A ud2 or
-// hlt continues if the program has a signal handler that skips it.
+// Returns whether the program can continue after the window's last instruction. It can
+// continue after a ud2 or hlt if its signal handler skips the instruction.
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;
@@ -161,9 +161,9 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// Returns where a branch of the window continues if it skips a head, or nothing if it
-// skips none. If two heads precede one instruction, the first is skipped and the second
-// fires.
+// If a branch of the window skips a head, returns the address where it continues;
+// otherwise returns nothing. If two heads precede one instruction, the branch skips the
+// first head and executes the second.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {
@@ -221,9 +221,9 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Writes the k-th jump with its prefixes. The later jumps must be written already. The
-// displacement may end in their bytes or in kept bytes, which must not change. Returns
-// Code::invalid if they would.
+// Writes the k-th jump with its prefixes, after the later jumps have been written. The
+// displacement may end in bytes of the later jumps or in kept bytes. Returns
+// Code::invalid if these bytes would change.
 Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
     std::size_t begin = window.block(k) - window.at();
@@ -296,7 +296,8 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
             place.stubs[i] - i * stub_bytes; // address of the first byte in the buffer
         arch.put_jump(moved_[insn].head, stub_code_);
     }
-    // Write the last jump first: each displacement ends in bytes of the jumps after it.
+    // Write the last jump first, because each displacement ends in bytes of the jumps
+    // after it.
     for (std::size_t k = window.n_jumps(); k-- > 0;) {
         TargetAddr to = k > 0    ? place.stubs[k - 1]
                         : punned ? place.stubs[0]

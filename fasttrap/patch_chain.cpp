@@ -104,7 +104,7 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         if (limit == ends.end())
             return std::nullopt;
         // With four own bytes, the highest byte of the displacement would be the opcode
-        // of the next jump. Leave room for a prefix there.
+        // of the next jump. Reserve a byte for a prefix instead.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Chooses windows.
 //
-// Sites come in ascending order, and so do windows. A site is inside the last window,
-// or gets a new window after it, or gets one that extends backwards into it. In the
-// last case the two windows become one.
+// Sites are processed in ascending order, which is also the order of the windows. A
+// site may be inside the last window. Otherwise it gets a new window. If the new window
+// extends backwards into the last one, the two become one window.
 #include "fasttrap/patch_run.hpp"
 #include "fasttrap/patch_short.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_back_bytes = 65536;
 constexpr std::uint64_t max_loop_bytes =
-    48; // longest loop for which a window is made longer
+    48; // maximum size of a loop that extends a window
 
 class Planner {
 public:
@@ -96,7 +96,7 @@ private:
         return false;
     }
 
-    // Makes a window of run_. The instruction at head becomes the site.
+    // Makes run_ a window. The instruction at `head` becomes the site.
     void open(TargetAddr head, std::uint32_t site)
     {
         Window window;
@@ -109,9 +109,9 @@ private:
         plan_.windows.push_back(std::move(window));
     }
 
-    // Removes the last window if one of its branches leads into it. Extents exclude
-    // that, but the caller may not know every branch. Returns the reason, or an empty
-    // string.
+    // Removes the last window if one of its branches leads into the window. Extents
+    // exclude such branches, but the caller may not know every branch. Returns the
+    // reason if it removes the window, otherwise an empty string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))
@@ -171,8 +171,8 @@ private:
             static_cast<std::uint8_t>(std::min<std::size_t>(run_.padding, missing));
     }
 
-    // Makes a window that extends backwards, or extends the last window if both
-    // overlap.
+    // Makes a window that extends backwards. If it overlaps the last window, extends
+    // that window instead.
     std::string_view join(const PatchSite& site, TargetAddr head)
     {
         Window* before = last();

@@ -31,8 +31,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
     reason = "too few bytes before the next branch target";
     std::size_t wanted = arch_.jump_bytes + n_more;
     std::size_t most = 2 * wanted + 2 * max_insn_bytes;
-    // Bytes after the limit complete the last instruction, so that it decodes even if
-    // it ends after the limit.
+    // Read some bytes beyond the limit, so that the last instruction can be decoded
+    // even if it ends beyond the limit.
     const std::uint64_t room =
         limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start);
     std::span<const std::byte> text =
@@ -114,7 +114,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
         found->site = site.site;
         return {};
     }
-    // Two sites are at one instruction. One of them is the endbr64 before it.
+    // There are two sites for one instruction. One of them is at the endbr64 before it.
     if (*found->site == site.site || found->insn.length == 0)
         return {};
     WindowInsn bare;
@@ -129,7 +129,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Extents exclude such branches, but the caller may not know every branch.
+// Extents exclude such branches, unless the caller does not know the branch.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

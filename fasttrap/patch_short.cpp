@@ -7,11 +7,11 @@ namespace dt {
 
 namespace {
 
-// Instructions before a site that are decoded.
+// The number of bytes before a site that are decoded at most.
 constexpr std::uint64_t most_bytes_before = 64;
 
-// The numbers of Window::way. A punned jump has at most four own bytes, so there are
-// fewer than four bytes before the head, and fewer than four prefixes.
+// The values of Window::way. A punned jump has at most four own bytes, so its window
+// has fewer than four bytes before the head, and the jump has fewer than four prefixes.
 constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
@@ -35,8 +35,8 @@ TargetAddr last_byte_of(const Window& window)
 }
 
 // Chooses a prefix for a pair with four own bytes. Without a prefix, the highest byte
-// of the first displacement is the opcode of the second jump, so the first jump leads
-// 380 MB down.
+// of the first displacement is the opcode of the second jump, so the destination of the
+// first jump is 380 MB below it.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -125,8 +125,8 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     return reason;
 }
 
-// Makes a pair: a jump at head, and one at the end of run_. Returns false if that is
-// not possible.
+// Makes a pair: one jump at `head`, and one at the end of run_. Returns false if that
+// is not possible.
 bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
 {
     if (is_avoided(site, way_of_pair))
@@ -195,9 +195,9 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// Makes a chain: a jump at head or before it, and more jumps until a block has room for
-// one. The chain takes over all windows that it overlaps. Returns false if that is not
-// possible.
+// Makes a chain: a jump at `head` or before it, and more jumps up to the first block
+// that is long enough for a complete jump. The chain takes over all windows that it
+// overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -239,8 +239,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
     return true;
 }
 
-// Probes each site that is in the window. Returns false if that fails for one of them,
-// because it would become a breakpoint inside the window.
+// Adds each site in the window to the window. Returns false if that fails for one of
+// them, because that site would become a breakpoint inside the window.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =
@@ -316,7 +316,7 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     }
 }
 
-// Sets the kept bytes. Returns false if some of them may change.
+// Determines the kept bytes of the window. Returns false if some of them may change.
 bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 {
     TargetAddr end = window.end();

@@ -22,10 +22,10 @@ struct Key {
     TargetAddr at;
 };
 
-// Maps near addresses to near buckets. Tracepoints are added in order of addresses, and
-// with a random hash each one would be a cache miss. Functions that begin at multiples
-// of 16 use every second bucket. Neighbouring instructions share a bucket, so chains
-// are a few entries long.
+// Maps neighbouring addresses to neighbouring buckets. Tracepoints are added in the
+// order of their addresses, and with a random hash each of them would cause a cache
+// miss. Functions that begin at multiples of 16 use every second bucket. Neighbouring
+// instructions share a bucket, so the chains have only a few entries.
 unsigned long hash_of(SpaceId space, TargetAddr at)
 {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;

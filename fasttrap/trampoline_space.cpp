@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Allocates places for trampolines. displacement.hpp says which places are legal.
 //
-// An area has a bitmap with one bit for each byte, which is searched by words. If
-// neither d1 nor d2 is constrained, a search continues where the last one ended. Other
-// windows would scatter over many pages, and a page that is never written to costs the
-// target nothing. So their searches look at pages in this order: pages that are in use
-// and not crowded, all pages that are not crowded, all pages. If only d1 is
-// constrained, a search begins in the 64 KiB that had room last time.
+// An area has a bitmap with one bit for each byte, which is searched word by word. If
+// neither d1 nor d2 is constrained, a search continues where the last one ended. The
+// trampolines of other windows would be scattered over many pages, although a page that
+// is never written to uses no memory of the target. So their searches look at pages in
+// this order: pages that are in use and not crowded, all pages that are not crowded,
+// all pages. If only d1 is constrained, a search begins in the range of 64 KiB where
+// the last search succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -24,7 +25,7 @@ constexpr std::uint64_t enter_bytes = 16; // reserved at the start of an area
 // A page with fewer free bytes is crowded: it has only small holes.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
-// Areas of at most this size serve only stubs.
+// Areas of at most this size are used only for stubs.
 constexpr std::uint64_t small_area = 4 * page_bytes;
 constexpr int max_tries = 4096; // places to try for a pair's or chain's trampoline
 
@@ -39,10 +40,10 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // The same in units of block_bytes, if only d1 is constrained.
+    // If only d1 is constrained: where the next search begins, in units of block_bytes.
     std::uint64_t next_block = 0;
-    // Since the last give_back(), there was no room for this many bytes, not even for a
-    // window without constraints.
+    // The smallest size for which no space was found since the last give_back(), even
+    // without constraints.
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
 
     Area(TargetAddr at, std::uint64_t n)
@@ -144,7 +145,8 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Returns a place for n bytes. Does not look at crowded pages, so it may miss one.
+    // Returns a place for n bytes. Does not look at crowded pages, so it may fail
+    // although a place exists.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)
@@ -210,7 +212,7 @@ TrampolineSpace::Area* TrampolineSpace::holding(TargetAddr at) const
 template <class Find> std::optional<TargetAddr> TrampolineSpace::in_areas(Find find)
 {
     for (std::size_t i = 0; i < areas_.size(); ++i) {
-        // Start with the area that served last.
+        // Start with the area that was used last.
         std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
         if (std::optional<TargetAddr> found = find(*areas_[at])) {
             recent_ = at;
@@ -242,8 +244,9 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
 }
 
 // Allocates the trampoline and the stubs of a pair or chain. The first jump leads to
-// the trampoline. The address of the trampoline fixes bytes of the other jumps'
-// displacements, which must lead to room for their stubs.
+// the trampoline. The address of the trampoline fixes some bytes of the other jumps'
+// displacements. There must be free space for their stubs at the addresses that these
+// bytes permit.
 std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
                                                      std::size_t n_bytes)
 {
@@ -315,8 +318,8 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
     return Placement{*to, *stub};
 }
 
-// Allocates the stub of a punned window. Returns nothing if no area has room in its
-// reach.
+// Allocates the stub of a punned window. Returns nothing if no area has free space
+// within reach of the jump.
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
     Constraint c = constraint_of_stub(window, {});

@@ -6,11 +6,11 @@
 //                 registers it uses
 //   opcodes.hpp   gives the operands and the flow of modelled instructions
 //
-// The two lengths must agree. Otherwise decode() refuses the instruction, because a
-// copy of a wrong length would continue into unrelated bytes. capstone 4 does not know
-// the newest vector instructions. Their length follows from the format of VEX and EVEX,
-// so they are accepted as unmodelled instructions that read and write all general
-// registers.
+// The two lengths must agree. Otherwise decode() refuses the instruction, because after
+// a copy of the wrong length the processor would execute unrelated bytes. capstone 4
+// does not support the newest vector instructions. The format of VEX and EVEX
+// determines their length, so they are accepted as unmodelled instructions that read
+// and write all general registers.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -254,8 +254,9 @@ constexpr std::uint16_t syscall_reads =
     bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
 constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
 
-// Returns whether an instruction is modelled. Checks what a row does not say: prefixes
-// that change the meaning, and encodings that share an opcode with another instruction.
+// Returns whether an instruction is modelled. Checks conditions that a row does not
+// contain: prefixes that change the meaning, and encodings that share an opcode with
+// another instruction.
 bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
 {
     bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;
@@ -321,7 +322,7 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.target = insn.next() + static_cast<std::uint64_t>(signed_at(
                                         insn.bytes, layout.imm_at, layout.imm_size));
     Operands(layout, insn, size).fill(row.form);
-    if (row.form == Form::none) // implied operands have a size, too
+    if (row.form == Form::none) // implied operands also have a size
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Applies each modelled operation to a machine (machine.hpp). All reads come first, and
-// the only write comes last, so a fault leaves nothing half done.
+// Applies each modelled operation to a machine (machine.hpp). All reads are done first
+// and the only write is done last, so an operation that faults has no effect.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"
@@ -57,7 +57,8 @@ private:
     void do_pop()
     {
         std::uint64_t value = pop_value();
-        // Sets the operand after rsp, because pop %rsp loads the word from the stack.
+        // Set the operand after rsp has changed, because pop %rsp must leave the word
+        // from the stack in rsp.
         set(0, value);
     }
     void do_leave()

@@ -5,7 +5,7 @@
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
 // The rows use the same tails as lay_out(), and a test compares the lengths of both.
-// Bytes that are not an instruction get an arbitrary length or none.
+// For bytes that are not an instruction, the length is arbitrary or 0.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -23,7 +23,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // The row is all that quick_look() needs if there is no prefix except REX.
+    // Set if quick_look() can handle the opcode with only this row, if there is no
+    // prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -143,8 +144,8 @@ std::int32_t signed_at(const std::uint8_t* text, unsigned size)
     return value;
 }
 
-// Takes the displacement if it is relative to rip. Returns the length of ModRM, SIB and
-// displacement.
+// Stores the displacement if it is relative to rip. Returns the length of ModRM, SIB
+// and displacement.
 unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 {
     std::uint8_t byte = text[0];
@@ -159,8 +160,8 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Handles four of five instructions: those that consist of an optional REX prefix, an
-// opcode, ModRM and an immediate. Returns length 0 for all others.
+// Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
+// immediate, which are four of five instructions. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -240,7 +241,8 @@ private:
         }
     }
 
-    // Handles opcodes for which a table is not enough. at_ is after the opcode byte.
+    // Handles opcodes that need more than a table row. at_ is the position after the
+    // opcode byte.
     void take_special(unsigned op)
     {
         if (map_ == 1 && op == 0x78) {

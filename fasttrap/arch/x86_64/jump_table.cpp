@@ -7,7 +7,7 @@
 //   add %rdx, %rax
 //   notrack jmp *%rax
 //
-// In code that depends on its position, and for computed goto, the jump is
+// In position-dependent code, and for a computed goto, the jump is
 //
 //   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
 //
@@ -73,8 +73,8 @@ private:
         return std::nullopt;
     }
 
-    // Handles a register with an address from the table, or with the sum of an entry
-    // and the base.
+    // Handles a register that contains an address from the table, or the sum of an
+    // entry and the base.
     void take_address(std::size_t before, Reg reg)
     {
         std::optional<std::size_t> at = writer(before, reg);
@@ -170,8 +170,8 @@ private:
     }
 
     // Returns the address that a lea put into the register, at most base_window
-    // instructions before. Skips other writes in between, which belong to other blocks:
-    // the pop of an epilogue, another switch.
+    // instructions before. Skips other writes to the register in between, because they
+    // belong to other blocks, for example to an epilogue or another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -191,8 +191,8 @@ private:
     }
 
     // Returns the number of entries according to the bound check: cmp $n, index and
-    // then ja, jae, jbe or jb. The compared register may be the source of a copy, so
-    // the nearest such pair before the load counts.
+    // then ja, jae, jbe or jb. The index may be a copy of the compared register, so the
+    // registers need not be the same: the nearest such pair before the load is used.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;
@@ -207,8 +207,8 @@ private:
                 if (operation_of(code_[j]) != Op::jcc || condition < 2 ||
                     condition == 4 || condition == 5 || condition > 7)
                     continue;
-                // The conditions a and be (7, 6) include n itself; ae and b (3, 2) do
-                // not.
+                // With the conditions a and be (7, 6), n is a valid index; with ae and
+                // b (3, 2), it is not.
                 std::int64_t n = insn.immediate + (condition >= 6 ? 1 : 0);
                 return n > 0 && n <= 65536 ? static_cast<std::uint32_t>(n) : 0;
             }

@@ -122,7 +122,7 @@ void take_vex(Cursor& in, Layout& out)
                        : first == 0x8f ? Encoding::xop
                                        : Encoding::evex;
         out.map = p0 & (first == 0x62 ? 0x07 : 0x1f);
-        // One bit of EVEX must be 0 and one must be 1. Other values are later
+        // One bit of EVEX must be 0 and one must be 1. Other values denote later
         // extensions.
         if (first == 0x62 && ((p0 & 0x08) != 0 || (p1 & 0x04) == 0))
             out.problem = Layout::unknown_map;

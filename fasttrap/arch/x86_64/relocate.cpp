@@ -133,7 +133,7 @@ Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
     Layout layout = lay_out(insn.text());
     TargetAddr data = insn.next() + static_cast<std::uint64_t>(insn.memory.disp);
     std::int64_t d = distance(out.here() + insn.length, data);
-    // A sum that is truncated to 32 bits reaches everything.
+    // With an address that is truncated to 32 bits, every address is in reach.
     if (!fits_32(d) && !insn.memory.address_32)
         return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
     std::size_t start = out.bytes.size();
@@ -332,7 +332,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        // For a far target, this is the jump after the inverse branch.
+        // If the target is far, the offset is that of the jump after the inverse
+        // branch.
         if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;
