@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// -A: saves the enabling that the kernel module starts when it is loaded.
+// dtrace -A: saves the enabling that the kernel module starts when it is loaded.
 #pragma once
 
 #include "arguments.hpp"
 
-// Returns the exit status. Without a program, removes the saved one.
+// Returns the exit status. If there is no program, removes the saved enabling.
 int save_anonymous(dtrace_hdl_t* session, const Arguments& args);

@@ -52,7 +52,7 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
-// A long option without a letter, as a value for take().
+// The value for --patches in take(), because this option has no letter.
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
 constexpr const char patches_help[] = "list dtrace's patches in the processes of -p";
@@ -136,7 +136,8 @@ void take(Arguments& args, int flag, const char* value)
     case flag_help:
         set_mode(Mode::Help);
         break;
-    // for -h and -G: no file is left after an error, and types are always included
+    // Accepted for -h and -G, but without effect: no file remains after an error, and
+    // types are always included.
     case 'k':
         break;
     case 'l':
@@ -195,7 +196,7 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// Listing patches only reads: there is nothing to enable or start.
+// Listing patches changes nothing, so there is nothing to enable or start.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())

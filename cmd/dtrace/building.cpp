@@ -105,7 +105,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
-    if (path.empty()) // as on other systems: a header goes into the current folder
+    if (path.empty()) // as on other systems, a header is written to the current folder
         path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";

@@ -44,8 +44,8 @@ private:
                         std::to_string(begin + 1) + " has no closing " + quote;
     }
 
-    // Takes a character after a backslash. The backslash is literal if the character is
-    // not in `special`. An empty `special` means all characters.
+    // Takes the character after a backslash. If the character is not in `special`, the
+    // backslash is literal. An empty `special` means that every character is special.
     void take_escaped(std::string_view special)
     {
         if (at_ == text_.size()) {

@@ -52,7 +52,8 @@ void Listing::header()
                      "FUNCTION", "NAME");
 }
 
-// Prints the mechanism of a process's probe at each of its places.
+// Prints the mechanism of a process's probe (a jump or a breakpoint) at each of its
+// places.
 static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                             FILE* out)
 {
@@ -107,7 +108,7 @@ void Listing::matching(const dtrace_probedesc_t& pattern)
     header();
     if (dtrace_probe_iter(session_, &pattern, print_probe, this) == 0)
         return;
-    std::fflush(out_); // keeps messages in their place in the list
+    std::fflush(out_); // keeps messages in order with the list
     const char* why = dtrace_errmsg(session_, dtrace_errno(session_));
     if (pattern.dtpd_id != 0)
         say("%s", why);

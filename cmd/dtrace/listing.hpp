@@ -10,10 +10,11 @@ class Listing {
 public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
-    // Lists all probes of the session that exist without a description.
+    // Lists all probes of the session that exist before any description is given.
     void all();
-    // Lists the descriptions, separated by commas, of a piece without predicate and
-    // clause. Exits if one has too many fields.
+    // Lists the probes that match the descriptions of a piece, which are separated by
+    // commas. The piece has no predicate and no clause. Exits if a description has too
+    // many fields.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
     void program(dtrace_prog_t* prog);
     // Returns the exit status.

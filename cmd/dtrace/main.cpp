@@ -61,11 +61,12 @@ void hold_standard_descriptors()
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // Opened so that writing still fails, and reading too.
+            // The file is opened so that the expected access fails, as it does with a
+            // closed descriptor.
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Prints on stdout, for --help and -V. Returns the exit status.
+// Prints the text of --help or -V on stdout. Returns the exit status.
 int answer(const std::string& text)
 {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
@@ -90,7 +91,8 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
-    // Tables of all probes grow in the heap. Mapping each step again would cost more.
+    // Lets the tables of all probes grow in the heap. Mapping them again at each step
+    // would cost more.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);

@@ -91,7 +91,7 @@ int list_patches(dtrace_hdl_t* session, const Arguments& args, FILE* out)
         table.pid = pid_of(target);
         dtrace_patchinfo_t info{};
         if (dtrace_patch_iter(session, table.pid, print_row, &table, &info) != 0) {
-            std::fflush(out); // keeps messages in their place in the output
+            std::fflush(out); // keeps messages in order with the output
             say("failed to read pid %d: %s", table.pid,
                 dtrace_errmsg(session, dtrace_errno(session)));
             status = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Rows of dtrace(1), which it prints around the text that libdtrace prints for a
-// record.
+// The rows of dtrace(1)'s output: the text that dtrace(1) prints before and after the
+// text that libdtrace prints for a record.
 //
 //   CPU     ID                    FUNCTION:NAME     the header, before the first row
 //     0      1                           :BEGIN     before the record, without newline
 //
-// With -x flowindent, a row is the CPU and the function, indented by its depth. With -x
-// quiet there are no rows, and in the formats for programs (-x format) neither.
+// With -x flowindent, a row is the CPU and the function, indented by its depth. There
+// are no rows with -x quiet or in the formats for programs (-x format).
 #pragma once
 
 #include <dtrace.h>
@@ -36,7 +36,8 @@ private:
     bool header_done_ = false;
     bool flowindent_ = false;
     bool text_ = true; // -x format
-    // For the current record. Running it may change the options.
+    // Whether the current record has a row. It is stored because processing the record
+    // may change the options.
     bool has_row_ = true;
     bool quiet_ = false;
 };

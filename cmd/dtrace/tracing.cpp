@@ -21,14 +21,14 @@ volatile std::sig_atomic_t n_interrupts = 0;
 volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
-// timeout(1) signals its child and then the complete group. So does the shell of a
-// terminal. Signals within this time count as one interrupt: no user presses a key
-// twice in it.
+// timeout(1) signals its child and then the complete process group, and so does a
+// shell. So signals within this time count as one interrupt. No user presses a key
+// twice that quickly.
 constexpr long one_interrupt_ms = 50;
 
 // After the first interrupt, all existing output is printed, even to a slow reader.
-// After the second, output is discarded. While the targets are released, it terminates
-// dtrace.
+// After the second, output is discarded. If the targets are already being released, the
+// second one terminates dtrace.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -226,7 +226,7 @@ int Tracing::list()
     if (args_.pieces.empty())
         listing.all();
     for (const Piece& piece : args_.pieces) {
-        // A program is compiled, descriptions are listed.
+        // A piece that is a program is compiled. Descriptions are only listed.
         if (piece.flag == 's' || piece.text.find_first_of("/{") != std::string::npos)
             listing.program(compile_piece(piece));
         else
@@ -239,7 +239,7 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
-        return DTRACE_CONSUME_ABORT; // running the rest of the records may take long
+        return DTRACE_CONSUME_ABORT; // processing the remaining records may take long
     self->rows_.begin(*data);
     return DTRACE_CONSUME_THIS;
 }
@@ -283,7 +283,8 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
-// Rows and messages are for people. In json, errors and drops are lines of the output.
+// Rows and messages are printed only for people. In the format json, errors and drops
+// are lines of the output.
 void Tracing::read_format()
 {
     rows_.read_options();
@@ -358,7 +359,7 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 
 int Tracing::run()
 {
-    // Without a clause no probe can ever fire, and there is nothing to wait for. A
+    // Without a clause no probe can ever fire, so there is nothing to wait for. A
     // clause counts even if no probe matches it yet, because its library may be loaded
     // later.
     if (n_clauses_ == 0 && !args_.claims && (args_.cflags & DTRACE_C_ZDEFS) == 0) {
@@ -388,7 +389,7 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    // a claimed enabling has a value of its own
+    // A claimed enabling has its own values of these options.
     rows_.read_options();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

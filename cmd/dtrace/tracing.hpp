@@ -8,7 +8,8 @@
 // Returns the pid of a -p argument. Exits if it is not valid.
 pid_t pid_of(const TargetArgument& target);
 
-// Never returns null: exits with status 1 if a piece does not compile.
+// Compiles a piece. Exits with status 1 if it does not compile, so the result is never
+// null.
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
                              const Piece& piece);
 
@@ -19,11 +20,11 @@ public:
     {
     }
 
-    // Takes the targets of -c and -p, in the given order.
+    // Starts or grabs the targets of -c and -p, in the given order.
     void take_targets();
     // Compiles all pieces. Exits with status 1 if one does not compile.
     void compile();
-    // -l: lists the probes that the pieces match, or all.
+    // Lists the probes that match the pieces (-l), or all probes if there is no piece.
     int list();
     // Runs until exit(), a signal, or the exit of all targets. Returns the exit status.
     int run();
@@ -33,8 +34,8 @@ private:
     {
         return ::compile_piece(session_, args_, piece);
     }
-    // Enables a program. what: its name in messages; heading: its name in the report of
-    // -v.
+    // Enables a program. `what` is its name in messages, and `heading` its name in the
+    // report of -v.
     void enable(dtrace_prog_t* prog, const std::string& what,
                 const std::string& heading);
 

@@ -13,7 +13,7 @@
 // Each level includes the previous one.
 enum class Detail { Basic, Times, Histogram, Stacks };
 
-// Parsed from "NAME", "NAME,SIZE" or "0xADDRESS,SIZE".
+// A place in the kernel, given as "NAME", "NAME,SIZE" or "0xADDRESS,SIZE".
 struct Place {
     std::string name;
     std::uint64_t n_bytes = 0; // 0: the size of the symbol

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "events.hpp"
 
-// The ids are those of other systems if they have the event, so that -e 0-2 in scripts
+// If other systems have an event, it has the same id here, so that -e 0-2 in scripts
 // has the same meaning. clang-format off
 static constexpr Event events[] = {
     {0, 'C', "Adaptive mutex spin", "Lock", "lockstat:::adaptive-spin", nullptr,

@@ -55,8 +55,8 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Sets sizes for the number of records in -n. A key consists of two words and the
-// stack, plus overhead.
+// Sets buffer sizes that are large enough for the number of records in -n. A key
+// consists of two words and the stack, plus overhead.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
     unsigned deepest = 0;

@@ -72,7 +72,8 @@ std::string actions(const Arguments& args, const Event& event, const std::string
 }
 
 // If only one thread can hold the lock, the time is stored per lock and not per thread:
-// the scheduler releases a run queue in another thread than the one that acquired it.
+// the scheduler may release a run queue in a different thread from the one that
+// acquired it.
 std::string when_taken(const Event& event)
 {
     return (event.shared ? "self->t" : "t") + std::to_string(event.id) + "[arg0]";

@@ -11,17 +11,19 @@
 
 #include "arguments.hpp"
 
-// The maximum number of frames in the lock's code before its caller.
+// The maximum number of frames between the top of the stack and the lock's caller.
 constexpr unsigned n_lock_frames = 8;
 
-// Returns the number of frames in stack() for an event; 0: it has no stack.
+// Returns the number of frames that stack() records for an event, or 0 if it has no
+// stack.
 unsigned stack_frames(const Arguments& args, const Event& event);
 
-// A range of addresses. Exits if there is no such symbol.
+// A range of addresses.
 struct Range {
     std::uint64_t begin = 0, end = 0;
     bool has(std::uint64_t addr) const { return addr >= begin && addr < end; }
 };
+// Returns the range of a place. Exits if its symbol does not exist.
 Range resolve(dtrace_hdl_t* session, const Place& place);
 
 std::string program_text(const Arguments& args, const std::vector<Range>& locks);
