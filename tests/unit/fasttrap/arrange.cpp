@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sandbox, and states in which an instruction may run in it.
+// Sets up the sandbox, and the states in which an instruction may run in it.
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -52,7 +52,7 @@ bool may_run(const Instruction& insn)
         return false;
     if (insn.encoding == Encoding::vex && insn.opcode_map == 2 &&
         (insn.opcode == 0x49 || insn.opcode == 0x4b))
-        return false; // tiles, for which a process must ask the kernel
+        return false; // tiles, which a process must request from the kernel
     if (insn.encoding != Encoding::legacy)
         return true;
     int reg = insn.modrm_at != 0 ? x86::byte_at(insn, insn.modrm_at) >> 3 & 7 : 0;
@@ -217,8 +217,8 @@ bool Differential::aim_branch(Case& c)
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
-    // Some jumps lead nowhere: to an address that is not canonical (bits 57 and up), or
-    // not mapped.
+    // Some jumps lead to an address that is not canonical (bits 57 and up) or not
+    // mapped.
     if (pick(3))
         pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
     pad &= ~(1ULL << 63);

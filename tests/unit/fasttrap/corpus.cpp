@@ -97,7 +97,7 @@ Bytes random_instruction(std::mt19937_64& random)
         } else {
             put(random());
         }
-        // With a random map, most opcodes have a meaning in some map.
+        // The map is random. Most opcodes have a meaning in at least one map.
         put(t.opcode);
     } else {
         if (percent(60))

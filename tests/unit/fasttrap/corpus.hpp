@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes instructions for tests: random ones from the opcode tables, and those of
+// Provides instructions for tests: random ones from the opcode tables, and those in
 // binaries.
 #pragma once
 

@@ -73,7 +73,7 @@
         ret
         end ft_data_in_text
 
-        function ft_undecodable                 /* byte 1 is no instruction */
+        function ft_undecodable                 /* byte 1 is not an instruction */
         nop
         .byte 0x06
         ret

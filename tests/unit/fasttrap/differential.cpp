@@ -252,8 +252,8 @@ Verdict Differential::check(std::span<const std::byte> bytes)
         return check_copied(*c, native, plan);
     Verdict verdict = check_emulated(*c, native);
     n_emulated_[c->insn.operation] += verdict == Verdict::emulated ? 1 : 0;
-    // An emulated instruction that does not depend on rip has a copy for faults. Tests
-    // it, too.
+    // An emulated instruction that does not depend on rip also has a copy that runs
+    // after a fault. Test this copy, too.
     if (verdict == Verdict::emulated && c->insn.flow == ControlFlow::next && pick(25) &&
         check_copied(*c, native, x86_64.plan_after_fault(c->insn, {})) ==
             Verdict::differs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares emulation and copies with the processor, in more than 100,000 cases without
-// a fault.
+// Compares the effects of emulation and of copies with those of the processor, in more
+// than 100,000 cases without a fault.
 //
 // FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
 #include "corpus.hpp"

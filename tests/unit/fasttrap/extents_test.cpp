@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Extents of functions in assembly (extents_x86_64.S), in memory as they run. Also
-// compares glance() with decode().
+// Tests the extents of assembly functions (extents_x86_64.S) in this process's memory.
+// Also compares glance() with decode().
 #include "corpus.hpp"
 #include "fasttrap/arch/x86_64/layout.hpp"
 #include "fasttrap/extents.hpp"
@@ -273,8 +273,8 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
     EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place) + 1));
 }
 
-// Makes two functions. The first is nop; movabs $constant, %rax; ret. The second begins
-// with `load`, which loads from `offset` bytes into the first. word is a word of data,
+// Maps two functions. The first is nop; movabs $constant, %rax; ret. The second begins
+// with `load`, which loads from offset `offset` of the first. `word` is a word of data,
 // or 0.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
@@ -317,7 +317,7 @@ TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
 TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 {
     const TargetAddr first{0x401000};
-    // lea of a distant address, %rcx: it does not affect the first function.
+    // A lea of a distant address into %rcx does not affect the first function.
     const std::vector<unsigned char> lea{0x48, 0x8d, 0x0d};
     const ExtentMap plain = map_loaded_constant(lea, 0x10000);
     EXPECT_EQ(plain.extent(first), (Extent{first, first + 12}));
@@ -326,7 +326,7 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // A word that points elsewhere into the instruction is a number.
+    // A word that points to another byte of the instruction is only a number.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }

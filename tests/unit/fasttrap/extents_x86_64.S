@@ -42,7 +42,7 @@ ex_neighbour_middle:
         end ex_neighbour
 
         .p2align 4, 0x90
-        function ex_label_inside                /* the test knows the label as a symbol */
+        function ex_label_inside                /* the test passes the label as a symbol */
         mov %rdi, %rax
         place ex_label
         add $1, %rax

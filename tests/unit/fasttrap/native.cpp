@@ -9,7 +9,8 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The thunk and its block: 16 registers, flags, target, return address, host stack.
+// The thunk that starts a run, and its block of data: 16 registers, flags, target,
+// return address, host stack.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];

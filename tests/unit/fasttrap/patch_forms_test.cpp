@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Windows of one to four bytes: pairs, punned jumps, and the bytes that they must not
-// change.
+// Tests windows of one to four bytes: pairs, punned jumps, and the bytes that they must
+// not change.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -55,8 +55,8 @@ std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
     return built;
 }
 
-// Tests windows of n bytes before a branch target, with mov %rdi,%rax; mov %rsi,%rdx
-// there.
+// Tests windows of n bytes that end at a branch target, where the code is mov
+// %rdi,%rax; mov %rsi,%rdx.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {
@@ -105,7 +105,8 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
     auto built = build(window);
     ASSERT_TRUE(built);
     EXPECT_EQ(built->patch.text[0], std::byte{0x67});
-    // A thread in the middle continues at the copy of its instruction.
+    // A thread that has stopped in the middle of the window continues at the copy of
+    // its instruction.
     EXPECT_EQ(place_of(built->patch, Text::at(2))->index, 1U);
     EXPECT_FALSE(place_of(built->patch, Text::at(1)));
 }
@@ -113,8 +114,8 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
     // push %rbx; mov %rdi,%rbx: after a prefix, a jump to the mov would not trap.
-    // Without one, the first jump leads 380 MB down, where no memory can be mapped for
-    // this text.
+    // Without a prefix, the first jump leads to an address 380 MB below it, where no
+    // memory can be mapped for this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -219,7 +220,8 @@ struct ChainRow {
     bool far = false; // the first jump leads 380 MB down, or 1.7 GB up
 };
 
-// The text of the blocks, with a site at the first block that knows all blocks.
+// Returns the text of the blocks. The site at the first block has the ends of all
+// blocks.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -378,7 +380,8 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
 
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
 {
-    // Nothing around the second ret may be moved, so the first gets no chain over it.
+    // No instruction around the second ret may be moved, so the site at the first ret
+    // gets no chain that contains the second.
     Text text("c3 c3 4889f8 4889f2 c3");
     EXPECT_EQ(text.site(0, 1, 0, 1)
                   .behind(2, 0)
@@ -466,7 +469,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // One byte less is not enough.
+    // One steady byte less is not enough.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
     // pop %rbp; ret: a jump to the ret would not trap.
@@ -501,7 +504,8 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
     // A kept byte contains a site that may become a breakpoint, because its extent is
     // unknown.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
-    // A plain window begins in the kept bytes: the ret is refused, the window stays.
+    // A plain window begins in the kept bytes: the ret is refused, and the window
+    // remains.
     WindowPlan plan =
         Text("c3 102030 b801000000").site(0, 1, 0, 1).site(4, 2, 4, 9).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -542,7 +546,8 @@ TEST(PatchForms, EachHasItsText)
 
 TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
 {
-    // pop %rbp; ret; the bytes after them lead a punned jump to a place above the text
+    // pop %rbp; ret. With the bytes after them as its kept bytes, a punned jump leads
+    // to a place above the text.
     Text text("5dc3 8d4006 4889f2 c3");
     text.site(0, 7, 0, 2).behind(9, 4);
     std::set<PatchForm> forms;
@@ -558,7 +563,7 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Builds patches one after the other, also after one that is refused.
+// Builds several patches with one builder, also after it has refused one.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

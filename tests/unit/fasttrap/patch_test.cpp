@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Windows, the bytes of their trampolines, and the mapping of a program counter in
+// Tests windows, the bytes of their trampolines, and place_of() for program counters in
 // them.
 #include "window_text.hpp"
 
@@ -20,7 +20,7 @@ std::string reason_of(const Text& text)
     return plan.refused.empty() ? "" : std::string(plan.refused[0].reason);
 }
 
-// The first and end offsets of a window, and the offsets of its sites.
+// The offsets of a window's start and end, and of its sites.
 struct Shape {
     std::uint64_t at, end;
     std::vector<std::uint64_t> probed;
@@ -171,7 +171,7 @@ TEST(PatchPlan, LeavesEndbr64InPlace)
               (Shape{4, 9, {4}}));
     EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
               "too few bytes before the next branch target");
-    // An endbr64 further on is not moved, either.
+    // An endbr64 after the first instruction is not moved, either.
     EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0, 7, 0, 3).behind(0, 0)),
               "too few bytes before the next branch target");
 }
@@ -237,7 +237,7 @@ TEST(PatchPlan, RefusesByName)
     // jmp to the second instruction of its own window
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
               "a branch in the window leads into it");
-    // A site in the middle of an instruction of a window,
+    // A site in the middle of an instruction of a window is refused.
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].site, 2U);
@@ -245,7 +245,7 @@ TEST(PatchPlan, RefusesByName)
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "it lies in padding that nobody runs");
-    // and a site that the instructions before it skip.
+    // The same holds for a site before which no window begins.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each form of an instruction that changes when it moves, near and far.
+// Tests each form of an instruction that changes when it is moved, near and far.
 #include "bytes.hpp"
 
 #include <cstring>
@@ -122,7 +122,8 @@ TEST(Relocate, TakesLoopsOverAJump)
 TEST(Relocate, PushesTheOriginalReturnAddress)
 {
     EXPECT_EQ(moved("e800010000"), bytes_of("68 05104000 e9 fb00f0ff"));
-    // If push cannot extend the address, it is a literal after the jump.
+    // If the sign extension of push cannot produce the return address, the address is
+    // stored as a literal after the jump.
     EXPECT_EQ(moved(instruction("e800010000", far_to), far_to + 0x1000),
               bytes_of("ff350a000000 e9 faf0ffff cccccccccc 05000000007f0000"));
     EXPECT_EQ(moved("e800010000", far_to),
@@ -159,7 +160,7 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // r12 also needs a SIB byte, but is no stack pointer.
+    // r12 also needs a SIB byte, but is not the stack pointer.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Beginnings of functions as Go's assembler emits them, and others that look similar.
+// Tests the beginnings of functions that Go's assembler emits, and others that look
+// similar.
 #include "fasttrap/arch/arch.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +12,8 @@ namespace dt {
 
 namespace {
 
-// Returns the length of the check in the code. As many nops follow the code as a
-// forward branch may need.
+// Returns the length of the stack check in the code. Appends enough nops to contain the
+// target of a forward branch.
 std::size_t check_of(std::initializer_list<unsigned char> code)
 {
     std::vector<std::byte> text;

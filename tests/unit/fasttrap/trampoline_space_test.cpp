@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Places for trampolines: their constraints, and that no place is allocated twice.
+// Tests that places for trampolines meet the constraints, and that no place is
+// allocated twice.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>

@@ -86,7 +86,7 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // A jump to another place near the text hits a trap, in both runs the same.
+    // A jump to another place near the text hits a trap, in the same way in both runs.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
@@ -252,8 +252,8 @@ WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
     return differs;
 }
 
-// Takes the thread out of a trampoline at pc. Returns false if place_of() does not know
-// pc.
+// Moves the thread at `pc` from a trampoline back to the original text. Returns false
+// if place_of() returns nothing for `pc`.
 bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
 {
     for (const Patch& patch : s.patches) {
@@ -301,8 +301,8 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
     return same;
 }
 
-// Returns whether an `enter` with a nesting level copies words of the text, in which
-// there are jumps now. It copies from the address in rbp.
+// Returns whether an `enter` with a nesting level copies words of the text, which now
+// contains jumps. It copies from the address in rbp.
 static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
                         const std::byte* code)
 {

@@ -9,8 +9,8 @@ namespace dt::test {
 
 namespace {
 
-// Returns whether insn may run without a state for it: no jump to any address, no store
-// to the TLS.
+// Returns whether insn may run although the state was not made for it: it does not jump
+// to an arbitrary address and does not store to the TLS.
 bool may_stand_beside(const Instruction& insn)
 {
     if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares windows with the processor: more than 100,000 sequences run in trampolines.
+// Compares more than 100,000 sequences that run in trampolines with the same sequences
+// in their original place.
 //
 // FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
 #include "corpus.hpp"

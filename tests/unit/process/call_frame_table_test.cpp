@@ -25,7 +25,7 @@ struct Free {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// Returns libdw's rule for one register as a RegisterRule.
+// Checks that libdw has the same rule for one register.
 void expect_rule(Dwarf_Frame* frame, int number, const RegisterRule& rule)
 {
     Dwarf_Op own[3];
@@ -169,7 +169,7 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
     }
 }
 
-// libdw makes room for all registers below the one that is mentioned: a gigabyte.
+// libdw allocates memory for all registers up to the one that is mentioned: a gigabyte.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
     const std::string section = section_with("\x07\xf0\xff\xff\x3f", 16); // undefined

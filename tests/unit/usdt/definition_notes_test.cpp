@@ -80,7 +80,7 @@ TEST(ProviderSource, NamesAreThoseOfClassicHeaders)
     EXPECT_NE(group_name(other), group_name(shop()));
 }
 
-// python's build renames the first upper-case name of each line.
+// Python's build renames only the first upper-case name in each line.
 TEST(Header, NamesAMacroOnceInALine)
 {
     ProviderSource source = shop();

@@ -325,7 +325,7 @@ TEST(UsdtLibrary, LoadsWhatIsAddedLaterToo)
 {
     Probe first = nullptr, second = nullptr;
     Provider provider = create("later");
-    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // of nothing
+    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // there are no new probes
     ASSERT_EQ(add(provider, first, "first"), 0);
     ASSERT_EQ(dtrace_usdt_load(provider.get()), 0);
     Probe was = first;
@@ -407,12 +407,13 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// Exceeding the file size limit would cause a signal that terminates the process.
+// Exceeding the limit of the file size would cause a signal that terminates the
+// process.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},
                                  {RLIMIT_NOFILE, 3, {EMFILE}}};
-#ifndef __SANITIZE_ADDRESS__ // which ends when it has no memory
+#ifndef __SANITIZE_ADDRESS__ // it exits if it cannot allocate memory
     limits.push_back({RLIMIT_AS, 1, {EACCES, ENOMEM}});
 #endif
     for (const Limit& limit : limits)

@@ -7,7 +7,7 @@
 namespace dt::usdt {
 namespace {
 
-// Notes one after the other, as an assembler writes them.
+// A section of consecutive notes, as an assembler writes them.
 class Section {
 public:
     Section& note(std::string description, std::string owner = "stapsdt",
