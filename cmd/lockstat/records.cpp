@@ -91,7 +91,7 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
     } else if (what == 't') {
         raw.record.ns = static_cast<std::uint64_t>(data.dtada_value[0]);
     } else {
-        // The middle one of 127 words counts 0, the next ones 1, 2, 4 ...
+        // The middle word of the 127 words counts the value 0; the next words count 1, 2, 4 ...
         constexpr std::size_t zero = 63;
         for (std::size_t i = zero; i < data.dtada_valuesize / 8 && i < 127; i++)
             raw.record.histogram[i == zero ? 0 : i - zero - 1] +=
@@ -159,7 +159,7 @@ void Records::name(Raw& raw, const Event& event)
 void Records::merge(std::map<std::string, Record>& to, const Record& record,
                     std::size_t n)
 {
-    // With -T each record is a row.
+    // With -T, each record is a separate row.
     std::string key = record.lock + '\0' + record.caller;
     if (args_.traced)
         key += '\0' + std::to_string(n);

@@ -24,7 +24,7 @@ struct Record {
 };
 
 struct Rows {
-    // of all records; with -g less than the records' sum
+    // The totals of all records. With -g they are less than the sum of the records.
     std::uint64_t count = 0, ns = 0;
     std::vector<Record> records; // in the order of printing
 };

@@ -6,7 +6,7 @@
 
 // Prints "lockstat: TEXT\n".
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// Prints the same text, followed by the session's error if there is one, and exits with
+// Prints "lockstat: TEXT", followed by the session's error if there is one, and exits with
 // status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);
