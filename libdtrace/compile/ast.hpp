@@ -35,7 +35,7 @@ enum class NodeKind {
     Member,     // left.text
     Arrow,      // left->text (self-> and this-> are Ident with scope)
     Unary,      // op left
-    PostInc,    // op (Inc, Dec) left; yields the value before
+    PostInc,    // op (Inc, Dec) left; yields the old value
     PreInc,     // op (Inc, Dec) left
     Binary,     // left op right (arithmetic, comparison, logic, comma)
     Assign,     // left op= right; op is Op::None for a plain =
@@ -66,9 +66,10 @@ enum class Op {
 #undef X
 };
 
-// Returns the operator as text: "+" for Add.
+// Returns the text of an operator, for example "+" for Add.
 std::string_view op_text(Op op);
-// Returns the assignment operator as text: "+=" for Add, "=" for None.
+// Returns the text of an assignment operator, for example "+=" for Add and "=" for
+// None.
 std::string assign_text(Op op);
 
 enum class Scope { Global, Self, This };
@@ -94,19 +95,19 @@ struct Node {
     NodePtr left, right, cond;
     std::vector<NodePtr> args;
     const Type* decl_type = nullptr;
-    std::uint32_t height = 1; // height of the tree below; the parser limits it
+    std::uint32_t height = 1; // height of this subtree; the parser limits it
 
     // The checker sets the following fields.
     const Type* type = nullptr;
     Ident* ident = nullptr;
     bool is_lvalue = false;
     bool is_constant = false; // value is valid (for integers, after folding)
-    bool userland = false; // its value is an address in the target or is stored there
+    bool userland = false; // the value is an address in the target or is stored there
     bool bitfield = false;
     std::uint32_t bitfield_unit = 0, bitfield_offset = 0, bitfield_bits = 0;
-    // Binary, Assign: the type in which it is computed
+    // Binary, Assign: the type in which the result is computed
     const Type* operand_type = nullptr;
-    bool string_compare = false; // Binary: comparison of strings
+    bool string_compare = false; // Binary: compares strings
     // the value is an address in the clause's scratch memory
     bool alloca_pointer = false;
     std::shared_ptr<Format> format; // for a Call of printf and the like
@@ -118,8 +119,8 @@ enum class IdentKind {
     AssocArray, // D associative array
     CArray,     // D variable of C array type
     Aggregation,
-    Builtin,    // row of dif/vars.h
-    Subroutine, // row of dif/subrs.h
+    Builtin,    // a row of dif/vars.h
+    Subroutine, // a row of dif/subrs.h
     Action,     // row of dif/actions.h
     AggFunc,    // row of dif/actions.h
     Inline,     // named expression
@@ -131,33 +132,35 @@ struct Ident {
     IdentKind kind = IdentKind::Scalar;
     Scope scope = Scope::Global;
     std::string name;
-    std::uint32_t id = 0;          // DIF variable id, subroutine or action number
-    const Type* type = nullptr;    // value's type; Dynamic until the first assignment
+    std::uint32_t id = 0; // DIF variable id, subroutine or action number
+    // type of the value; Dynamic until the first assignment
+    const Type* type = nullptr;
     std::vector<const Type*> keys; // AssocArray, Aggregation: signature
     bool keys_known = false;
-    bool declared = false; // by a declaration, not by its first use
+    bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
     bool alloca_pointer = false; // holds addresses from alloca()
     bool other_pointer = false;  // holds addresses from elsewhere; never both
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
-    // a pragma sets its attributes, which then also cover the names in an inline's
-    // expression
+    // A pragma has set the attributes. For an inline, they also apply to the names in
+    // its expression.
     bool attributed = false;
     Version since = first_version;
-    // number of the program in this session that created it; 0: predefined in D
+    // The number of the program (within this session) that created the name. 0: D
+    // predefines it.
     std::uint32_t program = 0;
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
     const char* flags = ""; // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
     int libact = 0;
-    // For an Aggregation: the function that its first use fixed, and the function's
+    // Aggregation: the function that its first use has set, and that function's
     // parameters.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
     // Inline
     NodePtr inline_expr;
-    // the expression of an inline needs the kernel, even if it is folded
+    // The expression of an inline needs the kernel, even if it is folded to a constant.
     bool needs_kernel = false;
     std::vector<std::string> inline_parameters;
 };
@@ -186,7 +189,7 @@ struct ProbeSpec {
 
 struct Clause {
     std::vector<ProbeSpec> probes;
-    NodePtr predicate; // null: there is no predicate
+    NodePtr predicate; // null: no predicate
     std::vector<Stmt> statements;
     Place at;
     bool default_action = false; // the clause has no body: it records only the probe
@@ -214,7 +217,7 @@ struct ProviderProbe {
     std::vector<std::string> native_names, translated_names;
     bool has_translated = false;
     std::vector<unsigned>
-        // set by check: for each translated argument, the index of its native one
+        // set by check: for each translated argument, the index of its native argument
         mapping;
 };
 
@@ -234,7 +237,7 @@ struct Decl {
     const Type* to = nullptr;
     std::string parameter;
     std::vector<TranslatorMember> members;
-    // set by a pragma; they also cover the members
+    // set by a pragma; they also apply to the members
     std::optional<Attributes> attributes;
     Version since = first_version;
     // Provider; `name` is the provider's name
@@ -251,7 +254,8 @@ struct PragmaOption {
 // "translator", the pragma applies to the translators that follow it.
 struct PragmaAttributes {
     Attributes attributes;
-    // provider, module, function, name, args; empty: the pragma is about an identifier
+    // "provider", "module", "function", "name" or "args". Empty: the pragma sets the
+    // attributes of an identifier.
     std::string part;
     std::string name;
     Place at;

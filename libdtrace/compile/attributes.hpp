@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stability attributes: how far users can rely on a name, on its data, and on which
-// class of machines.
+// Stability attributes. They say how stable a name is, how stable its data are, and on
+// which class of machines both exist.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ constexpr Attributes stable_attributes{Stability::Stable, Stability::Stable,
 
 // Returns the less stable of the two, separately for each of the three parts.
 Attributes weakest(const Attributes& a, const Attributes& b);
-// Returns whether any part is less stable than the same part of the required minimum.
+// Returns whether any of the three parts is less stable than the same part of `least`.
 bool is_below(const Attributes& attributes, const Attributes& least);
 
 // The attributes of the five parts of a provider's probes.
@@ -49,7 +49,8 @@ struct ProviderAttributes {
 const char* stability_name(Stability stability);           // "Evolving"
 const char* class_name(DependencyClass dependency);        // "ISA"
 std::string attributes_text(const Attributes& attributes); // "Evolving/Evolving/ISA"
-// Parses such a text, in upper or lower case. Returns nothing if it is malformed.
+// Parses "Evolving/Evolving/ISA", in upper or lower case. Returns nullopt if the text
+// is malformed.
 std::optional<Attributes> parse_attributes(std::string_view text);
 
 } // namespace dt

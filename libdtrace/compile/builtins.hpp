@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// D's own names, expanded from the tables of dif/: builtin variables, subroutines,
-// actions, aggregating functions. Names that begin with pr_ or fi_ are members of
-// curpsinfo and of fds[n], not variables of their own.
+// The names that D defines: builtin variables, subroutines, actions and aggregating
+// functions. They are expanded from the tables of dif/. Names that begin with pr_ or
+// fi_ are members of curpsinfo and of fds[n]; programs cannot use them as variables.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -35,7 +35,7 @@ struct ActionRow {
     std::uint32_t kind;
     int libact;
     const char* prototype;
-    const char* flags; // of "D", "W", "K", "N"
+    const char* flags; // some of the letters D, W, K, N
 };
 
 struct AggRow {
@@ -44,14 +44,15 @@ struct AggRow {
     const char* prototype;
 };
 
-// Return null if there is no such name.
-const VariableRow* find_variable_row(std::string_view name); // no members of structures
+// These functions return null if there is no such name.
+// excludes members of structures
+const VariableRow* find_variable_row(std::string_view name);
 const VariableRow* find_member_row(std::string_view name); // only members of structures
 const SubroutineRow* find_subroutine_row(std::string_view name);
 const ActionRow* find_action_row(std::string_view name);
 const AggRow* find_agg_row(std::string_view name);
 
-// Returns the index into uregs[] of a register name such as R_RIP. Returns nothing if
+// Returns the index into uregs[] of a register name such as R_RIP. Returns nullopt if
 // there is no such register.
 std::optional<std::uint64_t> find_ureg(std::string_view name);
 // Returns the number of elements of uregs[].
@@ -61,8 +62,8 @@ std::uint64_t n_uregs();
 // their members.
 bool is_structure(std::string_view name);
 
-// A member of curpsinfo or curlwpsinfo, and the builtin variable or the number that it
-// maps to.
+// A member of curpsinfo or curlwpsinfo, and the builtin variable or the constant that
+// replaces it.
 struct PsinfoRow {
     enum class Kind { Variable, Number, Kernel };
     const char* member;
@@ -72,15 +73,15 @@ struct PsinfoRow {
 };
 const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view member);
 
-// The stability of such a name, and the D version that introduced it.
+// The stability of a name that D defines, and the D version that introduced it.
 struct BuiltinFacts {
     Attributes attributes = stable_attributes;
     Version since = first_version;
 };
 BuiltinFacts facts_of(std::string_view name);
 
-// Names for "did you mean" suggestions: variables and the like, or functions that can
-// be called.
+// Return names for "did you mean" suggestions: names of variables and structures, and
+// names of functions that can be called.
 std::vector<std::string_view> variable_names();
 std::vector<std::string_view> function_names();
 

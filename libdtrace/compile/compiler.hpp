@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The D compiler's interface: text in, Program out.
+// The interface of the D compiler, which turns D text into a Program.
 //
 //   text -> lexer -> parser -> Unit -> checker -> Unit with types -> generator -> Program
 //
-// One Compiler exists for the life of a session. Globals, aggregations, types and
-// inlines that one program declares are known to the next, as dtrace(1) with several -n
-// and -s requires.
+// One Compiler exists for the life of a session. Later programs of the session can use
+// the globals, aggregations, types and inlines that earlier ones declared. dtrace(1)
+// with several -n and -s options requires that.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,7 +21,8 @@
 
 namespace dt {
 
-// The field that the rightmost part of an abbreviated description names (-P -m -f -n).
+// The field that the rightmost part of an abbreviated description denotes (options -P,
+// -m, -f and -n).
 enum class SpecField { Provider, Module, Function, Name };
 
 struct CompileOptions {
@@ -33,22 +34,26 @@ struct CompileOptions {
     bool argref = false;       // accept unused macro arguments
     bool defaultargs = false;  // missing macro arguments are 0 or ""
     bool pspec = false;
-    bool string_program = false; // a program given with -n: bare descriptions are legal
-    bool library = false;        // the text is the D library source_name
-    bool keep_text = false;      // fill in Program::text
+    // the program was given with -n: a description without a clause is allowed
+    bool string_program = false;
+    bool library = false;   // the text is the D library source_name
+    bool keep_text = false; // fill in Program::text
     SpecField field = SpecField::Name;
-    Version version = latest_version;    // names from later versions are unknown
-    std::optional<Attributes> amin;      // less stable clauses are refused
-    std::string source_name;             // script path; empty for command line text
+    // names that later versions introduced are unknown
+    Version version = latest_version;
+    std::optional<Attributes> amin; // clauses that are less stable are refused
+    // path of the script; empty for a program on the command line
+    std::string source_name;
     std::vector<std::string> macro_args; // [0] is $0
-    // Answers the compiler's questions while it compiles.
+    // Answers questions of the compiler about the session.
     Environment* environment = &no_environment();
-    // Default number of frames of ustack() and jstack(), and of string bytes of
-    // jstack().
+    // The default numbers of frames of ustack() and jstack(), and of bytes for the
+    // strings of jstack().
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
-    std::uint32_t maxframes = UINT32_MAX; // upper bound for all of them
-    // The session has the kernel module: names that only it can compute are allowed.
+    std::uint32_t maxframes = UINT32_MAX; // the maximum for all stacks
+    // The session uses the kernel module, so names that only this module can compute
+    // are allowed.
     bool kernel = false;
 };
 
@@ -59,28 +64,29 @@ public:
     Compiler(const Compiler&) = delete;
     Compiler& operator=(const Compiler&) = delete;
 
-    // Compiles a program or a D library. On error nothing of the program is kept.
+    // Compiles a program or a D library. If that fails, the compiler is not changed.
     std::variant<Program, Diagnostic> compile(std::string_view text,
                                               const CompileOptions& options);
 
-    // Returns the arguments of a function's probe as C declares them: "int n", "char
-    // *name".
+    // Returns the arguments of a function's probe as C declarations, such as "int n"
+    // and "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
     std::vector<std::string> argument_texts(const ArgumentTypes& said);
 
-    // Returns a type named as in D, including types of the target: "struct foo *",
-    // "a.out`foo_t". Types exist as long as the compiler.
+    // Returns the type with this name in D, such as "struct foo *" or, for a type of
+    // the target, "a.out`foo_t". The type exists as long as the compiler.
     std::variant<const Type*, Diagnostic> type_named(std::string_view text,
                                                      const CompileOptions& options);
-    // Returns the type that programs see for an entry of debug data.
+    // Returns the D type of an entry in debug data.
     const Type* target_type(DebugTypes& from, DebugRef ref);
     const Type* target_function(DebugTypes& from, const DebugFunction& function);
     const Type* pointer_to(const Type* type);
-    // Call this before you read a type's members.
+    // Fills in the members of a struct or union. Call this before you read them.
     void complete(const Type* type);
 
     // Sets the attributes of a provider's parts from #pragma D attributes. A pragma for
-    // mysql also applies to mysql42. Returns false if no pragma names the provider.
+    // mysql also applies to mysql42, the same provider in process 42. Returns false if
+    // no pragma names the provider.
     bool set_attributes(std::string_view provider, ProviderAttributes& parts) const;
 
 private:
@@ -92,10 +98,10 @@ private:
 std::vector<std::string> library_dependencies(std::string_view text);
 
 // Returns the source line of a diagnostic with a caret below it, for terminals. Returns
-// an empty text if the diagnostic has no place.
+// an empty string if the diagnostic has no location.
 std::string quote_source(std::string_view text, Place at);
 
-// Disassembles a DIFO in the format of dtrace -S, with header and tables.
+// Disassembles a DIFO in the format of dtrace -S, including its header and tables.
 std::string disassemble(const Difo& difo);
 
 // Writes the program as DOF. The uarg of clause k is first_clause + k.

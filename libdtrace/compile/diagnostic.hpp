@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A diagnostic of the D compiler: a tag, a place and one sentence.
 //
-// The compiler throws CompileError from deep inside an expression. No other code does,
-// and compile() (compiler.hpp) turns it into a value.
+// The compiler throws a CompileError, because an error can be found deep inside an
+// expression. compile() (compiler.hpp) catches it and returns the diagnostic. Only the
+// compiler throws it.
 #pragma once
 
 #include "libdtrace/compile/tags.hpp"
@@ -12,12 +13,13 @@
 namespace dt {
 
 struct Place {
-    int line = 0;   // counted from 1, as #line sets it; 0: no position
+    int line = 0;   // counted from 1, or as #line says; 0: no position
     int column = 0; // counted from 1; 0: unknown
-    // counted from 1 by newlines; 0: the same as line, no #line was used
+    // counted from 1, ignoring #line; 0: the same as `line`, because no #line was used
     int text_line = 0;
-    // The D library, or the included file that #line names. Null: the program itself.
-    // The session owns the name and never frees it.
+    // The D library or the included file (named by #line) that contains the place.
+    // Null: the program itself contains it. The session owns the name and never frees
+    // it.
     const std::string* file = nullptr;
     bool c_header = false; // the file is a C header that the preprocessor included
 
@@ -27,8 +29,8 @@ struct Place {
 struct Diagnostic {
     Tag tag = Tag::UNKNOWN;
     Place at;
-    std::string text;   // in the wording of classic DTrace, without line and tag
-    std::string source; // path of the source if it is not the user's program
+    std::string text;   // in the words of classic DTrace, without the line and the tag
+    std::string source; // path of the source text, if that is not the user's program
 };
 
 struct CompileError {

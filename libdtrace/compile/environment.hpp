@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The environment in which a program is compiled. It answers the compiler's questions
-// about the session, its probes and targets, and the kernel.
+// The interface through which the compiler asks about the session, its probes and
+// targets, and the kernel.
 //
-// The defaults are those of a compiler without a session, as tests use it: no option is
-// refused, and no probe, no target and no kernel is known.
+// The default implementations are for a compiler without a session, which tests use:
+// they refuse no option, and know no probes, no targets and no kernel.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,23 +21,25 @@
 
 namespace dt {
 
-// The result of matching a description: ids of probes. A provider may have created them
-// at that moment.
+// The probes that a description matches. A provider may create them while the
+// description is being matched.
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
-    bool retained = false; // may match later (a library not loaded yet)
-    // Types of args[], if the provider declares them and all matched probes agree.
+    // may match later, for example in a library that has not been loaded yet
+    bool retained = false;
+    // The types of args[]. Empty unless the provider declares them, and they are the
+    // same for all matched probes.
     std::vector<const Type*> args;
 };
 
-// A module of the traced process, as the text before a name's backquote selects it.
+// A module of the traced process, which the text before a name's backquote selects.
 struct TargetModule {
     std::string name;
-    std::uint64_t bias = 0;      // of its link-time addresses
+    std::uint64_t bias = 0;      // run-time address minus link-time address
     DebugTypes* types = nullptr; // null: it has no debug data
 };
 
-// A symbol of the kernel, and the module that has it.
+// A symbol of the kernel, and the module that defines it.
 struct KernelSymbol {
     std::string module;
     std::uint64_t addr = 0, n_bytes = 0;
@@ -46,28 +48,30 @@ struct KernelSymbol {
 
 // The argument types that a probe itself declares. The first is that of arg0.
 struct ArgumentTypes {
-    std::vector<std::string> names; // of types that D has
+    std::vector<std::string> names; // names of types that D has
     // An argument as the provider's definition declares it.
     struct Defined {
         std::string name;
-        const Type* type = nullptr;   // of the definition's table
+        const Type* type = nullptr;   // in the table of the definition
         const Type* native = nullptr; // type before translation; null: not translated
         unsigned n = 0;               // index of the argument that the program passes
     };
     std::vector<Defined> defined;
-    std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
+    // the table of the definition; null: there is no definition
+    std::shared_ptr<const TypeTable> types;
     // An argument of a system call, as C declares it.
     struct Written {
         std::string name, type; // "vec", "const struct iovec *"
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    DebugTypes* written_in = nullptr; // types that `written` names; null: only D's
+    // contains the types that `written` names; null: only D's types are known
+    DebugTypes* written_in = nullptr;
     // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;
 };
 
-// The function that a probe is in, as its debug data describes it.
+// The function that contains a probe, as described by its debug data.
 struct ProbedFunction {
     enum class At { Entry, Return } at = At::Entry;
     DebugTypes* types = nullptr;
@@ -84,9 +88,10 @@ public:
     virtual ~Environment() = default;
 
     // Returns the value of a macro variable, whose name is given without the $. Returns
-    // nothing if there is no such variable.
+    // nullopt if there is no such variable.
     virtual std::optional<std::uint64_t> macro_value(std::string_view) { return {}; }
-    // Sets an option from #pragma D option. Returns why it is refused.
+    // Sets an option from #pragma D option. Returns the reason if the option is
+    // refused, else nullopt.
     virtual std::optional<std::string> set_option(std::string_view, std::string_view)
     {
         return {};
@@ -97,14 +102,15 @@ public:
     // Returns whether a provider of the session has this name.
     virtual bool has_provider(std::string_view) { return false; }
 
-    // Matches a description. Returns nothing if no probes are known.
+    // Matches a description. Returns nullopt if there is no session, so that no probes
+    // are known.
     using Match = std::variant<ProbeMatch, Diagnostic>;
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
     // Returns the stability of the probes that a description matched.
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
-    // Returns the source of args[] of a probe, or a text that says why its arguments
-    // are not known. The text is empty if the probe has none. Returns nothing if no
-    // probes are known.
+    // Returns where the types of a probe's args[] come from, or a string that says why
+    // the arguments are not known. The string is empty if the probe has no arguments.
+    // Returns nullopt if there is no session.
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
@@ -114,18 +120,18 @@ public:
         return {};
     }
     // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means,
-    // or a text that says why there are none.
+    // or a string that says why there are none.
     using Modules = std::variant<std::vector<TargetModule>, std::string>;
     virtual Modules modules(std::string_view) { return "there is no target"; }
 
-    // Names of the kernel need no kernel module. A scope is the name of a module, ""
-    // for the kernel proper, or "*" for all of them.
+    // The following functions work without our kernel module. A scope is the name of a
+    // module, "" for the kernel proper, or "*" for all modules.
     virtual bool is_kernel_module(std::string_view) { return false; }
     virtual Result<std::vector<TargetModule>> kernel_modules(std::string_view)
     {
         return no_kernel();
     }
-    // The module may be empty, which means any.
+    // An empty module name means any module.
     virtual Result<KernelSymbol> kernel_symbol(std::string_view, std::string_view)
     {
         return no_kernel();

@@ -96,8 +96,9 @@ struct FormatRow {
 const FormatRow* find_format_row(std::string_view name);
 
 struct Conversion {
-    std::string literal; // text before the conversion; %% is already replaced by %
-    std::string name;    // "d", "lld", "s", "wc"; empty: only the literal (last one)
+    std::string literal; // text before the conversion, with %% replaced by %
+    // "d", "lld", "s", "wc"; empty: a literal without a conversion, at the end
+    std::string name;
     bool alternate = false, zero = false, left = false, space = false, plus = false;
     bool group = false;                                    // '
     bool pointer_width = false;                            // ?
@@ -112,9 +113,10 @@ struct Format {
     std::vector<Conversion> conversions;
 };
 
-// Throws CompileError (D_SYNTAX, D_PRINTF_FMT_EMPTY) with the place given.
+// Throws a CompileError (D_SYNTAX, D_PRINTF_FMT_EMPTY) that has the given place.
 Format parse_format(std::string_view text, Place at);
-// For formats that do not come from the program. Returns nothing if it does not parse.
+// Parses a format that does not come from a D program. Returns nullopt if it is
+// malformed.
 std::optional<Format> parse_format(std::string_view text);
 
 } // namespace dt

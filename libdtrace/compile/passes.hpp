@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The compiler's passes and their shared data; internal to compile/.
+// The passes of the compiler, and the data that they share. Only compile/ includes this
+// file.
 #pragma once
 
 #include "libdtrace/compile/check/target_names.hpp"
@@ -12,34 +13,36 @@
 
 namespace dt {
 
-// All names known to a session. Identifiers are found by scope and name. Aggregations
-// have their own name space.
+// All names that a session knows. Identifiers are looked up by scope and name.
+// Aggregations have a name space of their own.
 struct SymbolTable {
     std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
     std::map<std::string, std::unique_ptr<Ident>> aggregations;
     std::map<std::string, std::unique_ptr<Ident>> inlines;
-    // The values of inlines that are integer constants, for array sizes and the like.
-    // They are stored as values, because the expressions of nested inlines grow without
-    // bound.
+    // The values of inlines that are integer constants. Array sizes and the like can
+    // use them. Values are stored instead of expressions, because the expressions of
+    // nested inlines can become very large.
     std::map<std::string, std::int64_t> inline_values;
-    // Builtins, subroutines, actions and aggregating functions that a program has
-    // named. They are created from the tables of dif/ at their first use.
+    // The builtins, subroutines, actions and aggregating functions that a program has
+    // used. Each is created from the tables of dif/ at its first use.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
-    // Indexes of the translators that may be the same, by a key of their types. Entries
-    // that were rolled back are kept.
+    // Indexes of translators, by a key that is equal for equal types. They are used to
+    // find a translator that is declared again. Entries of programs that failed to
+    // compile are kept.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
-    // The attributes that #pragma D attributes sets for a provider's parts. Parts
-    // without a pragma are absent.
+    // The attributes that #pragma D attributes has set for the parts of a provider.
+    // Parts that no pragma names are absent.
     std::map<std::string, std::map<std::string, Attributes>, std::less<>> providers;
     // The probes of each provider block, as text.
     std::map<std::string, std::string> interfaces;
-    std::uint32_t program = 0; // number of programs compiled, including the current one
+    // how many programs have been compiled, including the current one
+    std::uint32_t program = 0;
     std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
     std::uint32_t next_step = 1; // lower_ifs()
-    std::set<std::string> files; // names of files that places refer to; never removed
+    std::set<std::string> files; // names of files, to which places refer; never removed
     const std::string* file(std::string_view name)
     {
         return &*files.emplace(name).first;
@@ -56,30 +59,30 @@ struct CompileContext {
 };
 
 // lexer.cpp, parser.cpp, declarations.cpp: parse text into a Unit. The parser declares
-// types in context.types, handles control lines (#pragma) and macro variables, and
-// stores `if` statements as StmtKind::If. Throws CompileError.
+// types in context.types and handles control lines (#pragma) and macro variables. `if`
+// statements become StmtKind::If. Throws a CompileError.
 Unit parse(CompileContext& context);
-// Parses a text that is only a type.
+// Parses a text that contains only a type.
 const Type* parse_type(CompileContext& context);
 
-// pragma.cpp: finds the #pragma D option lines of a text without parsing it, because
-// they affect how it is parsed.
+// pragma.cpp: finds the #pragma D option lines of a text. The text is not parsed,
+// because these options affect the parser.
 std::vector<PragmaOption> scan_options(std::string_view text);
 // Applies the options that concern the compiler itself (defaultargs, strsize, ...). An
 // invalid value is left for Environment::set_option to refuse.
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
 
-// lower_if.cpp: replaces If statements. It splits a clause into several, with the same
-// descriptions and generated predicates over this-> variables.
+// lower_if.cpp: replaces If statements. It splits a clause into several clauses that
+// have the same descriptions. Their predicates are generated and test this->%step.
 void lower_ifs(Unit& unit, CompileContext& context);
 
 // check*.cpp: declares variables and inlines, resolves names, assigns a type to every
-// node, folds constants, and checks actions, formats and clause rules. Throws
+// node, folds constants, and checks actions, formats and the rules of clauses. Throws a
 // CompileError.
 void check(Unit& unit, CompileContext& context);
 
-// generate.cpp: generates a Program from a typed Unit. Throws CompileError (D_NOREG,
-// D_CG_*).
+// generate.cpp: generates a Program from a checked Unit. Throws a CompileError
+// (D_NOREG, D_CG_*).
 Program generate(Unit& unit, CompileContext& context);
 
 } // namespace dt

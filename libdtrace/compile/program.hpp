@@ -25,8 +25,8 @@ struct Difo {
     dif_type rtype{};
 };
 
-// The place of a part of the program, and the text of its line. The program's text no
-// longer exists when the consumer reports a fault.
+// The place of a part of the program, and the text of its line. The text is copied,
+// because the program's text no longer exists when the consumer reports a fault.
 struct Source {
     Place at;
     std::string line;
@@ -41,16 +41,17 @@ enum class TextOrigin {
 };
 
 // One entry of a clause's action list, in the form of dof_actdesc. The values of one
-// printf are consecutive entries of its kind; ntuple of the first is their number. Key
-// parts of an aggregation precede it, with ntuple 0; the aggregation's ntuple is the
-// number of its key parts. (dif/arena.h: struct dt_action.)
+// printf are consecutive entries of the same kind, and ntuple of the first one is their
+// number. The parts of an aggregation's key are entries with ntuple 0 before the
+// aggregation, whose ntuple is the number of these parts (dif/arena.h, struct
+// dt_action).
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
-    std::shared_ptr<Difo> difo; // null: no expression
+    std::shared_ptr<Difo> difo; // null: the entry has no expression
     std::uint64_t arg = 0;
     std::uint64_t uarg = 0;
-    std::string format; // text of the format; empty: no format
+    std::string format; // text of the format; empty if there is none
     bool has_format = false;
 
     // The following fields are for the consumer only.
@@ -58,14 +59,14 @@ struct Action {
     const Type* type = nullptr; // type of the value
     TextOrigin origin = TextOrigin::Target;
     bool is_print = false; // print(), not trace()
-    Source source;         // place of the expression, for faults at run time
+    Source source;         // the place of the expression, for reports of faults
 };
 
 struct CompiledClause {
     std::vector<ProbeSpec> probes;
     std::shared_ptr<Difo> predicate;
     std::vector<Action> actions;
-    Source source, predicate_source; // for faults at run time
+    Source source, predicate_source; // for reports of faults
     bool default_action = false;
     bool destructive = false;
     bool needs_kernel =
@@ -75,9 +76,10 @@ struct CompiledClause {
     Attributes descriptions, names;
 };
 
-// An aggregation by its variable id: the data that the consumer needs to print it.
+// The data that the consumer needs to print an aggregation, which its variable id
+// identifies.
 struct AggregationInfo {
-    std::string name; // without @
+    std::string name; // without the @
     std::uint32_t id = 0;
     std::uint32_t function = 0; // DTRACEAGG_*
     std::uint64_t arg = 0;      // lquantize and llquantize parameters
@@ -102,9 +104,10 @@ struct Program {
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
     bool needs_kernel = false; // one of its clauses needs the kernel
-    // its text with each if rewritten as clauses (CompileOptions::keep_text)
+    // the program's text, with each if rewritten as clauses (CompileOptions::keep_text)
     std::string text;
-    std::string source_name; // script file, or empty for command line text
+    // path of the script; empty for a program on the command line
+    std::string source_name;
 };
 
 } // namespace dt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Versions of the language D. Each name was introduced in one of them
-// (builtin_facts.cpp). -x version hides names from later versions, so that an old
-// program can use them for its own objects.
+// Versions of the language D. Each predefined name was introduced by one of them
+// (builtin_facts.cpp). -x version hides the names that later versions introduced, so
+// that an old program can use these names for its own objects.
 #pragma once
 
 #include <compare>
@@ -20,10 +20,10 @@ struct Version {
 constexpr Version first_version{1, 0, 0};
 constexpr Version latest_version{1, 13, 0}; // the value of _dtrace_version
 
-// Parses "1.2" or "1.2.1". Returns nothing if the text is malformed or a part is too
+// Parses "1.2" or "1.2.1". Returns nullopt if the text is malformed or a part is too
 // large.
 std::optional<Version> parse_version(std::string_view text);
-// Returns whether this version of D exists.
+// Returns whether there is such a version of D.
 bool is_defined(Version version);
 std::string version_text(Version version); // "1.2", "1.2.1"
 

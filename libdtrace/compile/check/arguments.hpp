@@ -21,8 +21,8 @@ struct Argument {
 
 std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
-// Returns the parameters at the entry of a function. At its return, returns the offset
-// and the result.
+// Returns the arguments of a function's probe. An entry probe has the parameters. A
+// return probe has the offset and the result.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Declares a probe argument in C for a generated header that includes none of the
 // program's headers. Typedefs are replaced by their types, and structures are named by
-// their tag. Enumerations, arrays and structures without a tag become void if a pointer
-// leads to them. The data that a pointer leads to is const, because no probe writes.
+// their tag. A pointer to an enumeration, to an array or to a structure without a tag
+// becomes a pointer to void. The data that a pointer points to are const, because
+// probes do not write.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -18,8 +19,9 @@ struct CArgument {
     std::string declaration; // "const struct connection *NAME"
 };
 
-// Adds the tags that the declaration names, such as "struct connection". The string
-// says why the type cannot be an argument.
+// Returns the declaration of an argument of this type, or a string that says why the
+// type cannot be an argument. Adds the tags that the declaration uses, such as "struct
+// connection", to the set.
 std::variant<CArgument, std::string> c_argument(const Type* type,
                                                 const std::string& name,
                                                 TypeTable& types,

@@ -5,9 +5,9 @@
 // check() rewrites the tree in place. It replaces some kinds of node by simpler ones,
 // so that the generator has few kinds to handle:
 //
-//   gone      Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of an
-//             Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x, fds[n].x;
-//             parameterised inlines; any integer expression of constants (Integer now)
+//   removed   Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of
+//             an Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x,
+//             fds[n].x; parameterised inlines; any integer expression of constants (Integer now)
 //   Integer   value: 64 bits, as evaluated at run time, not narrowed to type. Constants
 //             of pointer type (NULL, &object`symbol) are Integer nodes too.
 //   String    text; type string
@@ -18,7 +18,7 @@
 //             of a statement's Assign and as argument of printa, clear, trunc, normalize,
 //             denormalize.
 //   Index     left is Ident of kind AssocArray: args are the key parts, each checked
-//               against ident->keys. left->ident->scope says global or thread-local.
+//               against ident->keys. left->ident->scope: global or thread-local.
 //             left is Ident of kind Builtin (uregs, fi_name): args[0] is the index.
 //             else left has array or pointer type, or is a string (of char): one
 //               args[0], element i is at value(left) + i * type->size. A constant index
@@ -27,7 +27,7 @@
 //             pointer to one. value: byte offset of the member's storage unit, which has
 //             type's size. With bitfield: the unit has bitfield_unit bytes, the bits are
 //             bitfield_offset (from the least significant bit of the unit), bitfield_bits
-//             many, sign-extended when type is signed. Without: bitfield_* are 0.
+//             many, sign-extended when type is signed. Other members: bitfield_* are 0.
 //   Unary     Not (operand scalar), BitNot, Neg,
 //             Deref (a by-reference pointee evaluates to the pointer), AddrOf (left is an
 //             lvalue in memory: Deref, Index of pointer or C array, Member, Arrow, or an
@@ -45,25 +45,25 @@
 //             LogAnd, LogOr short-circuit; LogXor does not. Operands scalar.
 //             Comma: left for its effect; type is right's.
 //   Assign    left is an lvalue: Ident, Index, Member, Arrow, Deref. type is left's; the
-//             right value must be narrowed to it (integers) or copied (by reference:
-//             left->type->size bytes; strings up to NUL). op != None: compute in
+//             right value must be narrowed to it (integers) or copied (types by
+//             reference: left->type->size bytes; strings up to NUL). op != None: compute in
 //             operand_type, then narrow; a pointer left of += or -= scales as in Binary.
-//             With left an Aggregate: right is a Call of an AggFunc, see below. This is a
-//             whole statement, never part of an expression.
-//             A left type Dynamic no longer exists: the first assignment fixed it.
+//             If left is an Aggregate, right is a Call of an AggFunc (see below). This is
+//             a complete statement, never part of an expression.
+//             The type of left is never Dynamic: the first assignment has set it.
 //   Cond      cond scalar; type is the common type of left and right; may be void.
 //   Cast      never to bool (that is Binary Ne 0, with type bool). left, type: integers are narrowed or extended when left->type is wider or
 //             differs in sign at the same size below 8; other casts (pointers, strings)
 //             change nothing but the type.
-//   Stringof  left is an address; nothing to do but the type.
+//   Stringof  left is an address; only the type changes.
 //   Call      ident->kind
 //     Subroutine  ident->id, args by prototype; ident->flags "ANY" or "WRITE". Missing
 //                 optional arguments are absent. copyinstr, substr, index, rindex,
 //                 strtoll, lltostr take fewer args then.
-//     Action      only as a whole statement, except stack() and symbol actions as a key
-//                 of an aggregation. trace(ustack()) and the like have become the inner
-//                 call. ident->id is the kind (DTRACEACT_*), libact and flags its row.
-//                   trace, print   args[0]; text tells which ("trace", "print")
+//     Action      only as a complete statement, except that stack() and symbol actions
+//                 may be a key of an aggregation. trace(ustack()) and the like have
+//                 become the inner call. ident->id is the kind (DTRACEACT_*), libact and flags its row.
+//                   trace, print   args[0]; text: "trace" or "print"
 //                   printf, system, freopen   format; args are the values only
 //                   printa         format, or null for the default; args: Aggregates
 //                   tracemem       value: the bytes; args[0] address, args[1] (maybe)
@@ -80,17 +80,18 @@
 //     AggFunc     right side of an aggregating statement. ident->id is DTRACEAGG_*; value
 //                 is the packed parameter word of lquantize and llquantize (also in the
 //                 Aggregation's ident->agg_arg), else 0. args[0]: the value (absent for
-//                 count), args[1] (maybe): the increment; the parameters are removed.
+//                 count), args[1] (maybe): the increment. The parameters are removed.
 //
-// Every node: type is set. userland: a load through this address (pointers), or of this
-// by-reference value, is one of the traced process. is_constant: an Integer.
+// Every node: type is set. userland: loads through this pointer, or of this
+// by-reference value, read the memory of the traced process. is_constant: the node is an Integer.
 // Statements: all are Expr. Clause: default_action is set for an empty body;
-// destructive is set when an action or subroutine of it needs -w. Idents: referenced
-// and modified are the flags of DIF's variable table. ProbeSpec: matched holds the ids
+// destructive is set when one of its actions or subroutines needs -w. Idents:
+// referenced and modified are the flags of DIF's variable table. ProbeSpec: matched holds the ids
 // of its probes.
 //
 // Reading order: check.cpp (units, clauses, statements), check_names.cpp (what a name
-// means), check_expr.cpp (types of expressions), check_calls.cpp and check_actions.cpp.
+// refers to), check_expr.cpp (types of expressions), check_calls.cpp and
+// check_actions.cpp.
 #pragma once
 
 #include "libdtrace/compile/passes.hpp"

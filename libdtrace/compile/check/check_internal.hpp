@@ -3,14 +3,14 @@
 // replace the node (by a constant or an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
-//   check_names.cpp    what a name means; inlines
+//   check_names.cpp    what each name refers to; inlines
 //   check_kernel.cpp   names of the kernel
 //   check_structures.cpp members of curpsinfo, curlwpsinfo, fds[n]
 //   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
 //   check_float.cpp    floating-point arithmetic
-//   check_convert.cpp  casts, stringof, ?:
-//   check_assign.cpp   assignments: what fixes a variable's type, what fits it
+//   check_convert.cpp  casts, stringof and ?:
+//   check_assign.cpp   assignments: a variable's type, permitted values
 //   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
 //   check_xlate.cpp    translators
 //   check_stability.cpp attributes and versions of names
@@ -34,7 +34,7 @@ namespace dt {
 
 struct Argument;
 
-// Why a builtin is refused: it needs the kernel module.
+// The reason for refusing a builtin that needs the kernel module.
 inline constexpr const char* needs_module =
     "it is only available in the kernel, and tracing the kernel needs the dtrace "
     "kernel module, which is not loaded";
@@ -51,7 +51,7 @@ private:
     TypeTable& types_;
     SymbolTable& symbols_;
 
-    // State of the clause that is being checked.
+    // The state of the clause that is being checked.
     Clause* clause_ = nullptr;
     bool needs_kernel_ = false; // the declaration being checked uses the kernel
     std::vector<ProbeMatch> matches_;
@@ -67,10 +67,10 @@ private:
     // The weakest attributes of the names used in the clause so far, and of the args[]
     // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    // number of enclosing inlines and the like whose attributes cover the names inside
-    // them
+    // The number of enclosing inlines, translators and args[] whose attributes replace
+    // those of the names inside them.
     int n_vouched_ = 0;
-    std::set<std::string> hidden_; // declared for a later version
+    std::set<std::string> hidden_; // names of declarations for a later version of D
 
     // check.cpp
     void pragmas();
@@ -141,14 +141,15 @@ private:
     Ident* find_variable(Scope scope, const std::string& name);
     Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
                          const Type* type, Place at);
-    // Returns the identifier on an assignment's left side. Creates it if there is none.
+    // Returns the variable on the left side of an assignment. Creates the variable if
+    // it does not exist.
     Ident* target_variable(Node& name, IdentKind kind);
     Ident* builtin(const VariableRow& row, Place at);
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
-    // Refuses the name. D has another tag for an indexed name, because an assignment to
-    // it would have created an array.
+    // Reports that the variable does not exist. If the name is indexed, D uses another
+    // tag, because an assignment to it would have created an array.
     [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
@@ -192,7 +193,7 @@ private:
     bool inline_translation(Ident& ident);
 
     // check_stability.cpp
-    bool is_there(std::string_view name) const; // in this version
+    bool is_there(std::string_view name) const; // in the version of D that is in use
     const VariableRow* find_variable_row(std::string_view name) const;
     const SubroutineRow* find_subroutine_row(std::string_view name) const;
     const ActionRow* find_action_row(std::string_view name) const;
@@ -251,18 +252,19 @@ private:
 };
 
 NodePtr clone(const Node& node);
-// Sets the place of all nodes of an expanded body, which may come from another text, to
-// the place of the expansion.
+// Sets the place of all nodes of an expanded body to the place of the expansion,
+// because the body may come from another text.
 void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Replaces each plain use of one of the names by a copy of its replacement.
+// Replaces each use of one of these names without a scope by a copy of its replacement.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
-NodePtr make_cast(const Type* type, NodePtr value, Place at); // not checked yet
+// the new node is not checked yet
+NodePtr make_cast(const Type* type, NodePtr value, Place at);
 
 // Returns "NAME( )", the form used in messages.
 std::string call_name(const Node& call);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C's conversions and D's compatibility, as predicates on types and checked nodes.
+// Functions on types and checked nodes that implement C's conversions and D's rules for
+// compatible types.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -9,8 +10,8 @@
 
 namespace dt {
 
-// Applies the integer promotion: the result is at least int. A bit-field narrower than
-// int becomes an int.
+// Returns the node's type after integer promotion: types and bit-fields that are
+// narrower than int become int.
 const Type* promoted(const Node& node, TypeTable& types);
 
 // Returns the type of C's usual arithmetic conversions for two integers. It determines
@@ -18,9 +19,9 @@ const Type* promoted(const Node& node, TypeTable& types);
 // for which wraps_below_64() is true are kept within that type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
 
-// Returns whether C defines the arithmetic of this promoted type modulo less than 2^64.
-// That is true for unsigned int, and for unsigned long with -32. C does not define
-// overflow of a signed type; D keeps its 64-bit result.
+// Returns whether C defines the arithmetic of this promoted type modulo a power of two
+// below 2^64. That is true for unsigned int, and for unsigned long with -32. C does not
+// define overflow of a signed type; D keeps its 64-bit result.
 bool wraps_below_64(const Type* type);
 
 bool is_void(const Type* type);
@@ -50,14 +51,15 @@ bool same_type(const Type* a, const Type* b);
 bool pointers_compatible(const Type* a, const Type* b);
 // Returns whether the argument may be passed for a parameter of this type.
 bool accepts(const Type* parameter, const Node& argument);
-// The same for a variable: an integer variable accepts no pointer, and an array only
-// one of its own type.
+// Returns whether the value may be assigned to a variable of this type. Unlike a
+// parameter, an integer variable accepts no pointer, and an array accepts only an array
+// of its own type.
 bool assignable(const Type* target, const Node& value);
 
 // Returns whether values of this type can be keys of an associative array.
 bool is_key_type(const Type* type);
 
-// Returns the type's name in double quotes, as messages about types show it.
+// Returns the type's name in double quotes, for messages.
 std::string quoted(const Type* type);
 std::string node_type_text(const Node& node);
 

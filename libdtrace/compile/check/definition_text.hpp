@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Writes a provider block as a text that compiles on its own. A program carries this
-// text of its provider.d.
+// Writes a provider block as D text that compiles without any other text. A program
+// with static probes contains this text, made from its provider.d.
 //
 //   types that the arguments use, provider block, #pragma D attributes
 //
 // Compiling the text again gives the same definition. Types that D text cannot express
 // (packed ones, or ones with another alignment) are declared by name only, without
-// members. The same applies to all types if the text would be long.
+// members. All types are declared like that if the text would be too long.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -16,8 +16,8 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// Returns the text without checking that it compiles. Blocks that differ have different
-// texts.
+// Returns text that identifies a block: different blocks have different texts. It is
+// not checked that the text compiles.
 std::string interface_text(const ProviderBlock& block);
 
 } // namespace dt

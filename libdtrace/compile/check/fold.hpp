@@ -8,14 +8,15 @@
 
 namespace dt {
 
-// Returns the engine's result. Returns nothing for a division by zero or an operator
-// that cannot be folded. is_signed selects between the two kinds of division, shift and
-// comparison.
+// Returns the result that the engine would compute. Returns nullopt for a division by
+// zero and for an operator that cannot be folded. is_signed selects between the two
+// kinds of division, shift and comparison.
 std::optional<std::uint64_t> fold_binary(Op op, std::uint64_t a, std::uint64_t b,
                                          bool is_signed);
 std::optional<std::uint64_t> fold_unary(Op op, std::uint64_t a);
 
-// Keeps the low size_bytes bytes, then extends by sign or by zero.
+// Truncates the value to size_bytes bytes, then sign-extends or zero-extends it to 64
+// bits.
 std::uint64_t narrow(std::uint64_t value, std::uint64_t size_bytes, bool is_signed);
 
 } // namespace dt

@@ -5,9 +5,10 @@
 //   `jiffies   vmlinux`jiffies   ext4`struct ext4_inode_info   struct task_struct   pid_t
 //
 // A name without a scope is searched first in the kernel proper, then in the module
-// that has the symbol. Types are also searched in all modules. BTF rarely gives the
-// type of a variable. In that case a table does (symbols/kernel_variables.hpp), or only
-// the address is known. Nothing is read before the first lookup.
+// that defines the symbol. Types are searched in all modules. BTF contains the types of
+// few variables. For other variables, a table gives the type
+// (symbols/kernel_variables.hpp), or only the address is known. Nothing is read before
+// the first lookup.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -29,7 +30,8 @@ public:
     {
     }
 
-    bool is_scope(std::string_view scope) const; // whether it is a module of the kernel
+    // whether this is a module of the kernel
+    bool is_scope(std::string_view scope) const;
     // Returns null if there is no such type.
     const Type* type(std::string_view scope, std::string_view name, Kind kind);
     std::string why_no_type(std::string_view scope, std::string_view name, Kind kind);
@@ -49,8 +51,9 @@ private:
     template <class F>
     auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
-    // Returns a type given as text, "struct list_head" or "unsigned long [ ]", of
-    // n_bytes bytes. Returns null if it is not known.
+    // Returns the type that a text describes, such as "struct list_head" or "unsigned
+    // long [ ]". n_bytes is the size of an array. Returns null if the type is not
+    // known.
     const Type* written(std::string_view text, std::uint64_t n_bytes);
     const Type* base_written(std::string_view text);
 

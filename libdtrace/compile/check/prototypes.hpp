@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prototypes of subroutines and actions, as dif/ writes them: "string(const char *,
-// int, [int])". "@" is any type, "..." is any number of arguments of any type, and
-// brackets mark an optional argument.
+// int, [int])". "@" stands for any type, "..." for any number of arguments of any type.
+// Brackets mark an optional argument.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -14,7 +14,7 @@ namespace dt {
 
 struct Parameter {
     std::string text;           // "const char *", for messages
-    const Type* type = nullptr; // null: any
+    const Type* type = nullptr; // null: any type
 };
 
 struct Prototype {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition, compiled from the text that a program carries: the types of
-// its probes' arguments, the mapping of arguments, and the stability.
+// A provider's definition, compiled from the text that a program contains. It says the
+// types of the probes' arguments, how they are mapped, and their stability.
 //
 // The definition has a type table of its own, separate from that of the session that
 // reads it (foreign_types.hpp).
@@ -21,17 +21,18 @@ struct ProviderDefinition {
 
     // Finds a probe by its name in a note or in D. Returns null if there is none.
     const ProviderProbe* probe(std::string_view name) const;
-    // Sets the attributes of those parts that the definition mentions.
+    // Sets the attributes of the parts that the definition mentions, and does not
+    // change others.
     void set_attributes(ProviderAttributes& parts) const;
 };
 
-// Compiles an untrusted text. The string says what is wrong with it.
+// Compiles an untrusted text. If that fails, returns a string that says why.
 std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
-// Returns the arguments that the probe shows: for each one its type and the index of
-// the argument that the program passes. If the block gives no translated list, these
-// are the native arguments.
+// Returns the arguments that D programs see: for each one, its type and the index of
+// the argument that the traced program passes. If the block has no translated list,
+// these are the native arguments.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

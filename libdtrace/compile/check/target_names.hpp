@@ -6,9 +6,10 @@
 //   \___/                                   \_________/
 //   module: any if it is empty               process: the first traced one by default
 //
-// A type or variable is searched in all modules that the scope selects, in their order,
-// the program first. If the scope is a module of the kernel, the kernel is searched.
-// Without a scope, the process is searched first, then the kernel (kernel_names.hpp).
+// A type or variable is searched in all modules that the scope selects, in their order:
+// the program comes first. If the scope is a module of the kernel, the kernel is
+// searched. Without a scope, the process is searched first, then the kernel
+// (kernel_names.hpp).
 #pragma once
 
 #include "libdtrace/compile/check/kernel_names.hpp"
@@ -34,8 +35,8 @@ public:
     TargetTypes& types() { return types_; }
     KernelNames& kernel() const { return kernel_; }
     // Returns null if there is no such type; why_no_type() then says why. A type of a
-    // process is marked userland. In the name, struct, union or enum may follow the
-    // backquotes; it overrides `kind`.
+    // process is marked userland. If the name has struct, union or enum after the last
+    // backquote, that word overrides `kind`.
     const Type* type(std::string_view scoped, Kind kind = Kind::Ordinary);
     std::string why_no_type(std::string_view scoped, Kind kind = Kind::Ordinary);
     struct Variable {

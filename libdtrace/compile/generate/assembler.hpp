@@ -3,15 +3,15 @@
 //
 //   emit() / branch() / label() ... ──> finish() ──> Difo
 //
-// Operands are passed in the order in which the disassembler prints them. The operand
-// column of DIF_OPS gives their positions, so the two cannot disagree. A label marks a
-// point between instructions and costs no instruction. Branches go forward only: a
+// Operands are passed in the order in which the disassembler prints them. Both use the
+// operand column of DIF_OPS for the positions, so they cannot disagree. A label marks a
+// point between instructions and needs no instruction. Branches go forward only: a
 // label is created, used by branches, and then placed exactly once.
 //
-// An integer or string that is used twice has one entry in its table. In the string
-// table, the strings of the code come first (offset 0 is the empty string) and names of
-// variables follow, because instructions address strings with 16 bits, while names have
-// 32.
+// An integer or string that is used several times has only one entry in its table. In
+// the string table, the strings of the code come first (offset 0 is the empty string)
+// and names of variables follow, because an instruction has 16 bits for the offset of a
+// string, while the offset of a name has 32 bits.
 #pragma once
 
 #include "dif/ops.h"
@@ -36,14 +36,14 @@ public:
     // at: the place of the expression, for error messages.
     explicit Assembler(Place at) : at_(at) {}
 
-    // Emits any instruction without table or label, e.g. emit(DIF_OP_ADD, r1, r2, rd),
-    // emit(DIF_OP_LDX, address, rd), emit(DIF_OP_STX, value, address), emit(DIF_OP_TST,
-    // r1), emit(DIF_OP_PUSHTR, type, size, value).
+    // Emits an instruction that refers to no table and no label, for example
+    // emit(DIF_OP_ADD, r1, r2, rd), emit(DIF_OP_LDX, address, rd), emit(DIF_OP_STX,
+    // value, address), emit(DIF_OP_TST, r1), emit(DIF_OP_PUSHTR, type, size, value).
     void emit(dif_op op, Reg a = 0, Reg b = 0, Reg c = 0);
-    // Emits an instruction with a 16-bit number: ldgs, stgs, ldgaa, call and the like.
+    // Emits an instruction with a 16-bit number, such as ldgs, stgs, ldgaa or call.
     void emit_numbered(dif_op op, std::uint32_t number, Reg reg);
 
-    // Sets rd to a value. Zero is copied from %r0.
+    // Sets rd to a value. The value 0 is copied from %r0.
     void set_integer(std::uint64_t value, Reg rd);
     void set_string(std::string_view text, Reg rd);
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The code generator: typed trees to DIF, clauses to lists of actions.
+// The code generator. It translates typed trees to DIF, and clauses to lists of
+// actions.
 //
-//   generate.cpp          units and clauses: one CompiledClause each
-//   generate_actions.cpp  statements: actions and aggregations as entries of the list
-//   generate_expr.cpp     expressions: a value in a register
+//   generate.cpp          units and clauses: each clause becomes a CompiledClause
+//   generate_actions.cpp  statements: actions and aggregations become list entries
+//   generate_expr.cpp     expressions: each value is in a register
 //   generate_logic.cpp    comparisons, && || ^^ ! ?: by forward branches
 //   generate_memory.cpp   addresses, loads, stores, bit-fields, copies; structures in
 //                         variables that have no memory yet
-//   generate_assign.cpp   = op= ++ -- on every kind of lvalue; key parts and arguments;
-//                         calls, associative arrays
+//   generate_assign.cpp   =, op=, ++ and -- on each kind of lvalue; key parts and
+//                         arguments; calls, associative arrays
 //   register_code         instructions on values that are in registers
-//   tree_facts            facts about a subtree: registers needed, side effects
+//   tree_facts            facts about a subtree: needed registers, side effects
 //   generate_types.cpp    D's types as DIF types
 //
 // Invariants
-//   - A value in a register is 64 bits. A value of an integer type that comes from a
+//   - A value in a register has 64 bits. A value of an integer type that comes from a
 //     variable, memory, a cast or an assignment is what the type can hold, sign- or
 //     zero-extended ("canonical"); arithmetic may leave more bits, and the assignment
 //     narrows.
@@ -22,9 +23,10 @@
 //   - The tuple is in use only between a flush and the instruction that consumes it. A
 //     part that contains such an instruction itself is evaluated before the flush.
 //
-// The order of evaluation is unspecified for most operators, as in C. It is left to
-// right unless the right operand needs more registers and one of two things is true:
-// neither side has side effects, or there are too few registers for left to right.
+// As in C, the order of evaluation is unspecified for most operators. The left operand
+// is evaluated first, with one exception: the right operand comes first if it needs
+// more registers, and either neither operand has side effects, or there are too few
+// registers for the usual order.
 #pragma once
 
 #include "libdtrace/compile/generate/assembler.hpp"
@@ -46,7 +48,7 @@ bool travels_by_ref(const Type* type);
 // Returns whether the type is a signed integer. Enumerations count as int.
 bool is_signed_integer(const Type* type);
 dif_type dif_type_of(const Type* type, bool userland);
-// Returns the type of a 64-bit integer, for the consumer's own numbers.
+// Returns the type of a 64-bit integer, for numbers that only the consumer uses.
 dif_type dif_type_word();
 // Returns the type of an expression whose value is not used.
 dif_type dif_type_nothing();
@@ -59,7 +61,7 @@ class ExprGenerator {
 public:
     ExprGenerator(const CompileOptions& options, Place at);
 
-    // Generates code for the expression, which returns its value as rtype.
+    // Generates an object that evaluates the expression and returns its value as rtype.
     static std::shared_ptr<Difo> generate(const CompileOptions& options,
                                           const Node& node, dif_type rtype);
     // Generates an object that returns a constant.
@@ -69,7 +71,8 @@ public:
 private:
     struct ScopeOps {
         dif_op load, store, load_assoc, store_assoc;
-        dif_op make, make_assoc; // like load, for objects that are stored to
+        // like load and load_assoc, but allocate the object for a store
+        dif_op make, make_assoc;
         std::uint8_t scope;
     };
 
@@ -107,7 +110,8 @@ private:
     void load_object(const Node& node, int into);
 
     // generate_assign.cpp
-    using Kept = std::vector<Register>; // evaluated key parts; empty: none
+    // evaluated parts of the key; empty: none have been evaluated
+    using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;
         Register address; // if it is in memory
@@ -124,7 +128,7 @@ private:
     Register narrowed_value(const Node& right, const Type* to);
     void store_variable(const Node& ident, int reg);
 
-    // as_types: the key types of an array; null: the types of the parts.
+    // as_types: the types of an array's keys. Null: each part keeps its own type.
     void push_tuple(const std::vector<NodePtr>& parts,
                     const std::vector<const Type*>* as_types, const Kept& kept,
                     Place at);
@@ -168,11 +172,13 @@ private:
 class SourceLines {
 public:
     explicit SourceLines(std::string_view text);
-    // Returns the source without its text if the place is not in this program.
+    // Returns the place and the text of its line. If the place is not in this program,
+    // the text is empty.
     Source source(Place at) const;
 
 private:
-    static constexpr std::size_t max_source_line = 512; // bytes that are kept of a line
+    // longer lines are truncated to this number of bytes
+    static constexpr std::size_t max_source_line = 512;
     std::vector<std::string_view> lines_;
 };
 
@@ -187,12 +193,12 @@ public:
 private:
     // Adds an entry without a value.
     Action& add(std::uint32_t kind, const Node& node);
-    // Adds an entry that records the value of an expression in the form of its own
+    // Adds an entry that records the value of an expression in the expression's own
     // type.
     Action& add_value(std::uint32_t kind, const Node& node);
-    // The same in the form of the given type.
+    // Adds an entry that records the value in the given type.
     Action& add_value(std::uint32_t kind, const Node& node, dif_type as);
-    // Adds an entry that tells the consumer which aggregation is meant.
+    // Adds an entry that contains the id of an aggregation, for the consumer.
     void add_aggregation(std::uint32_t kind, const Node& node);
     // Stores the number of entries of a group in its first entry.
     Action& close_run(std::size_t first);

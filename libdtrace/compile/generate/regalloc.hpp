@@ -2,10 +2,10 @@
 // Registers of DIF, from %r1 up. %r0 reads as zero and is never allocated.
 //
 // A Register object owns its register and frees it when destroyed. The lowest free
-// register is allocated first. Spilling would cost time in each firing, so an
-// expression that needs more registers than exist is refused. The generator evaluates
-// the deeper operand of each operator first (tree_facts.cpp), which makes that
-// rare.
+// register is allocated first. Registers are not spilled, because that would cost time
+// at each firing. An expression that needs more registers than exist is refused. This
+// is rare, because the generator can evaluate the operand that needs more registers
+// first (tree_facts.cpp).
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"

@@ -27,7 +27,7 @@ public:
     // Narrows a value so that it is canonical in an integer type.
     void narrow(int reg, const Type* to, Place at);
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
-    // Replaces a value by 1, or by 0 if it is 0.
+    // Replaces a value other than 0 by 1.
     void truth(int reg);
     // Sets the register to 1 if the branch is taken after the last comparison, else to 0.
     Register truth_by_branch(dif_op if_true, Register into);
@@ -49,8 +49,8 @@ private:
     RegisterFile& registers_;
 };
 
-// Returns the bits of a floating-point value of this type in a register. A null type
-// means double.
+// Returns the bits that represent a floating-point value of this type in a register. A
+// null type means double.
 std::uint64_t float_bits(double value, const Type* type);
 
 } // namespace dt

@@ -14,14 +14,15 @@ namespace dt {
 class TreeFacts {
 public:
     struct Facts {
-        int registers = 1;        // needed at the same time, including the result's
+        // needed at the same time, including the one for the result
+        int registers = 1;
         bool uses_tuple = false;  // flushes the tuple
         bool has_effects = false; // changes a variable or memory
     };
 
     explicit TreeFacts(int n_registers) : n_registers_(n_registers) {}
 
-    // Refuses an expression that is nested too deeply (D_CG_EXPR).
+    // Returns the facts about a subtree. Throws D_CG_EXPR if it is nested too deeply.
     const Facts& of(const Node& node);
     // Returns whether the right operand is evaluated before the left one.
     bool right_first(const Node& left, const Node& right);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// #pragma pack: the largest alignment of members that a header allows.
+// #pragma pack, which limits the alignment of members in a header.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace dt {
 
 class Packing {
 public:
-    // Handles the text after the word: "(push, 1)", "(2)", "(pop)", "()". Text in none
-    // of C's forms changes nothing.
+    // Applies the text after the word "pack", such as "(push, 1)", "(2)", "(pop)" or
+    // "()". A text in another form is ignored.
     void pragma(std::string_view text);
 
-    std::uint32_t limit() const { return limit_; } // bytes; 0: none
+    std::uint32_t limit() const { return limit_; } // in bytes; 0: no limit
 
 private:
     std::uint32_t limit_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Keywords of C and GCC that D does not have. Headers use them (dtrace -C).
 //
-// The words with an underscore are known everywhere, because scripts use macros of
-// headers. The others are keywords only inside a header.
+// Words with an underscore are keywords everywhere, because scripts use macros that
+// headers define. The other words are keywords only inside a header.
 #pragma once
 
 #include <string_view>
@@ -40,7 +40,7 @@ namespace dt {
 enum class CWord {
     None,
     Attribute, // __attribute__((...))
-    Asm,       // a label for the linker, or assembly
+    Asm,       // a name for the linker, or an assembly statement
     Extension, // suppresses warnings
     Function,  // an attribute of a function
     Thread,    // a storage class
@@ -55,8 +55,8 @@ enum class CWord {
 
 struct Token;
 
-// For a token in a header or from a header's macro: sets Token::c_word, or turns the
-// token into the keyword that it means.
+// Recognises these words: sets Token::c_word, or turns another spelling of a D keyword
+// into that keyword.
 void read_c_word(Token& token);
 bool is_c_word(std::string_view text, bool in_header);
 

@@ -2,18 +2,18 @@
 // Splits D text into tokens, one at a time, in the mode that the parser requests.
 //
 //   Mode::Code     expressions, statements, declarations
-//   Mode::Outer    a place where a probe description may start: a run of description
-//                  characters is one token, unless it is a keyword or starts with a
-//                  type's name
+//   Mode::Outer    a place where a probe description may start: a sequence of
+//                  characters of a description is one token, unless it is a keyword or
+//                  starts with a type's name
 //
-// The lexer consumes comments, #! lines and control lines. It passes a control line to
-// the parser's pragma handler, with its line number.
+// The lexer consumes comments, #! lines and control lines. It passes each control line
+// to the parser's pragma handler, together with its place.
 //
-// `/` closes a predicate if one is open and the next non-blank is the end of the text,
-// `;`, `{` or `/`. Otherwise it divides. So // starts a comment, except inside a
-// predicate.
+// `/` closes a predicate if one is open and the next character (blanks excepted) is
+// `;`, `{` or `/`, or there is none. Otherwise `/` is the division operator. So //
+// starts a comment, except inside a predicate.
 //
-// The text may contain any bytes, NUL included. Work is linear in its length.
+// The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -58,13 +58,14 @@ namespace dt {
 
 enum class Tok {
     End,
-    Ident,        // text: "foo", "a.out`foo", "`foo"
-    Keyword,      // keyword, text
-    Integer,      // value, unsigned_suffix, long_suffix, decimal, negative (macro $n)
+    Ident,   // text: "foo", "a.out`foo", "`foo"
+    Keyword, // keyword, text
+    // value, unsigned_suffix, long_suffix, decimal; negative if macro $n is
+    Integer,
     Float,        // float_value
     String,       // text
     Char,         // value
-    Aggregation,  // text without @
+    Aggregation,  // text, without the @
     ProbeSpec,    // text (Outer only)
     PredicateEnd, // the `/` that closes a predicate
     Unknown,      // a byte that no token starts with
@@ -80,7 +81,7 @@ enum class Key {
 #undef X
 };
 
-// Returns Key::None if the word is no keyword.
+// Returns Key::None if the word is not a keyword.
 Key find_keyword(std::string_view word);
 // Returns whether C code commonly uses this word as a member's name.
 bool keyword_is_member_name(Key key);
@@ -88,7 +89,7 @@ bool keyword_is_member_name(Key key);
 struct Token {
     Tok kind = Tok::End;
     Key key = Key::None;
-    CWord c_word = CWord::None; // for an Ident; the parser uses it
+    CWord c_word = CWord::None; // of an Ident, for the parser
     Place at;
     std::size_t begin = 0; // offset in the text
     std::string_view raw;  // as written
@@ -105,10 +106,11 @@ class Lexer {
 public:
     enum class Mode { Code, Outer };
 
-    // Called in Outer mode: is `name` a type, so that "name*" starts a declaration?
+    // Called in Outer mode. Returns whether `name` is a type, so that "name*" starts a
+    // declaration.
     using IsType = std::function<bool(std::string_view name)>;
     // Called for a control line, without its '#' and line end, and with the place of
-    // its '#'. It may call set_line().
+    // its '#'. The handler may call set_line().
     using Control = std::function<void(std::string_view line, Place at)>;
 
     Lexer(std::string_view text, Macros& macros, bool pspec, IsType is_type,
@@ -170,13 +172,14 @@ private:
     int text_line_ = 1;                 // as counted by newlines
     const std::string* file_ = nullptr; // as set by #line
     bool c_header_ = false;
-    bool fresh_line_ = true; // only blanks since the start of the line
+    bool fresh_line_ = true; // only blanks have been read since the start of the line
     bool predicate_open_ = false;
     int parens_ = 0, brackets_ = 0;
 };
 
 // Decodes an integer constant (prefix, digits, suffix) into the token. Returns the
-// number of characters read. Fails with INT_DIGIT or INT_OFLOW (or the given tag).
+// number of characters read. Fails with INT_DIGIT, or with the tag `overflow` if the
+// value is too large.
 std::size_t read_integer(std::string_view text, Token& token, Tag overflow);
 
 } // namespace dt

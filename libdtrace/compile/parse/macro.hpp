@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Macro variables: $1 and $$1 from the arguments, $target and $pid from the session.
+// Macro variables. $1 and $$1 are arguments of the program. $target and $pid come from
+// the session.
 //
-// An argument that the program does not use is an error at the end of the program
-// (unless argref). A use of a missing argument is an error immediately (unless
-// defaultargs: its value is then 0, or "" in string form).
+// If the program does not use an argument, an error is reported at the end of the
+// program, unless the option argref is set. If the program uses an argument that was
+// not given, an error is reported immediately. With the option defaultargs, the value
+// is 0 instead, or "" for $$n.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -22,18 +24,20 @@ public:
     }
 
     struct Name {
-        std::size_t length = 0;   // characters read, including the $; 0: no macro
-        bool as_string = false;   // two dollars
-        std::string_view name;    // without $
+        // characters read, including the $; 0: there is no macro
+        std::size_t length = 0;
+        bool as_string = false;   // it starts with two dollar signs
+        std::string_view name;    // without the $
         bool is_argument = false; // digits
     };
     // Scans the name at the start of a text that begins with '$'.
     static Name scan(std::string_view text);
 
-    // Returns the value as text. Fails with MACRO_UNDEF if there is none.
+    // Returns the value of a macro as text. Fails with MACRO_UNDEF if there is no such
+    // macro.
     std::string value(const Name& name, Place at);
-    // Replaces the macros in a description. Fails with PDESC_INVAL, which quotes the
-    // description.
+    // Replaces the macros in a description. If that fails, the error is PDESC_INVAL and
+    // quotes the description.
     std::string expand(std::string_view description, Place at);
 
     // Throws MACRO_UNUSED for the first argument that the program does not use.

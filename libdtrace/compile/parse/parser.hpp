@@ -8,14 +8,14 @@
 //   declarations.cpp       specifiers, variables, typedefs
 //   declarations_tagged.cpp  struct, union, enum
 //   declarators.cpp        pointers, arrays, functions, keys; type names
-//   c_header.cpp           parts of C's headers beyond D: attributes, bodies, asm
-//   c_typeof.cpp           the types of C's expressions
+//   c_header.cpp           parts of C headers beyond D: attributes, bodies, asm
+//   c_typeof.cpp           the types of C expressions
 //
 // Invariants
-//   - token_ is the next token. The lexer read it in the mode that was passed to
-//     advance(), which consumed the token before it.
-//   - Neither the depth of recursion nor the height of a tree exceeds max_depth. So the
-//     later passes may recurse over the tree without a check of their own.
+//   - token_ is the next token. advance() consumed the token before it, and its
+//     argument selected the mode in which the lexer read token_.
+//   - Neither the depth of recursion nor the height of a tree exceeds max_depth. So
+//     later passes may recurse over the tree without checking the depth.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"
@@ -37,7 +37,7 @@ public:
     explicit Parser(CompileContext& context);
 
     Unit program();
-    const Type* only_type(); // for a text that is only a type
+    const Type* only_type(); // parses a text that contains only a type
 
 private:
     enum class Storage { None, Typedef, Extern, Other };
@@ -52,25 +52,27 @@ private:
         void add(const CAttributes& more);
     };
 
-    // The words before the declarators: "typedef unsigned", "self const struct foo".
+    // The words before the declarators, such as "typedef unsigned" or "self const
+    // struct foo".
     struct Specifiers {
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
-        bool declares_tag = false; // struct, union or enum with a name or enumerators
+        // there is a struct, union or enum that has a name or enumerators
+        bool declares_tag = false;
         CAttributes attributes;
         Place at;
     };
 
-    // An integer constant. D's are signed and 64 bits wide, C's are as wide as their
-    // types.
+    // An integer constant. In D it is signed and has 64 bits; in C headers it has the
+    // sign and the width of its type.
     struct Constant {
         std::int64_t value = 0;
         bool is_unsigned = false;
         int bits = 64;
     };
 
-    // A member of a body that has not been laid out yet.
+    // A member of a struct or union whose layout has not been computed yet.
     struct MemberLine {
         std::string name;
         Place at;
@@ -105,7 +107,8 @@ private:
         CAttributes attributes;
     };
 
-    // Member: a name is required, and most of D's own keywords are names.
+    // Whether a declarator has a name. Member: a name is required, and most keywords of
+    // D are accepted as one.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
@@ -126,7 +129,7 @@ private:
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
-    // D`foo is the program's own foo, not a symbol of the target.
+    // D`foo denotes foo of the D program, not a symbol of the target.
     static constexpr std::string_view own_scope = "D`";
 
     [[noreturn]] void syntax_error() const;
@@ -174,7 +177,8 @@ private:
     std::vector<NodePtr> arguments(Tok close);
     const Type* integer_type(const Token& token) const;
 
-    // Evaluates a constant expression. Returns nothing if the tree is not constant.
+    // Evaluates a constant expression. Returns nullopt if the expression is not
+    // constant.
     std::optional<Constant> evaluate(const Node& node) const;
     std::optional<Constant> evaluate_name(const Node& node) const;
     std::optional<Constant> evaluate_unary(const Node& node) const;
@@ -204,7 +208,8 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // kernel_type_names.cpp: the places where a name may be a typedef of the kernel.
+    // kernel_type_names.cpp: the kinds of places in the text that a typedef of the
+    // kernel can have.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
     bool is_taken(const std::string& name) const;
@@ -213,7 +218,7 @@ private:
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
-    // for the object that is declared
+    // attributes of the declared object
     Specifiers specifiers(Names names = Names::Needed);
     bool names_member();
     bool is_implicit_int();
@@ -260,9 +265,11 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
-    // nesting depth of the type names being read; a name in one is a type
+    // The nesting depth of the type names that are being parsed. Inside one, a name is
+    // a type.
     int n_type_names_ = 0;
-    mutable std::string unknown_type_; // the last name with a backquote that is no type
+    // the last name with a backquote that is not a type
+    mutable std::string unknown_type_;
     int c_parameters_ = 0;  // nesting depth of parameter lists of C functions
     bool in_probe_ = false; // inside the arguments of a provider's probe
     std::unordered_map<std::string, Constant> enumerators_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Control lines: #pragma, #line, #error, #ident and cpp's `# 12 "file"`.
+// Handles control lines: #pragma, #line, #error, #ident, and `# 12 "file"` from cpp.
 //
-// #pragma D option takes effect before the program is parsed (scan_options), wherever it
-// stands; here it is only recorded. The others are recorded in the Unit; whether their
-// names exist is the checker's business.
+// #pragma D option takes effect before the program is parsed (scan_options), even if it
+// is at the end of the text; this class only records it. The other pragmas are also
+// recorded in the Unit. The checker finds out whether the names in them exist.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -25,7 +25,8 @@ public:
     {
     }
 
-    // Handles one line without its '#'. Throws CompileError with the PRAG* tags.
+    // Handles one line, which is passed without its '#'. Throws a CompileError with a
+    // PRAG* tag.
     void control(std::string_view line, Place at, Lexer& lexer);
 
     const Packing& packing() const { return packing_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts the words of one list of specifiers. Parser::finish_specifiers() checks which
-// of them may be combined.
+// Counts the words in one list of specifiers. Parser::finish_specifiers() checks that
+// their combination is allowed.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"

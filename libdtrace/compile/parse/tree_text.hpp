@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a tree as D text, for dtrace -d: the program after each if has been rewritten
-// as clauses.
+// Writes a tree as D text. dtrace -d prints this text of a program whose if statements
+// have been rewritten as clauses.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -10,8 +10,8 @@
 namespace dt {
 
 // Writes clauses, and the variables, inlines and translators between them, in their
-// order. The tree must not be checked yet: names are as written. The program's own
-// types are not shown.
+// order. The tree must not have been checked yet, so that the names are as written.
+// Types that the program declares are omitted.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

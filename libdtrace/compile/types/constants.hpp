@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Constants that every D program knows without any debug data: signals, errno names, open
-// flags, states of processes, address families, faults. The numbers are Linux's.
+// Constants that D programs can use without any debug data: signals, names of errors,
+// flags of open(2), states of processes, address families and faults. The values are
+// those of Linux.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace dt {
 
-// Returns null if there is no constant of that name.
+// Returns the value, or null if there is no such constant.
 const std::int64_t* find_constant(std::string_view name);
 
 } // namespace dt

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Converts types of another table to types of this one, for the arguments in a
-// provider's definition.
+// Converts types of another type table to types of the session's table, for the
+// arguments in a provider's definition.
 //
-// A name that the session has declared keeps its meaning there. D libraries declare the
-// types that they translate, while programs' definitions often have only a stand-in.
-// Other names belong to the definition and do not become names of the session. Pointers
-// refer to the traced process: they are userland. The types may come from an untrusted
-// file, so the recursion depth is limited.
+// If the session has declared a type of the same name, that type is used. D libraries
+// declare the types that they translate, while the definitions in programs often
+// contain only a placeholder. Other names belong to the definition and do not become
+// names of the session. Pointers refer to the traced process: they are userland. The
+// types may come from an untrusted file, so the recursion depth is limited.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -22,9 +22,9 @@ class ForeignTypes {
 public:
     explicit ForeignTypes(TypeTable& types) : types_(types) {}
 
-    // Returns the type of this table. `owner` keeps the original type alive, and the
-    // table keeps `owner`. Types that already belong to this table are returned
-    // unchanged.
+    // Returns the corresponding type of this table. `owner` keeps the original type
+    // alive, and this table keeps `owner` alive. Types that already belong to this
+    // table are returned unchanged.
     const Type* type(const Type* of, const std::shared_ptr<const TypeTable>& owner);
 
 private:

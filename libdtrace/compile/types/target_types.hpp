@@ -4,14 +4,15 @@
 //
 //   DebugTypes of a module ── type() ──> Type of the table, one for each entry
 //
-// The members of a struct are looked up when complete() is called for it. So a pointer
-// costs only its own type, and not all types that can be reached from it. The checker
-// completes the type of every expression. Types that C also has become D's own ones.
-// Pointers in types of a process are userland; pointers in the kernel's types are not.
+// The members of a struct are looked up when complete() is called for it. So the
+// conversion of a pointer does not convert all types that can be reached from it. The
+// checker completes the type of every expression. Types that D also has, such as int,
+// become D's types. Pointers in types of a process are userland; pointers in the
+// kernel's types are not.
 //
-// The data are untrusted. A type that contains itself, or that is larger than in any
-// real program, becomes void. A member outside its struct is omitted. So the resulting
-// types can be walked by recursion.
+// The data are untrusted. A type that contains itself, or that is larger than types of
+// real programs, becomes void. A member outside its struct is omitted. So recursive
+// functions can safely walk the resulting types.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -28,12 +29,13 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Marks a type as userland: the process's memory is not D's.
+    // Marks a type as userland, because D must access the memory of a process in
+    // another way than its own memory.
     const Type* in_process(const Type* type)
     {
         return types_.qualified(type, false, false, true);
     }
-    // Returns the complete type of an entry.
+    // Returns the type of an entry. Its members, if it has any, are complete.
     const Type* type(DebugTypes& from, DebugRef ref);
     // Fills in the members of the struct or union that the type is or points to.
     void complete(const Type* type);
@@ -44,8 +46,8 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
-    // The size of a type when it is walked. The members of a struct count only where it
-    // is contained in another type.
+    // How many types are visited if a type is walked, and how deep. The members of a
+    // struct are not counted.
     struct Extent {
         int height = 0;
         std::uint32_t n_types = 1;
@@ -69,10 +71,11 @@ private:
 
     TypeTable& types_;
     std::map<DebugTypes*, std::unordered_map<DebugRef, const Type*>> made_;
-    std::unordered_map<const Type*, Body> bodies_; // not filled in yet
+    // structs and unions whose members have not been filled in yet
+    std::unordered_map<const Type*, Body> bodies_;
     std::unordered_set<const Type*> filling_;
     std::unordered_map<const Type*, Extent> extents_;
-    // numbers of parts of structs
+    // number of members of each struct, including those of nested structs
     std::unordered_map<const Type*, std::uint32_t> n_parts_;
 };
 

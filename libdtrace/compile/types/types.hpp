@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// D's types: C's types plus the ones that only D has (string, stack, symaddr, dynamic).
+// The types of D: those of C, and those that only D has (string, stack, symaddr,
+// dynamic).
 //
 // Types are immutable. A TypeTable owns them, and after resolve() they are compared by
-// identity. Derived types (pointer to T, array of T) are interned, so equal ones are
-// the same object. Struct bodies are filled in once after creation, so that they can
-// refer to themselves.
+// identity. Derived types (pointer to T, array of T) are interned, so equal types are
+// the same object. The members of a struct are filled in after its creation, because
+// they can refer to the struct.
 #pragma once
 
 #include "libdtrace/symbols/debug/passing.hpp"
@@ -30,7 +31,7 @@ enum class TypeKind {
     Union,
     Enum,
     Typedef,
-    Forward,  // a tag without a body yet
+    Forward,  // a tag that has no body yet
     String,   // char[strsize], by reference
     Stack,    // result of stack(), ustack()
     SymAddr,  // sym(), mod(), func()
@@ -54,53 +55,57 @@ struct Enumerator {
 
 struct Type {
     TypeKind kind = TypeKind::Void;
-    std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
+    std::string name; // "int", "foo" for struct foo, a typedef's name; may be empty
     std::uint64_t size = 0;      // bytes
     std::uint32_t align = 1;     // bytes
     std::uint32_t own_align = 0; // Typedef: its own alignment, if it declares one
     bool is_signed = false;      // Integer
     bool is_char = false;        // Integer: char, signed char, unsigned char
     bool is_bool = false;
-    bool is_const = false, is_volatile = false; // only on a Typedef-like wrapper
-    bool userland = false; // stored in the traced process: loads become user loads
+    // only in a Typedef that adds qualifiers
+    bool is_const = false, is_volatile = false;
+    bool userland = false; // stored in the traced process: loads read its memory
     const Type* base =
         // Pointer, Array: the element type; Typedef: the type it names; Function: the
         // result
         nullptr;
-    std::uint64_t count = 0;             // Array: elements; 0 with incomplete: flexible
+    // Array: number of elements; 0 if it is flexible
+    std::uint64_t count = 0;
     std::vector<Member> members;         // Struct, Union
     std::vector<Enumerator> enumerators; // Enum
     std::vector<const Type*> parameters; // Function
     bool varargs = false;
     Passing passing = Passing::ByMembers;
-    bool complete = true; // Struct, Union, Enum: body seen; Array: size known
-    // Typedef: a cache of resolve(), so that a long chain is walked once; null: not
-    // known yet.
+    bool complete = true; // Struct, Union, Enum: has a body; Array: has a size
+    // Typedef: the cached result of resolve(), so that a long chain is walked only
+    // once. Null: not known yet.
     const Type* resolved = nullptr;
 
-    // Looks through typedefs and qualifiers.
+    // Returns the type without typedefs and qualifiers.
     const Type* resolve() const;
-    std::uint32_t alignment() const; // as a member of this type needs it
+    std::uint32_t alignment() const; // the alignment of a member of this type
     bool is_integer() const;         // Integer or Enum after resolve()
     bool is_float() const;
     bool is_arithmetic() const;
     bool is_pointer() const; // Pointer after resolve()
     bool is_scalar() const;  // arithmetic or pointer
     bool is_string() const;  // String after resolve()
-    // Returns whether this is a string, or an array of or pointer to char, so that
-    // string comparison applies.
+    // Returns whether this is a string, an array of char or a pointer to char. Such
+    // values are compared as strings.
     bool is_string_compatible() const;
     bool is_struct_or_union() const;
     bool is_by_ref() const; // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
-    // Finds a member by name, also in anonymous members. offset_bits counts from the
-    // start of this type.
+    // Finds a member by name, including members of anonymous members. found.offset_bits
+    // counts from the start of this type.
     bool find_member(std::string_view name, Member& found) const;
 };
 
-// Returns whether the types are the same, or nameless structs, unions or enums with the
-// same parts, which result from a repeated header.
+// Returns whether the types are the same. Structs, unions and enums without a name are
+// the same if their bodies are; a header that is included twice declares such types
+// twice.
 bool is_same_type(const Type& one, const Type& other);
-// Returns whether the parts are the same, whatever the names of the two types.
+// Returns whether the two types have the same members or enumerators, regardless of the
+// types' names.
 bool has_same_body(const Type& one, const Type& other);
 
 class TypeTable {
@@ -129,11 +134,11 @@ public:
 
     // Finds "unsigned int", "struct foo", "uint8_t", "size_t". Returns null if unknown.
     const Type* lookup(std::string_view name) const;
-    // The same without any program's redeclare(): the types of builtins and
-    // subroutines.
+    // Finds the type that the name had before any program redeclared it. Builtins and
+    // subroutines have such types.
     const Type* lookup_original(std::string_view name) const;
-    // Creates or completes a type, whose body the caller fills in. Returns null if the
-    // name belongs to another kind of type.
+    // Creates a type, or returns the existing one; the caller fills in its body.
+    // Returns null if the name belongs to another kind of type.
     Type* declare(TypeKind kind, std::string_view name);
     // Replaces a predefined type, or one declared before mark(), by a new, incomplete
     // type of the same name. Returns null if the name was declared after mark().
@@ -161,8 +166,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Returns the type in the form of DTrace's messages: "int", "struct foo *", "string",
-// "char [12]", "dynamic variable".
+// Returns the type's text for messages, such as "int", "struct foo *", "string", "char
+// [12]" or "dynamic variable".
 std::string type_text(const Type* type);
 // Returns a declaration such as "char *name" or "int (*f)(void)". Without a name,
 // returns the type alone.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The types that every TypeTable contains from the start, one row per type.
+// The types that each new TypeTable contains. Each row is one type.
 //
-// Sizes are those of LP64. The typedefs are those that DTrace programs use without any
-// debug data: fixed widths, POSIX types, Solaris types (uchar_t, hrtime_t), Linux types
-// (__u8). The base of a typedef is in a row above it.
+// The sizes are those of LP64. The typedefs are those that D programs use without any
+// debug data: types of fixed width, POSIX types, Solaris types (uchar_t, hrtime_t) and
+// Linux types (__u8). The row of a typedef comes after the row of its base type.
 #pragma once
 
 // clang-format off
@@ -81,7 +81,7 @@
     X("_Float64",    "double")         X("_Float64x",    "long double")        \
     X("__float80",   "long double")
 
-// GCC's own types, which headers use without a declaration.
+// Types that are built into GCC, which headers use without a declaration.
 #define D_OPAQUE_TYPES(X) /* X(name, bytes, alignment) */ \
     X("__int128", 16, 16)    X("unsigned __int128", 16, 16) \
     X("__int128_t", 16, 16)  X("__uint128_t", 16, 16)       \
@@ -117,8 +117,8 @@ namespace dt {
 class TypeTable;
 
 // Adds the types of the rows above, and struct in_addr, in6_addr, sockaddr_in,
-// sockaddr_in6, timeval, timespec. TypeTable's constructor calls this once, after the
-// intrinsic types.
+// sockaddr_in6, timeval and timespec. TypeTable's constructor calls this once, after it
+// has added the intrinsic types.
 void declare_predefined_types(TypeTable& types);
 
 } // namespace dt

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Converts the C text of a system call's argument, such as "const struct iovec *", to a
-// D type. The name denotes the kernel's type, even if the program has another type of
-// that name. The data that a pointer leads to are in the process, so the type is
-// userland, as are pointers inside it.
+// Converts the C type of a system call's argument, such as the text "const struct iovec
+// *", to a D type. A name in it denotes the kernel's type, even if the D program has
+// another type of that name. Pointers refer to the memory of the process, so their
+// targets are userland.
 #pragma once
 
 #include "libdtrace/compile/types/target_types.hpp"
@@ -11,8 +11,9 @@
 
 namespace dt {
 
-// in: types of a process (DebugTypes::place()); null: only D's own types are known. An
-// unknown type becomes void behind a pointer, and otherwise a long.
+// in: the types of a process (DebugTypes::place()). Null: only D's types are known. A
+// pointer to an unknown type becomes a pointer to void. Any other unknown type becomes
+// long.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt
