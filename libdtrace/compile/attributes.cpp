@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of stability levels and classes, in the order of their enums.
+// The names of stability levels and dependency classes, in the order of their enums.
 #include "libdtrace/compile/attributes.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ bool same_letters(std::string_view a, std::string_view b)
                       });
 }
 
-// Finds the index of the given name in a list of names.
+// Finds a name in a list, ignoring case, and sets `to` to the enumerator with the
+// name's index. Returns false if the list does not contain the name.
 template <class Enum, std::size_t n>
 bool parse(std::string_view text, const std::array<const char*, n>& names, Enum& to)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The stability of D's own names, and the D version that introduced each. The tables of
-// dif/ share one name space. A name without a row here is Stable/Stable/Common and
-// exists since the first version.
+// The stability of the names that D defines, and the D version that introduced each
+// name. The tables of dif/ share one name space. A name without a row here is
+// Stable/Stable/Common and has existed since the first version.
 #include "libdtrace/compile/builtins.hpp"
 
 #include <algorithm>

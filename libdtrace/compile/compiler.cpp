@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The compiler's interface: it runs the passes in order and turns a CompileError into a
-// value.
+// The interface of the compiler. It runs the passes in their order, and catches a
+// CompileError to return its diagnostic.
 //
 // A program that fails to compile changes nothing: its types are rolled back, its new
 // names are erased, and what the checker recorded about older names (types, keys, uses)
@@ -24,7 +24,8 @@ Environment& no_environment()
 
 namespace {
 
-// Copies an Ident except for its expression, which no later program changes.
+// Copies an Ident, except for its expression, because later programs do not change
+// that.
 Ident copy_of(const Ident& ident)
 {
     Ident copy;
@@ -131,8 +132,8 @@ private:
     bool kept_ = false;
 };
 
-// Removes the names that a later version introduced. The session's version never
-// changes afterwards.
+// Removes the names that a later version introduced. They can be removed, because the
+// session's version does not change any more.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Formats: text to conversions.
+// Parses formats: splits the text into conversions.
 //
 //   %  flags  width  .precision  size+conversion
 //      #0- +'?@  digits or *      a row of FORMAT_CONVERSIONS
@@ -7,8 +7,8 @@
 // The parts between % and the size may come in any order.
 //
 // Literal text is stored in the conversion that follows it. The literal text at the end
-// becomes a last conversion without a name. %% is literal text; nothing may come
-// between its two signs. Widths are limited only by int, because some programs use
+// becomes a last conversion without a name. %% is literal text; nothing may be between
+// the two signs. The only limit of a width is INT_MAX, because some programs use
 // 10,000,000.
 #include "libdtrace/compile/format.hpp"
 
@@ -83,8 +83,8 @@ private:
         return c;
     }
 
-    // Parses one flag, width or precision. They may come in any order: "%5-d" is
-    // "%-5d". The later of "-" and "0" counts, and the later of two widths.
+    // Parses one flag, width or precision. They may come in any order: "%5-d" means
+    // "%-5d". If there are two widths, or both "-" and "0", the later one is used.
     bool part(Conversion& c, bool& point)
     {
         // clang-format off

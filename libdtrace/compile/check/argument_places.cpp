@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned n_integer_registers = 6, n_float_registers = 8;
 constexpr int max_places_depth = 64;
 
-// The psABI's classes of an eight-byte word.
+// The classes that the psABI assigns to an eight-byte word.
 enum class Class { None, Integer, Float, FloatUp, X87, X87Up, Memory };
 
 Class merged(Class a, Class b)
@@ -36,8 +36,8 @@ struct Classes {
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
-    // A union of __float128 or a vector with another type. Compilers pass these
-    // differently.
+    // The type is a union of another type and a __float128 or a vector. Compilers
+    // differ in how they pass such a union.
     bool is_disputed = false;
     void add(std::uint64_t word, Class one)
     {
@@ -54,8 +54,8 @@ struct Classes {
 
 constexpr Classes memory{{Class::Memory, Class::Memory}};
 
-// Returns the classes of a type without members: of its first word and of the following
-// ones.
+// Returns the classes of a type without members: the class of its first word, and the
+// class of the following words.
 std::pair<Class, Class> classes_of_scalar(const Type* type)
 {
     switch (type->passing) {
@@ -132,9 +132,10 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Returns whether the struct may contain an unnamed bit-field, which some compilers
-// count and others do not. Debug data omit unnamed bit-fields. Every other reason for
-// an empty word is visible in the debug data.
+// Returns whether it is unknown how compilers pass this type. A struct with an empty
+// word may contain an unnamed bit-field there. Some compilers give the word a class and
+// others do not, and debug data omit unnamed bit-fields. Debug data show every other
+// reason for an empty word.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)
@@ -157,7 +158,8 @@ ArgumentPlace in_registers_of(const Type* type, unsigned n_integers)
     return {is_struct || n_integers != 0 ? Kind::Registers : Kind::Float, 0};
 }
 
-// Rounds a number of stack words up to an alignment, which is at least one word.
+// Rounds a number of stack words up to a multiple of the alignment, or of one word if
+// the alignment is smaller.
 unsigned aligned(unsigned words, std::uint32_t align_bytes)
 {
     unsigned to = std::max(align_bytes / 8, 1u);
@@ -207,7 +209,7 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
             n_float += floats;
             places.push_back(in_registers_of(real, integers));
         } else if (real->passing == Passing::IntegerWords) {
-            lost = true; // GCC and Clang pass these differently
+            lost = true; // GCC and Clang differ in how they pass such a type
             places.push_back({Kind::Unknown, 0});
         } else {
             n_stack = aligned(n_stack, real->align);

@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    // Returns whether C can declare the type before its body. That is impossible for
+    // Returns whether C can declare the type without its body. That is impossible for
     // enumerations and for structures without a tag.
     static bool has_a_declaration(const Type* type)
     {
@@ -36,7 +36,8 @@ private:
                (!type->is_struct_or_union() || !type->name.empty());
     }
 
-    // The type in C of a pointer to any type.
+    // Returns void, with the type's volatile qualifier: in C, a pointer to it can point
+    // to any type.
     const Type* any(const Type* type)
     {
         bool is_volatile = false;
@@ -54,7 +55,7 @@ private:
         const bool is_said =
             base->resolve()->kind != TypeKind::Array && has_a_declaration(base);
         const Type* plain = is_said ? make(base) : any(base);
-        // a qualified type
+        // removes the qualifiers
         while (plain->kind == TypeKind::Typedef && plain->name.empty()) {
             is_volatile |= plain->is_volatile;
             plain = plain->base;
@@ -87,7 +88,7 @@ private:
             tags_.insert((type->kind == TypeKind::Union ? "union " : "struct ") +
                          type->name);
             return type;
-        case TypeKind::Enum: // cannot be declared before its body
+        case TypeKind::Enum: // C cannot declare an enum without its body
             return types_.lookup_original(type->is_signed ? "int" : "unsigned int");
         case TypeKind::String:
             return types_.pointer_to(
@@ -99,7 +100,8 @@ private:
         }
     }
 
-    // The Boolean type, under C's name or C++'s, as the header defines it.
+    // Returns the Boolean type, under a macro that the generated header defines for C
+    // and C++.
     const Type* boolean()
     {
         constexpr char name[] = "DTRACE_USDT_BOOL_";

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The check of a program: declarations and clauses in the order of the text.
+// Checks a program: its declarations and clauses, in the order of the text.
 //
 // A clause's body is checked before its predicate, so that a predicate may test a
 // variable that the body creates. A predicate that contains an assignment is checked
-// first. The first use of a name, in that order, fixes its meaning for the rest of the
-// session.
+// first. The first use of a name, in that order, determines its meaning for the rest of
+// the session.
 //
-// Clause rules: a record belongs either to the principal buffer or to a speculation.
-// Therefore speculate() must precede all actions that record, and a clause with
-// commit() must not record.
+// The rules of clauses: a record belongs either to the principal buffer or to a
+// speculation. Therefore speculate() must come before all actions that record data, and
+// a clause with commit() must not record data.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/actions.h"
@@ -90,7 +90,8 @@ void Checker::inline_declaration(Decl& decl)
         symbols_.inlines[decl.name] = std::move(ident);
         return;
     }
-    // This check reports the errors once. Each use checks a copy of its own again.
+    // This check reports errors at the definition. Each use makes a copy, which is
+    // checked again.
     NodePtr trial;
     std::vector<NodePtr> arguments;
     for (const Type* type : ident->keys) {
@@ -110,7 +111,7 @@ void Checker::inline_declaration(Decl& decl)
     needs_kernel_ = false;
     expand_inline(trial, *ident, std::move(arguments));
     ident->needs_kernel = needs_kernel_;
-    // A constant need not be computed again at each use.
+    // Keeping the constant avoids computing it again at each use.
     if (trial->is_constant && ident->keys.empty())
         ident->inline_expr = std::move(trial);
     symbols_.inlines[decl.name] = std::move(ident);
@@ -182,8 +183,8 @@ void Checker::clause(Clause& clause)
     rules_ = Rules{};
     names_used_ = arguments_ = stable_attributes;
     match_probes(clause);
-    // A predicate that assigns creates variables for the body, so it is checked first.
-    // Otherwise the body is.
+    // A predicate that contains an assignment creates variables for the body, so it is
+    // checked first. Otherwise the body is checked first.
     bool predicate_first = clause.predicate && assigns(*clause.predicate);
     if (predicate_first)
         predicate(clause.predicate);

@@ -7,7 +7,8 @@
 //
 //   removed   Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of
 //             an Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x,
-//             fds[n].x; parameterised inlines; any integer expression of constants (Integer now)
+//             fds[n].x; parameterised inlines; any integer expression of
+//             constants (Integer now)
 //   Integer   value: 64 bits, as evaluated at run time, not narrowed to type. Constants
 //             of pointer type (NULL, &object`symbol) are Integer nodes too.
 //   String    text; type string
@@ -46,15 +47,16 @@
 //             Comma: left for its effect; type is right's.
 //   Assign    left is an lvalue: Ident, Index, Member, Arrow, Deref. type is left's; the
 //             right value must be narrowed to it (integers) or copied (types by
-//             reference: left->type->size bytes; strings up to NUL). op != None: compute in
-//             operand_type, then narrow; a pointer left of += or -= scales as in Binary.
-//             If left is an Aggregate, right is a Call of an AggFunc (see below). This is
-//             a complete statement, never part of an expression.
+//             reference: left->type->size bytes; strings up to NUL). op != None: compute
+//             in operand_type, then narrow; if left is a pointer, += and -= scale the
+//             right side as in Binary.
+//             If left is an Aggregate, right is a Call of an AggFunc (see below). This
+//             is a complete statement, never part of an expression.
 //             The type of left is never Dynamic: the first assignment has set it.
 //   Cond      cond scalar; type is the common type of left and right; may be void.
-//   Cast      never to bool (that is Binary Ne 0, with type bool). left, type: integers are narrowed or extended when left->type is wider or
-//             differs in sign at the same size below 8; other casts (pointers, strings)
-//             change nothing but the type.
+//   Cast      never to bool (that is Binary Ne 0, with type bool). Integers are narrowed
+//             or extended if left->type is wider than type, or has the same size below 8
+//             and another sign. Other casts (pointers, strings) change only the type.
 //   Stringof  left is an address; only the type changes.
 //   Call      ident->kind
 //     Subroutine  ident->id, args by prototype; ident->flags "ANY" or "WRITE". Missing
@@ -62,7 +64,8 @@
 //                 strtoll, lltostr take fewer args then.
 //     Action      only as a complete statement, except that stack() and symbol actions
 //                 may be a key of an aggregation. trace(ustack()) and the like have
-//                 become the inner call. ident->id is the kind (DTRACEACT_*), libact and flags its row.
+//                 become the inner call. ident->id is the kind (DTRACEACT_*);
+//                 libact and flags are those of its row.
 //                   trace, print   args[0]; text: "trace" or "print"
 //                   printf, system, freopen   format; args are the values only
 //                   printa         format, or null for the default; args: Aggregates
@@ -83,11 +86,12 @@
 //                 count), args[1] (maybe): the increment. The parameters are removed.
 //
 // Every node: type is set. userland: loads through this pointer, or of this
-// by-reference value, read the memory of the traced process. is_constant: the node is an Integer.
+// by-reference value, read the memory of the traced process. is_constant: the
+// node is an Integer.
 // Statements: all are Expr. Clause: default_action is set for an empty body;
 // destructive is set when one of its actions or subroutines needs -w. Idents:
-// referenced and modified are the flags of DIF's variable table. ProbeSpec: matched holds the ids
-// of its probes.
+// referenced and modified are the flags of DIF's variable table. ProbeSpec: matched has
+// the ids of its probes.
 //
 // Reading order: check.cpp (units, clauses, statements), check_names.cpp (what a name
 // refers to), check_expr.cpp (types of expressions), check_calls.cpp and

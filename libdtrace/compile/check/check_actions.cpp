@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The rules of each action, beyond its prototype.
+// The rules of each action that its prototype does not express.
 //
-// An action is called as a statement, or as a key of an aggregation if it yields a
-// stack or a symbol. Constants that belong to the action and not to its record (numbers
-// of frames or bytes, formats) are removed from the argument list. check.hpp says where
-// they are stored.
+// An action is called as a statement. If its value is a stack or a symbol, it can also
+// be a key of an aggregation. Constants that describe the action and are not recorded
+// (numbers of frames or bytes, formats) are removed from the argument list. check.hpp
+// says where they are stored.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
 
-// Returns the row of an action that has a value, such as ustack() or usym(x), if this
-// argument is a call of one.
+// If this argument calls an action that has a value, such as ustack() or usym(x),
+// returns that action's row; else null.
 const ActionRow* valued_action(const Node& node)
 {
     const ActionRow* row =
@@ -93,7 +93,7 @@ void Checker::action(NodePtr& slot)
     node.type = prototype_of(*node.ident).result;
 }
 
-// Checks an action that has no rules beyond its prototype: exit, raise, speculate,
+// Checks an action for which the prototype expresses all rules: exit, raise, speculate,
 // usym, setopt and so on.
 void Checker::action_plain(Node& node)
 {
@@ -169,7 +169,8 @@ void Checker::action_freopen(Node& node)
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");
     if (name.kind == NodeKind::String && name.text.empty() && node.args.size() == 1) {
-        // Restores the original output. The format prints nothing.
+        // An empty file name restores the original output. The empty format prints
+        // nothing.
         node.format = std::make_shared<Format>();
         node.args.clear();
         return;

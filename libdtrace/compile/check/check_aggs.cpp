@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Aggregating statements: @name[keys] = function(value, parameters, increment).
 //
-// The first use of an aggregation fixes its function, its keys and, for lquantize() and
-// llquantize(), the parameters. The parameters are packed into one word, which is
-// stored in the aggregation and in the call. They are removed from the argument list.
+// The first use of an aggregation determines its function, its keys and, for
+// lquantize() and llquantize(), the parameters. The parameters are removed from the
+// argument list and packed into one word, which is stored in the aggregation and in the
+// call.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -92,7 +93,7 @@ void Checker::aggregate_statement(Node& node)
                     find_agg_row(right.text) != nullptr;
     if (!function && right.kind == NodeKind::Call && node.op == Op::None &&
         !find_action_row(right.text) && !find_subroutine_row(right.text))
-        resolve_function(right); // gives a better message for a misspelt name
+        resolve_function(right); // reports a misspelt name with a better message
     if (!function)
         fail(Tag::AGG_FUNC, node.at,
              "@" + left.text +
@@ -129,7 +130,7 @@ void Checker::aggregate_statement(Node& node)
 
 void Checker::agg_function(Node& call, Ident& aggregation)
 {
-    // The number of arguments that a call may have: a value, parameters, and an
+    // Determines how many arguments the call may have: a value, parameters, and an
     // optional increment.
     std::size_t n_value = call.ident->id == DTRACEAGG_count ? 0 : 1;
     std::size_t n_parameters = 0;
@@ -186,8 +187,9 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// Checks a value that is a double if the aggregation's first use had doubles.
-// Distributions take only integers.
+// Converts the value to a double if the aggregation contains doubles, and returns
+// DT_AGG_FLOAT then, else 0. Distributions such as quantize() convert doubles to
+// integers. An aggregation cannot change from integers to doubles.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {
@@ -283,8 +285,8 @@ std::uint64_t Checker::llquantize(Node& call, const Ident& aggregation)
         if (__builtin_mul_overflow(power, static_cast<std::uint64_t>(factor), &power))
             fail(Tag::LLQUANT_MAGTOOBIG, call.args[3]->at,
                  name + " factor to the power of high magnitude + 1 exceeds 64 bits");
-    // Buckets must be integers. So the number of steps must be a multiple of the
-    // factor, and a divisor of one of its powers.
+    // The limits of buckets must be integers. So the number of steps must be a multiple
+    // of the factor and must divide a power of the factor.
     std::uint64_t covering = static_cast<std::uint64_t>(factor);
     while (covering < static_cast<std::uint64_t>(nsteps))
         covering *= static_cast<std::uint64_t>(factor);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned n_fetched = 10; // arg0 .. arg9
 
-// Says why an argument is not available. Returns null if it is available.
+// Returns why an argument is not available, or null if it is available.
 const char* why_not(ArgumentPlace place)
 {
     using Kind = ArgumentPlace::Kind;
@@ -97,7 +97,7 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
         for (unsigned i = 0; i < said.defined.size(); i++) {
             const ArgumentTypes::Defined& one = said.defined[i];
             const Type* type = foreign.type(one.type, said.types);
-            if (type->is_float()) // argN holds a double's bits
+            if (type->is_float()) // argN contains the bits of a double
                 type = table.lookup_original("double");
             if (type->is_string()) // argN is the string's address
                 type = table.lookup_original("char *");
@@ -116,8 +116,8 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
     return arguments;
 }
 
-// Finds the argument in all probes of the clause. Reports at `at` if the probes have
-// different types.
+// Finds the argument in all probes of the clause. Fails, with the place `at`, if they
+// have different types for it.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
@@ -184,7 +184,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
     return *common;
 }
 
-// xlate <type> (argN)
+// Returns the expression xlate <type> (argN).
 NodePtr Checker::translation_of(const Argument& argument, Place at)
 {
     auto xlate = std::make_unique<Node>();
@@ -196,8 +196,8 @@ NodePtr Checker::translation_of(const Argument& argument, Place at)
     return xlate;
 }
 
-// Returns the argument if the node is an args[n] that a translator produces. Returns
-// nothing for any other expression.
+// Returns the argument if the node is an args[n] that a translator computes. Returns
+// nullopt for any other expression.
 std::optional<Argument> Checker::translated_argument(const Node& node)
 {
     if (node.kind != NodeKind::Index || node.left->kind != NodeKind::Ident ||
@@ -230,8 +230,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // Counts from the word above the return address, which the stack pointer points
-        // to.
+        // The stack pointer points to the return address. Word 0 is the one above it.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;
@@ -254,7 +253,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {
-        slot = std::move(value); // a double, in the form that D's registers use
+        // the bits of a double are the value, as in registers of DIF
+        slot = std::move(value);
     } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = make_cast(type, std::move(value), at);
     } else {
@@ -266,7 +266,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
         slot->at = at;
         slot->left = make_cast(types_.pointer_to(type, true), std::move(value), at);
     }
-    n_vouched_++; // for the nodes that fetch the argument
+    n_vouched_++; // the nodes that fetch the argument do not affect stability
     expr(slot);
     n_vouched_--;
     if (is_bits)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Assignments. The first assignment to an undeclared name creates the variable and
-// fixes its type: the type of the right side, without qualifiers. ++ and -- create an
+// Assignments. The first assignment to an undeclared name creates the variable. Its
+// type is the type of the right side, without qualifiers. ++, -- and op= create an
 // int64_t.
 //
 // A variable that holds addresses from alloca() may hold no other addresses (except
-// NULL). The engine frees that memory when the clause ends. It accepts a store through
-// such a pointer only if it goes to scratch memory, which a store through any other
-// pointer would not.
+// NULL). The engine frees that memory when the clause ends. A store through such a
+// pointer must go to scratch memory, and the engine refuses it otherwise. A store
+// through any other pointer goes to other memory.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -20,8 +20,8 @@ namespace {
              assign_text(node.op) + " \"" + node_type_text(*node.right) + "\"");
 }
 
-// Returns the variable whose storage the left side of an assignment changes. Returns
-// null if it is memory that a pointer leads to.
+// Returns the variable that an assignment to this left side changes. Returns null if
+// the assignment changes memory through a pointer.
 Ident* changed_variable(const Node& target)
 {
     switch (target.kind) {
@@ -40,8 +40,8 @@ Ident* changed_variable(const Node& target)
     }
 }
 
-// Returns the variable if the left side is a complete variable or element, not a part
-// of a structure in it.
+// Returns the variable if the left side is a complete variable or an element of an
+// array, and null if it is only a part of a structure.
 Ident* stored_variable(const Node& target)
 {
     if (target.kind == NodeKind::Ident)
@@ -53,8 +53,8 @@ Ident* stored_variable(const Node& target)
 }
 
 // Returns whether the left side is a thread-local variable or an element of an
-// associative array. Storage for these is allocated by a nonzero store and freed by a
-// store of zero.
+// associative array. A store of a nonzero value allocates storage for these, and a
+// store of zero frees it.
 bool is_element(const Node& target)
 {
     const Ident* ident = stored_variable(target);
@@ -88,7 +88,8 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }
 
-// Checks the left side. plain: the operator is =, which does not read it.
+// Checks the left side of an assignment. plain: the operator is =, which does not read
+// the left side.
 void Checker::assign_target(NodePtr& slot, bool plain)
 {
     Node& node = *slot;
@@ -126,7 +127,8 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         return;
     Ident* ident = stored_variable(*slot);
     if (!plain && ident) {
-        // ++, -- and op= read the variable first: it is an int64_t that starts at 0.
+        // ++, -- and op= read the variable before anything was assigned to it. It
+        // becomes an int64_t with the value 0.
         ident->type = types_.int64_type();
         slot->type = ident->type;
         if (slot->kind == NodeKind::Index)
@@ -138,7 +140,8 @@ void Checker::fix_type(Ident& ident, const Node& value)
 {
     const Type* type = value.bitfield ? promoted(value, types_) : value.type;
     if (value.kind == NodeKind::Integer && value.text == "NULL")
-        // a pointer must be declared or have been stored before
+        // NULL alone makes the variable an int64_t. To be a pointer, it must be
+        // declared, or be assigned a pointer first.
         type = types_.int64_type();
     while (type->kind == TypeKind::Typedef && (type->is_const || type->is_volatile))
         type = type->base;
@@ -194,7 +197,7 @@ void Checker::assign(NodePtr& slot)
     node.alloca_pointer = right.alloca_pointer;
 
     if (node.op == Op::None) {
-        // Assigning 0 frees an element of any type.
+        // An assignment of 0 frees an element, whatever its type is.
         bool frees =
             left.type->is_by_ref() && is_null_constant(right) && is_element(left);
         if (!frees && !assignable(left.type, right))

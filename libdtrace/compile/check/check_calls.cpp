@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Calls: the functions that can be called, and a check of the arguments against the
-// prototype in dif/'s table.
+// Checks calls: whether there is such a function, and whether the arguments fit its
+// prototype in the table of dif/.
 //
-// Actions are statements. This file refuses a call of one inside an expression. The
-// places that accept an action (keys of aggregations, trace()) handle it before they
-// get here.
+// Actions are statements, so a call of an action inside an expression is refused here.
+// Code for the places that accept an action (keys of aggregations, trace()) handles the
+// call and does not use this file.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -145,14 +145,14 @@ const Prototype& Checker::prototype_of(const Ident& function)
     return found->second;
 }
 
-// Checks the number and the types of the arguments. An argument of type "any" must
-// still have a value.
+// Checks the number and the types of the arguments. An argument for a parameter of any
+// type must have a value, too.
 void Checker::check_arguments(Node& node)
 {
     const Prototype& prototype = prototype_of(*node.ident);
     std::size_t most = prototype.varargs ? any_number : prototype.parameters.size();
     std::size_t least = prototype.n_required;
-    // A prototype such as "void(@, ...)" has no practical upper bound.
+    // Prototypes with "...", such as "void(@, ...)", have no upper bound.
     check_count(node, call_name(node), least, most);
     for (std::size_t i = 0; i < node.args.size(); i++) {
         expr(node.args[i]);

@@ -2,8 +2,8 @@
 // Conversions between types: casts, stringof, and the common type of the two sides of
 // ?:.
 //
-// A constant is converted here and stays a constant. A string has an address, which
-// fits into an integer of eight bytes and into no smaller one.
+// A constant is converted here and stays a constant. A string can be converted to its
+// address, which needs an integer of eight bytes.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/fold.hpp"
@@ -62,7 +62,7 @@ void Checker::conditional(NodePtr& slot)
     node.type = common;
     node.userland = left.userland || right.userland;
     node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
-    // left and right no longer refer to the same nodes after this
+    // after this, `left` and `right` no longer refer to the operands
     to_operand_type(node.left, common);
     to_operand_type(node.right, common);
     if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)
@@ -85,7 +85,8 @@ void Checker::cast(NodePtr& slot)
     cast_to(slot, type);
 }
 
-// Wraps the checked expression in a conversion; a constant is converted here.
+// Converts the checked expression to a type: adds a cast to the tree, or converts a
+// constant.
 void Checker::cast_to(NodePtr& slot, const Type* type)
 {
     const Type* from = slot->type;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Operators: the types that they accept, the type of the result, and constant folding.
+// Checks operators: which types they accept, and the type of the result. Folds
+// constants.
 //
 // Arithmetic is done in 64 bits. A node's type determines the sign of its value, and
 // its size in a record or a variable. Only casts and assignments narrow a value. So an
 // operator sets operand_type for the generator and inserts no conversions.
 //
-// Unsigned 32-bit arithmetic is the exception, because C defines its result. Its signed
-// operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
+// Unsigned 32-bit arithmetic is an exception, because C defines its result. Signed
+// operands of it, and results that may exceed 32 bits, are wrapped in casts. So -1u is
 // 4294967295, and an unsigned int with all bits set compares equal to -1.
 #include "libdtrace/compile/check/check_internal.hpp"
 
@@ -134,7 +135,7 @@ void Checker::require_scalar(const Node& node, std::string_view operation)
                  node_type_text(node) + "\"");
 }
 
-// Checks a condition: a scalar that is compared with 0.
+// Checks a condition, which must be a scalar. It is true if it is not 0.
 void Checker::condition(NodePtr& slot, std::string_view operation)
 {
     require_scalar(*slot, operation);
@@ -165,8 +166,8 @@ void Checker::wrap(NodePtr& slot)
         cast_to(slot, slot->type);
 }
 
-// Converts an operand to the common type of its operation, if 64 bits would give
-// another result.
+// Converts an operand to the common type of its operation, if the result in 64 bits
+// would be different.
 void Checker::to_operand_type(NodePtr& slot, const Type* type)
 {
     if (type && wraps_below_64(type) && slot->type->is_integer() &&
@@ -330,7 +331,7 @@ void Checker::add_or_sub(Node& node)
     const Node& count = text == &left ? right : left;
     if (text->type->is_string() && count.type->is_integer() &&
         (text == &left || node.op == Op::Add)) {
-        // A string plus an offset is the rest of the string from there.
+        // A string plus an offset is the part of the string that starts at the offset.
         node.type = node.operand_type = types_.string_type();
         node.userland = text->userland;
         node.alloca_pointer = text->alloca_pointer;
@@ -382,7 +383,7 @@ void Checker::comparison(Node& node)
     }
     bool strings = (left.type->is_string() && right.type->is_string_compatible()) ||
                    (right.type->is_string() && left.type->is_string_compatible());
-    // Two arrays of char are also compared as text.
+    // Two arrays of char are also compared as strings.
     strings = strings ||
               (is_array(left.type) && is_array(right.type) &&
                left.type->is_string_compatible() && right.type->is_string_compatible());
@@ -391,8 +392,8 @@ void Checker::comparison(Node& node)
         node.operand_type = types_.string_type();
         return;
     }
-    // A string and NULL, or a pointer and a pointer or integer, are compared as
-    // addresses.
+    // A string and NULL are compared as addresses. So are a pointer and another pointer
+    // or an integer.
     auto is_null_pointer = [](const Node& n) {
         return is_null_constant(n) && n.type->is_pointer();
     };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Floating point: values of type float and double are computed as doubles.
+// Floating point. Expressions of type float and double are computed as doubles.
 //
-// The checker converts operands to doubles by nodes in the tree, so the generator
-// always gets two operands of the same type. Constants are folded with the same
-// arithmetic. Only memory and variables can hold a float. A long double can only be
-// printed by printf( ).
+// The checker adds nodes that convert operands to double, so the generator always gets
+// two operands of the same type. Constants are folded with the same arithmetic. Only
+// memory and variables can contain a float. A long double can be printed by printf( ),
+// but not used otherwise.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/float.h"
@@ -51,7 +51,7 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
         cast_to(slot, wanted);
 }
 
-// Replaces a condition by a comparison of its value with 0.
+// Replaces a floating-point condition by a comparison of its value with 0.
 void Checker::to_truth(NodePtr& slot, std::string_view operation)
 {
     if (!slot->type->is_float())

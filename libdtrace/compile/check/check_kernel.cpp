@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names of the kernel's objects, and builtins that only the kernel module can compute.
-// A clause that uses one is marked as needing the kernel, so that it is not run
-// elsewhere. Using a type of the kernel does not mark a clause.
+// A clause that uses one is marked as needing the kernel, so that it is executed only
+// there. Using a type of the kernel does not mark a clause.
 //
 // Pointers into the kernel are plain pointers: inside the kernel, a load through one is
 // an ordinary load.
@@ -18,8 +18,8 @@ void Checker::uses_kernel()
         clause_->needs_kernel = true;
 }
 
-// Returns the type of a builtin if the kernel's type data gives it. Returns null if the
-// builtin's row does.
+// Returns the type of a builtin if the kernel's type data determine it. Returns null if
+// the builtin's row contains the type.
 const Type* Checker::kernel_type_of(std::string_view name)
 {
     static constexpr std::pair<std::string_view, std::string_view> pointers[] = {
@@ -32,8 +32,8 @@ const Type* Checker::kernel_type_of(std::string_view name)
     return nullptr;
 }
 
-// Returns the value of an enumerator of the kernel. A plain name is accepted only in
-// capitals, so that a misspelt variable does not match one.
+// Returns the value of an enumerator of the kernel. A name without a backquote must be
+// in capitals, so that a misspelt variable does not match an enumerator.
 std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
 {
     auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };

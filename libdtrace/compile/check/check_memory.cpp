@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Operators that access memory ([], ., ->, * and &) and those that yield sizes and
-// offsets.
+// Checks operators that access memory ([], ., ->, * and &), and operators that yield
+// sizes and offsets.
 //
-// Associative arrays use [] as pointers do. The first use of an array, declared or not,
-// fixes the number and types of its keys. Integers of any width are accepted for an
-// integer key.
+// Associative arrays use the operator [], too. The first use of an associative array,
+// declared or not, determines the number and types of its keys. An integer key accepts
+// integers of any width.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -38,8 +38,8 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
-    // The bytes of a text are the key, whether it comes as a string, an array or a
-    // pointer.
+    // If a key is a string, its characters are the key, even if they are given as an
+    // array of or a pointer to char.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;
@@ -135,9 +135,9 @@ void Checker::index_builtin(NodePtr& slot)
     node.type = node.left->type;
 }
 
-// Returns whether an expression, as it was written, has the bounds of D's type string.
-// Casts and stringof read any memory as a string, which lets programs index beyond
-// strsize.
+// Returns whether the bounds of D's type string apply to an expression, as it was
+// written. They do not apply to casts and stringof, which read any memory as a string,
+// so that programs can index beyond strsize.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {
@@ -153,8 +153,8 @@ static bool names_a_string(const Node& written)
     }
 }
 
-// Refuses a constant index beyond the end of a string: strsize bytes, or the length of
-// a longer literal.
+// Refuses a constant index beyond the end of a string. The string has strsize bytes, or
+// the length of its literal if that is longer.
 void Checker::check_string_bound(const Node& index, std::uint64_t literal_bytes)
 {
     const std::uint64_t strsize = types_.string_type()->resolve()->size;
@@ -181,7 +181,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // this is part of the array's first assignment
+            if (is_dynamic(ident->type)) // a read within the array's first assignment
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");
@@ -205,7 +205,7 @@ void Checker::index(NodePtr& slot)
     const std::uint64_t literal_bytes =
         base.kind == NodeKind::String ? base.text.size() + 1 : 0;
     bool index_is_checked = false;
-    // The bounds are known even if this session cannot read the member's value.
+    // The bounds apply even if this session cannot read the member's value.
     if (node.args.size() == 1 && is_string_of_current(base)) {
         expr(node.args[0]);
         index_is_checked = true;
@@ -258,9 +258,9 @@ void Checker::index(NodePtr& slot)
     node.userland = node.left->userland || is_userland(element);
 }
 
-// Returns the number of bytes that hold a bit-field at offset `value` in its struct.
-// Usually this is the size of its type. The fields of a packed struct may cross that
-// boundary.
+// Returns the size in bytes of the unit that contains a bit-field, and sets node.value
+// to the unit's offset in the struct. Usually the unit has the size of the field's
+// type. In a packed struct, a bit-field may cross the boundary of such a unit.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {
@@ -271,7 +271,8 @@ static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
         return bytes;
     for (bytes = 1; bytes <= 8; bytes *= 2) {
         node.value = field.offset_bits / 8;
-        if (node.value + bytes > struct_bytes) // do not read past the end of the struct
+        // the unit must not extend beyond the end of the struct
+        if (node.value + bytes > struct_bytes)
             node.value = struct_bytes - std::min(bytes, struct_bytes);
         if (end <= (node.value + bytes) * 8)
             return bytes;

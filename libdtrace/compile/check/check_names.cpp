@@ -4,9 +4,9 @@
 // If all these fail, the kernel is searched (check_kernel.cpp). Functions and
 // aggregations have name spaces of their own (check_calls.cpp).
 //
-// args[n] is handled in check_arguments.cpp, members of curpsinfo and the like in
-// check_structures.cpp. A use of an inline is replaced by a copy of its expression,
-// which is checked again there.
+// args[n] is handled in check_arguments.cpp, and members of curpsinfo and similar
+// structures in check_structures.cpp. A use of an inline is replaced by a copy of its
+// expression, and the copy is checked.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -178,8 +178,8 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     undefined_variable(node, indexed);
 }
 
-// Replaces a symbol of the target. A variable of known type becomes its value in the
-// target. Its address becomes an integer constant.
+// Replaces a symbol of the target. A variable of known type is replaced by its value in
+// the target. If only the address is requested, it becomes an integer constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
     const std::string text = slot->text;
@@ -217,12 +217,11 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     deref(*slot);
 }
 
-// Limits the expansion. Inlines of inlines may double at each step, so that a program
+// Limits the expansion of inlines. Each inline can use another one twice, so a program
 // of forty lines could exhaust all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    // A long program may have many uses. Only growth beyond a multiple of the text's
-    // length is refused.
+    // A long program may use inlines often. So the limit grows with the text's length.
     constexpr std::size_t least = 200000;
     constexpr std::size_t per_byte = 4;
     const std::size_t most = least + per_byte * context_.text.size();

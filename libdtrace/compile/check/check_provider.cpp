@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Provider blocks: maps each argument of a probe to a native argument, and checks that
-// two probes with the same name agree.
+// Checks provider blocks. It maps each argument of a probe to a native argument, and
+// checks that two blocks of the same provider have the same probes.
 //
 //   probe place(int i, int j) : (int j, int i);
 //
-// The second list gives the arguments that the probe shows as argN and as args[N]. A
-// named entry denotes the native argument of that name. An entry without a name denotes
-// the native argument at the same position.
+// The second list contains the arguments that D programs see as argN and args[N]. An
+// entry with a name denotes the native argument of that name. An entry without a name
+// denotes the native argument at the same position.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/definition_text.hpp"
@@ -17,7 +17,7 @@ namespace dt {
 
 namespace {
 
-// GCC's asm statements take 30 operands, and the probe itself needs one.
+// An asm statement of GCC can have 30 operands, and the probe itself needs one of them.
 constexpr std::size_t max_arguments = 29;
 
 std::string called(const std::string& provider, const ProviderProbe& probe)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Stability and versions. Each name that a clause uses, and each of its probe
-// descriptions, lowers the clause's stability to its own. -x amin refuses a clause
-// below a minimum. -x version hides names that a later version introduced.
+// Checks the stability and the versions of names. The stability of a clause is the
+// lowest one of its probe descriptions and of the names that it uses. -x amin refuses a
+// clause below a minimum. -x version hides names that a later version introduced.
 //
-// #pragma D attributes on an inline or a translator covers all names in it: its author
-// answers for them. Without a pragma, an inline or translator is as weak as the names
-// that it uses.
+// #pragma D attributes on an inline or a translator also applies to the names in it,
+// because its author promises that stability. Without a pragma, an inline or translator
+// is only as stable as the names that it uses.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -78,8 +78,8 @@ std::string Checker::version_hint(std::string_view name) const
            ", and the option version is " + version_text(options_.version);
 }
 
-// Lowers the clause's attributes to these. Returns true if the clause is therefore
-// refused.
+// Lowers the clause's attributes to these, if they are weaker. Returns true if the
+// clause must therefore be refused.
 bool Checker::weakens(const Attributes& attributes)
 {
     if (n_vouched_ > 0)
@@ -115,8 +115,8 @@ void Checker::describes(const ProbeSpec& spec)
                  spec.at);
 }
 
-// Applies the program's pragmas about a name that it creates, wherever they are in the
-// text.
+// Applies the program's pragmas about a name that it creates. They may be anywhere in
+// the text.
 void Checker::take_pragmas(Ident& ident)
 {
     ident.program = symbols_.program;
@@ -145,8 +145,8 @@ bool Checker::is_hidden(const Decl& decl) const
                        });
 }
 
-// Applies pragmas about declarations without a name of their own, before those are
-// used.
+// Applies the pragmas about declarations that have no name of their own, before the
+// declarations are used.
 void Checker::declaration_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes) {
@@ -179,7 +179,7 @@ void Checker::provider_pragma(const PragmaAttributes& pragma)
     unused("attributes", "no provider is named " + pragma.name, pragma.at);
 }
 
-// Applies to the translators that follow it, up to the next such pragma.
+// Applies a pragma to the translators that follow it, up to the next such pragma.
 void Checker::translator_pragma(const char* pragma, Place at,
                                 const std::function<void(Decl&)>& apply)
 {
@@ -194,7 +194,8 @@ void Checker::translator_pragma(const char* pragma, Place at,
         unused(pragma, "no translator follows it", at);
 }
 
-// Runs at the end, because a pragma may precede the declaration that it is about.
+// Applies the pragmas about identifiers. This is done at the end, because a pragma may
+// come before the declaration that it refers to.
 void Checker::identifier_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes)

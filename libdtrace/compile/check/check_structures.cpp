@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// curpsinfo, curlwpsinfo and fds[n]: structures that do not exist in memory. Each
-// member becomes the builtin that computes it, or the result of a translator for the
-// kernel's current thread.
+// Checks curpsinfo, curlwpsinfo and fds[n], which are structures that do not exist in
+// memory. Each member is replaced by the builtin that computes it, or by the result of
+// a translator for the kernel's current thread.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -27,8 +27,8 @@ static const VariableRow* row_of(std::string_view name)
     return row ? row : find_member_row(name);
 }
 
-// Returns whether the node is one of D's own names and no variable of the program hides
-// it.
+// Returns whether the node is a name that D defines, and no variable of the program
+// hides that name.
 bool Checker::is_own_name(const Node& node)
 {
     return node.kind == NodeKind::Ident && node.scope == Scope::Global &&
@@ -56,7 +56,7 @@ void Checker::translate_current(Node& member)
     member.left = std::move(xlate);
 }
 
-// Says whether an expression is a member of curpsinfo or curlwpsinfo with the type string.
+// Returns whether an expression is a member of curpsinfo or curlwpsinfo of type string.
 bool Checker::is_string_of_current(const Node& node)
 {
     if (node.kind != NodeKind::Arrow || !is_own_name(*node.left) ||

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Translators. xlate <OUT> (e)->member becomes the member's expression, with e in place
-// of the translator's parameter. Members that the program does not use cost nothing.
+// Checks translators and their uses. xlate <OUT> (e)->member is replaced by the
+// member's expression, with e in place of the translator's parameter. Members that the
+// program does not use are not computed.
 //
-// The complete OUT is built only where the program needs it as a value: xlate <OUT> (e)
-// becomes
+// The complete OUT is computed only if the program needs it as a value. Then xlate
+// <OUT> (e) becomes
 //   (this->%xN.a = ..., this->%xN.b = ..., this->%xN)
-// with a hidden variable of its own, whose other members stay 0. That value has no
-// address, so xlate <OUT *> (e) must be followed by -> or preceded by *. An inline may
-// abbreviate a translation. Its uses are treated as if the xlate were written there.
+// with a hidden variable for this use. Members that the translator does not mention are
+// 0. The value has no address, so xlate <OUT *> (e) must be followed by -> or preceded
+// by *. An inline may abbreviate a translation. Its uses are treated as if the xlate
+// were written there.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
@@ -22,7 +24,8 @@ const Type* target_struct(const Type* type)
     return base ? base : type;
 }
 
-// Returns a key that is equal for equal types. Different types may share a key.
+// Returns a key for a type. Equal types have equal keys; different types may also have
+// equal keys.
 std::string bucket(const Type* type)
 {
     std::string text;
@@ -35,7 +38,7 @@ std::string bucket(const Type* type)
                                            : text + type->name;
 }
 
-// Returns a node in place of the parameter, for checking a translator's members.
+// Returns a node that replaces the parameter while a translator's members are checked.
 NodePtr trial_input(const Type* from, TypeTable& types, Place at)
 {
     auto node = std::make_unique<Node>();
@@ -100,8 +103,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// Returns the inline that a name, or a name with keys, refers to, if its expression is
-// a translation.
+// If this is a name (with or without keys) of an inline whose expression is an xlate,
+// returns that inline, else null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -119,8 +122,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Replaces the node by the xlate that it abbreviates. Returns false if it abbreviates
-// none.
+// If the node is an xlate, or an inline that stands for one, makes the node that xlate.
+// Returns false otherwise.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {
@@ -153,8 +156,8 @@ bool Checker::find_xlate(NodePtr& slot)
     return slot->kind == NodeKind::Xlate;
 }
 
-// Finds a translator. One for exactly this type is preferred to one that also accepts
-// it.
+// Finds the translator for an xlate. A translator from exactly this type is preferred
+// to one that only accepts the type.
 const Decl& Checker::find_translator(const Node& xlate)
 {
     const Type* to = target_struct(xlate.decl_type);
@@ -176,14 +179,14 @@ const Decl& Checker::find_translator(const Node& xlate)
     return *compatible;
 }
 
-// Returns a member's expression, not checked yet.
+// Returns the expression of a member, which has not been checked yet.
 NodePtr Checker::translated(const Decl& translator, const TranslatorMember& member,
                             const Node& xlate)
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    // The input gets the type that the translator declares: NULL and void * are
-    // accepted for any pointer.
+    // The input is converted to the type that the translator declares, because NULL and
+    // void * are accepted for any pointer.
     NodePtr input = clone(*xlate.left);
     if (translator.from->is_pointer())
         input = make_cast(translator.from, std::move(input), xlate.at);
@@ -192,7 +195,8 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
     return body;
 }
 
-// Checks the result of a translator, whose attributes may cover the names in it.
+// Checks the expression of a translator. If a pragma sets the translator's attributes,
+// they apply to the names in it.
 void Checker::translation(NodePtr& slot, const Decl& translator, Place at)
 {
     const bool vouched = translator.attributes.has_value();
@@ -247,7 +251,8 @@ void Checker::xlate(NodePtr& slot)
     whole->text = name;
     whole->at = at;
     NodePtr built = clone(*whole);
-    // Each assignment precedes the ones after it.
+    // The loop goes backwards, because each assignment is put before those that have
+    // been joined already.
     for (std::size_t i = translator.members.size(); i-- > 0;) {
         const TranslatorMember& member = translator.members[i];
         Member found;
@@ -267,8 +272,8 @@ void Checker::xlate(NodePtr& slot)
     slot = std::move(built);
 }
 
-// Checks inline T name = xlate <T> (e). It needs a check of its own because it need not
-// have a value.
+// Checks inline T name = xlate <T> (e). This is not checked like other inlines, because
+// the xlate may have no value.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Conversions: C's rules for int and long and D's rules for strings. These functions do
-// not change the tree. A pointer and an integer are compatible only if the integer is
-// the constant 0, or if a parameter of an address's size receives the pointer's value.
-// NULL is also accepted as the integer 0.
+// C's conversions of integers, and D's rules for strings. These functions do not change
+// the tree. A pointer and an integer are compatible only in two cases: the integer is
+// the constant 0, or an unsigned integer parameter of eight bytes receives the pointer.
+// NULL is also accepted for the integer 0.
 #include "libdtrace/compile/check/conversions.hpp"
 
 namespace dt {
@@ -88,8 +88,8 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
-        // For an array of pointers, only the array's own location counts, not where its
-        // elements point to.
+        // An array of pointers is userland only if the array itself is in the process.
+        // It does not matter what its elements point to.
         if (type->kind == TypeKind::Array && type->base->is_pointer())
             return false;
         if (type->userland)
@@ -157,7 +157,7 @@ bool pointers_compatible(const Type* a, const Type* b)
     const Type* ra = pa->resolve();
     const Type* rb = pb->resolve();
     if (ra->is_integer() && rb->is_integer())
-        return ra->size == rb->size; // the pointee's signedness does not matter
+        return ra->size == rb->size; // the sign of the pointees does not matter
     if (pointee(ra) && pointee(rb))
         return pointers_compatible(ra, rb);
     return same_type(ra, rb);
@@ -180,10 +180,11 @@ bool accepts(const Type* parameter, const Node& argument)
     if ((p->is_pointer() || p->is_string()) && is_null_constant(argument) &&
         (a->is_pointer() || p->is_pointer()))
         return true;
-    // uintptr_t, or any unsigned integer of its size, accepts a pointer's value.
+    // uintptr_t, like any unsigned integer of eight bytes, accepts the value of a
+    // pointer.
     if (p->kind == TypeKind::Integer && p->size == 8 && !p->is_signed)
         return pointee(a) != nullptr;
-    // A void * parameter also accepts a string's address.
+    // A void * parameter also accepts the address of a string.
     if (is_void_pointer(p) && a->is_string())
         return true;
     return pointers_compatible(p, a);

@@ -26,7 +26,8 @@ std::string keyword(const Type* type)
                                           : "struct";
 }
 
-// Returns the type that a declaration starts with, such as int for "const int *a[4]".
+// Returns the type with which a declaration starts, for example int for "const int
+// *a[4]".
 const Type* specifier(const Type* type)
 {
     while (type->kind == TypeKind::Pointer || type->kind == TypeKind::Array ||
@@ -36,8 +37,8 @@ const Type* specifier(const Type* type)
     return type;
 }
 
-// Compares two types of different tables, including all types that they refer to and
-// ignoring typedefs.
+// Compares two types of different tables, and all types to which they refer. Typedefs
+// are ignored.
 class Comparison {
 public:
     bool same(const Type* a, const Type* b)
@@ -72,7 +73,7 @@ private:
     std::set<std::pair<const Type*, const Type*>> met_;
 };
 
-// Returns whether every D program has this type, so that the text need not declare it.
+// Returns whether D predefines this type, so that the text need not declare it.
 bool is_predefined(const Type* type, const std::string& name)
 {
     static const TypeTable pristine;
@@ -118,7 +119,8 @@ private:
         return "(" + text + ")";
     }
 
-    // Returns a declaration. A type without a name is written with its body.
+    // Returns a declaration as text. A struct, union or enum without a tag is written
+    // with its body.
     std::string declaration(const Type* type, const std::string& name)
     {
         std::string text = declaration_text(type, name);
@@ -152,7 +154,8 @@ private:
         out_ += keyword(type) + " " + type->name + " " + body(type) + ";\n";
     }
 
-    // Declares a type before it is used. whole: its size must be known.
+    // Writes the declaration of a type before its first use. whole: the use needs the
+    // size of the type.
     void need(const Type* type, bool whole)
     {
         switch (type->kind) {

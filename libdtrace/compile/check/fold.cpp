@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Constant folding. Every result is the one that dif/exec.c computes for the same
-// operands, so that a constant expression and the same expression over variables agree.
-// Shift counts use their low six bits, and INT64_MIN / -1 wraps.
+// operands, so that a constant expression has the same value as the same expression
+// with variables. Shift counts use their low six bits, and INT64_MIN / -1 wraps.
 #include "libdtrace/compile/check/fold.hpp"
 
 namespace dt {

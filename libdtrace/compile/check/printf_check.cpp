@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Checks formats against arguments. printf takes one argument per conversion, and one
-// before it for each *. In printa, conversions without @, and each *, take the keys in
-// order. Conversions with @ take the aggregations' values; the last aggregation is
-// reused.
+// Checks formats against arguments. In printf, each conversion uses one argument, and
+// one more before it for each *. In printa, conversions without @, and each *, use the
+// keys in their order. Conversions with @ use the values of the aggregations in their
+// order, and then repeat the last one.
 //
-// The types that a conversion accepts are a column of FORMAT_CONVERSIONS. Length
-// modifiers of integers may be wider than the argument. %h may not be narrower.
+// A column of FORMAT_CONVERSIONS says which types a conversion accepts. The size that a
+// length modifier denotes may be larger than an integer argument. With %h, it may not
+// be smaller.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prototypes. The tables of dif/ are trusted text, so a splitter is enough. A type that
-// the session does not know (a struct of a network header, for example) is treated as
-// any pointer.
+// Parses prototypes. The text is trusted, because it comes from the tables of dif/, so
+// it is only split at commas and brackets. A pointer to a type that the session does
+// not know (a struct of a network header, for example) accepts any pointer.
 #include "libdtrace/compile/check/prototypes.hpp"
 
 namespace dt {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t max_definition_bytes = 1 << 20;
 
-// Returns the published form of a name: "query__start" and "query-start" are the same
-// name.
+// Returns the name as D programs write it: both "query__start" and "query-start" become
+// "query-start".
 std::string shown(std::string_view name)
 {
     std::string out;
@@ -24,8 +24,8 @@ std::string shown(std::string_view name)
     return out;
 }
 
-// Returns whether a translator makes this type from the structure that the program
-// passes.
+// Returns whether a translator computes this type from the structure that the traced
+// program passes.
 bool is_translated(const Type* native, const Type* type)
 {
     if (same_type(native, type))
