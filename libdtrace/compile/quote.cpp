@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The source line of a diagnostic with a caret below it, for terminals.
+// Writes the source line of a diagnostic with a caret below it, for terminals.
 //
-// A tab before the caret is repeated as a tab, so that the caret is below its column
-// whatever the terminal's tab stops are. Bytes that a terminal might interpret are
-// shown as '?'. A line longer than max_columns is cut around the caret.
+// A tab before the caret is repeated in the caret's line, so that the caret is below
+// its column with any tab stops of the terminal. Bytes that a terminal might interpret
+// are shown as '?'. A line longer than max_columns is cut around the caret.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::string quote_source(std::string_view text, Place at)
     std::string pointer;
     for (std::size_t i = 0; i < caret; ++i) {
         auto byte = static_cast<unsigned char>(line[i]);
-        // a continuation byte of a UTF-8 character has no column
+        // a continuation byte of a UTF-8 character has no column of its own
         if ((byte & 0xc0) == 0x80)
             continue;
         pointer += line[i] == '\t' ? '\t' : ' ';

@@ -122,8 +122,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// If the node is an xlate, or an inline that stands for one, makes the node that xlate.
-// Returns false otherwise.
+// Returns whether the node is an xlate, or an inline or args[n] that stands for one.
+// Replaces it by that xlate.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {

@@ -92,7 +92,7 @@ void Assembler::set_string(std::string_view text, Reg rd)
 
 std::uint32_t Assembler::intern(std::string_view text)
 {
-    // The table holds C strings: text after a NUL could not be read back.
+    // The table contains C strings, so text after a NUL could not be read.
     text = text.substr(0, text.find('\0'));
     if (text.empty())
         return 0;

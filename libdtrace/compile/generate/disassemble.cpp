@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Disassembles a DIF object in the format of dtrace -S. Other programs read this
-// format, so it is the one of DTrace: a header with the result's type, one row per
-// instruction with a comment that explains a table index, then the table of variables.
+// output, so it has the format of classic DTrace: a header with the result's type, then
+// one row per instruction, with a comment that explains an index into a table, then the
+// table of variables.
 //
-// The engine writes the text of an instruction (dt_disasm). The comments need the
-// object's tables and are added here, always after two tabs.
+// The engine's dt_disasm() writes the text of an instruction. The comments need the
+// tables of the object, so this file adds them, always after two tabs.
 #include "dif/engine.h"
 #include "dif/ops.h"
 #include "dif/subrs.h"

@@ -3,12 +3,12 @@
 //
 //   header | section table | data of section 0 | data of section 1 | ...
 //
-// Each clause has its DIF objects (each a DIFOHDR with DIF, INTTAB, STRTAB and VARTAB
-// of its own), one ACTDESC, and a PROBEDESC and an ECBDESC per probe description. The
-// ECBDESCs of one clause have the same number in uarg and refer to the same ACTDESC.
-// Probe names and formats share one STRTAB, in which each string occurs once. A DIF
-// object that several clauses share is written once. So time and size are linear in the
-// size of the program.
+// Each clause has its DIF objects, one ACTDESC section, and a PROBEDESC and an ECBDESC
+// section for each probe description. Each DIF object has sections of its own: DIFOHDR,
+// DIF, INTTAB, STRTAB and VARTAB. The ECBDESCs of one clause have the same number in
+// uarg and refer to the same ACTDESC. Probe names and formats share one STRTAB, in
+// which each string occurs once. A DIF object that several clauses share is written
+// only once. So the time and the size of the DOF are linear in the size of the program.
 #include "dif/dof.h"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
@@ -53,8 +53,8 @@ private:
 DofWriter::DofWriter()
 {
     // The string table is first in the section table, so that all sections can refer to
-    // it. It is first in the file too, because sections are in the order of their
-    // numbers. Its bytes are known only at the end.
+    // it. It is also first in the file, because sections are in the order of their
+    // numbers. Its contents are known only at the end.
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Turns units into programs: for each clause, the predicate's DIF object and the list
-// of actions; for each aggregation, the data that the consumer needs to print it. See
-// generate.hpp for the rest.
+// Translates a unit to a program. Each clause becomes a DIF object for its predicate
+// and a list of actions. For each aggregation, the program contains the data that the
+// consumer needs to print it. generate.hpp describes the other files.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 //   @a[k, ustack()] = sum(e)     DIFEXPR k, USTACK, sum e (ntuple 2, uarg id of @a)
 //   @a = quantize(e, n)          quantize n (ntuple increment), quantize e
 //
-// An action that is a single entry has ntuple 1. Parts of a key have ntuple 0,
-// increments DT_NTUPLE_INCREMENT. uarg is the source line, except in an aggregating
-// entry.
+// An action that is a single entry has ntuple 1. Parts of a key have ntuple 0, and
+// increments have DT_NTUPLE_INCREMENT. uarg is the source line, except in an entry that
+// aggregates.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/actions.h"
@@ -48,7 +48,7 @@ static TextOrigin origin_of(const Node& node)
     case NodeKind::String:
     case NodeKind::Integer:
         return TextOrigin::Program;
-    case NodeKind::Ident: // every built-in string is a name
+    case NodeKind::Ident: // all builtins of type string are names
         return node.ident->kind == IdentKind::Builtin && node.type->is_string()
                    ? TextOrigin::Name
                    : TextOrigin::Target;
@@ -70,7 +70,7 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // Commands and file names are used without escaping.
+    // Commands and names of files are not escaped when they are formatted.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);

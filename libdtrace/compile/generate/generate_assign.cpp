@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Assignment, op=, ++ and --, which use the same three steps for every kind of lvalue:
+// Assignment, op=, ++ and --. They use the same three steps for each kind of lvalue:
 //
 //   open    evaluates its location once: an address, or keys with side effects
 //   fetch   reads its value                 put   stores a value
@@ -85,7 +85,8 @@ Register ExprGenerator::fetch(const Lvalue& from)
     return out;
 }
 
-// type: the value's type. For objects it limits how many bytes may be read.
+// Stores a value in an lvalue. type: the type of the value. If it is an object, its
+// size limits how many bytes are read.
 void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))
@@ -98,9 +99,10 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
         store(value, to.address, *to.node);
 }
 
-// Returns whether the assignment is like char a[16]; a = "text": stgs would read
-// sixteen bytes of the text. Thread-local variables have no address before they are
-// stored to, so they use stgs nevertheless.
+// Returns whether a string is assigned to an array of char, as in char a[16]; a =
+// "text". Such a string must be copied, because stgs would read sixteen bytes of it.
+// Thread-local variables are not copied to, because they have no address before the
+// first store.
 static bool is_array_given_string(const Node& assign)
 {
     const Type* left = assign.left->type->resolve();
@@ -119,7 +121,7 @@ Register ExprGenerator::value_of_assign(const Node& node)
     Lvalue to{&left, {}, {}};
     if (left.type->is_pointer())
         decays(*node.right);
-    // The address is evaluated first only if that saves registers.
+    // The address is evaluated before the value only if that saves registers.
     bool address_first = in_memory && facts_.right_first(*node.right, left);
     if (address_first)
         to.address = address_to_store(left);
@@ -145,8 +147,8 @@ void ExprGenerator::narrow_to(int value, const Node& lvalue)
 Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
-    // The left side's value is read first if the right side may change it, as in x +=
-    // x++, unless that needs too many registers.
+    // If the right side has side effects, it may change the left side, as in x += x++.
+    // Then the left side is read first, unless that needs too many registers.
     const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
     const bool left_first =
         facts_.of(*node.right).has_effects &&
@@ -171,7 +173,8 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         ops_.scale(right, element_bytes(left.type), node.at);
-    // C converts a negative value before it is divided by an unsigned one, and so do we.
+    // As in C, a negative 32-bit value is converted to unsigned before it is divided by
+    // an unsigned value.
     if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
         is_signed_integer(left.type))
         ops_.extend_from(result, 32, false, node.at);
@@ -211,8 +214,8 @@ Register ExprGenerator::value_of_step(const Node& node)
 //   each part, from its register or evaluated now       pushtr (by reference) / pushtv
 //   call, ldgaa, stgaa, ldtaa or sttaa                  consumes the tuple
 //
-// So the parts that do not use the tuple (nearly all) share one register, and eight
-// keys fit into the seven registers.
+// So the parts that do not use the tuple (nearly all) use the same register one after
+// another, and seven registers are enough for eight keys.
 
 bool is_assoc(const Node& node)
 {
@@ -277,9 +280,9 @@ void ExprGenerator::push(const Node& part, const Type* as_type, int reg)
         Register size = ops_.integer(part.type->resolve()->size, part.at);
         code_.emit(DIF_OP_PUSHTR, DIF_TYPE_CTF, size, reg);
     } else {
-        // A key is converted to the type of the array's first use, so that equal keys
-        // have equal bits. A key of a wider type keeps its bits: a[0] does not truncate
-        // a[timestamp] to 32 bits.
+        // A key is converted to the key type that the array's first use has set, so
+        // that equal keys have equal bits. A key of a wider type is not truncated: if
+        // a[0] is the first use, a[timestamp] still has 64 bits.
         if (as_type != nullptr && as_type->is_integer() &&
             part.type->resolve()->size <= as_type->resolve()->size &&
             !is_canonical(part, as_type))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Expressions: the value of a node, in a register that the caller then owns.
+// Generates code for expressions. The value of a node is in a register that the caller
+// owns.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -103,7 +104,7 @@ Register ExprGenerator::value_in_memory(const Node& node)
     return out;
 }
 
-// uregs[i]
+// Returns the value of uregs[i].
 Register ExprGenerator::value_of_element(const Node& node)
 {
     Register out = value(*node.args[0]);
@@ -236,8 +237,8 @@ static std::uint64_t narrowed_constant(std::uint64_t value, const Type* to)
     return high >> unused_bits;
 }
 
-// Returns whether the generated value of an integer node is already a value of the
-// type.
+// Returns whether the value that was generated for an integer node is canonical in the
+// type, so that it need not be narrowed.
 bool ExprGenerator::is_canonical(const Node& node, const Type* to)
 {
     const Type* target = to->resolve();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparisons and logical operators: forward branches produce the values 0 and 1.
+// Generates code for comparisons and logical operators. Forward branches produce the
+// values 0 and 1.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -36,7 +37,8 @@ Register ExprGenerator::value_of_comparison(const Node& node)
                                      node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
-    // scmp leaves the sign of a difference, so the comparison is signed.
+    // scmp sets the flags from the sign of a difference, so the branch must be a signed
+    // one.
     bool is_signed = node.string_compare || (node.operand_type != nullptr &&
                                              is_signed_integer(node.operand_type));
     return ops_.truth_by_branch(branch_if(node.op, is_signed), std::move(left));
@@ -51,7 +53,8 @@ Register ExprGenerator::value_of_not(const Node& node)
 
 Register ExprGenerator::value_of_logical(const Node& node)
 {
-    // An operand that decides the result early jumps to `decided` with the result.
+    // If an operand decides the result early, its code branches to `decided` with the
+    // result.
     bool is_or = node.op == Op::LogOr;
     dif_op decides = is_or ? DIF_OP_BNE : DIF_OP_BE;
     Assembler::Label decided = code_.new_label(), end = code_.new_label();
@@ -94,7 +97,7 @@ Register ExprGenerator::value_of_cond(const Node& node)
         number = first;
         code_.branch(DIF_OP_BA, end);
     }
-    // Both alternatives leave their value in the register of the first.
+    // Both alternatives put their value into the register of the first one.
     code_.place(otherwise);
     Register second = value(*node.right);
     if (second != number) {

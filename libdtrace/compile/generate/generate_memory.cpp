@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory: addresses of lvalues, loads by size and sign, stores, bit-fields, copies.
+// Generates code for memory: addresses of lvalues, loads by size and sign, stores,
+// bit-fields and copies.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -38,8 +39,8 @@ const LoadOps& ops_for(const Node& node)
 
 } // namespace
 
-// Returns whether the node is a part of an object in memory, whose address is the
-// object's plus an offset.
+// Returns whether the node is a part of an object in memory, so that its address is the
+// address of the object plus an offset.
 static bool is_part(const Node& node)
 {
     bool deref = node.kind == NodeKind::Unary && node.op == Op::Deref;
@@ -49,8 +50,8 @@ static bool is_part(const Node& node)
             node.kind == NodeKind::Arrow);
 }
 
-// Returns the address of a node plus some bytes. Constant offsets of nested parts are
-// added up here and cost one addition at the end.
+// Returns the address of a node plus some bytes. The constant offsets of nested parts
+// are added up at compile time, so that the generated code has one addition.
 Register ExprGenerator::address(const Node& node, std::uint64_t distance)
 {
     bool constant_index = false;
@@ -73,7 +74,7 @@ Register ExprGenerator::address(const Node& node, std::uint64_t distance)
             break;
         [[fallthrough]];
     default: {
-        Register out = value(node); // of by-reference type: its value is the address
+        Register out = value(node); // a type by reference: the value is the address
         ops_.add_offset(out, distance, node.at);
         return out;
     }
@@ -165,14 +166,14 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
 }
 
 // Structures, unions and arrays in thread-local variables and associative arrays. They
-// have no memory before the first store to them, and until then load as null:
+// have no memory before the first store to them. Until then, a load yields null:
 //
 //   info[pid].calls = 1      ldgaam info, %r1     allocates the element, zeroed, if it is absent
 //   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there
 //                            setx size, %r1;  allocs %r1, %r1      zeros in scratch memory; no element
 //                            there:
 //
-// An object is prepared for a store if it is on the left of an assignment, if its
+// An object is allocated for a store if it is on the left of an assignment, if its
 // address is taken, or if it is an array that decays to a pointer.
 
 bool ExprGenerator::may_be_absent(const Node& node)
@@ -186,7 +187,8 @@ bool ExprGenerator::may_be_absent(const Node& node)
             node.ident->kind == IdentKind::CArray);
 }
 
-// part: a part of an object. The object that contains it is allocated before the store.
+// Marks an object as one that will be stored to, so that it is allocated when it is
+// loaded. part: the object or a part of it.
 void ExprGenerator::will_store(const Node& part)
 {
     const Node* whole = &part;
@@ -201,7 +203,7 @@ void ExprGenerator::will_store(const Node& part)
         made_.insert(whole);
 }
 
-// An array is used as a pointer: the program may store through it.
+// Marks an array that is used as a pointer, because the program may store through it.
 void ExprGenerator::decays(const Node& node)
 {
     if (node.type->resolve()->kind == TypeKind::Array)

@@ -72,7 +72,8 @@ std::uint64_t element_bytes(const Type* pointer)
 {
     const Type* base = pointer->resolve()->base;
     std::uint64_t bytes = base == nullptr ? 0 : base->resolve()->size;
-    return bytes == 0 ? 1 : bytes; // pointers to void and to functions step by one byte
+    // pointers to void and to functions are incremented by one byte
+    return bytes == 0 ? 1 : bytes;
 }
 
 } // namespace dt

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Floating point. A register holds the bits of a double; a float is in the lower half.
-// The checker has converted the operands to doubles. This file emits the instructions,
-// and the conversions between the formats in registers, memory and variables.
+// Floating point. A register contains the bits of a double, or a float in its lower
+// half. The checker has converted the operands to doubles. This file emits the
+// instructions for operators, and those that convert between the formats in registers,
+// memory and variables.
 #include "libdtrace/compile/generate/register_code.hpp"
 
 #include "dif/ops.h"

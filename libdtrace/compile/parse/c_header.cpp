@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: what C's headers contain beyond D. The parser reads what affects
-// sizes, offsets and types. It skips the rest (bodies, initialisers, labels,
-// assertions).
+// The parts of C headers that D does not have (see parser.hpp). The parser reads those
+// that affect sizes, offsets and types. It skips the others: bodies, initialisers,
+// labels and assertions.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t default_aligned = 16; // __attribute__((aligned))
 constexpr std::int64_t max_aligned = 1 << 28; // GCC's limit
 
-// Strips the underscores: "__packed__" becomes "packed".
+// Removes the underscores around a name: "__packed__" becomes "packed".
 std::string_view plain(std::string_view name)
 {
     if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
@@ -24,7 +24,7 @@ std::string_view plain(std::string_view name)
     return name;
 }
 
-// Returns 0 if the value is no valid alignment.
+// Returns the alignment, or 0 if the value is not a valid one.
 std::uint32_t checked_alignment(std::optional<std::int64_t> value)
 {
     if (!value || *value <= 0 || *value > max_aligned ||
@@ -72,7 +72,8 @@ bool Parser::is_c_word_of_type(const Token& token) const
            token.c_word == CWord::Complex || token.c_word == CWord::Int128;
 }
 
-// At an opening bracket of any kind, skips to the token after the closing one.
+// If the next token is an opening bracket of any kind, skips to the token after the
+// closing bracket.
 void Parser::skip_brackets(Lexer::Mode after)
 {
     int depth = 0;
@@ -100,7 +101,7 @@ void Parser::skip_initialiser()
     }
 }
 
-// Reads attributes and the like, which may occur between any two parts of a
+// Reads attributes and similar words, which may be between any two parts of a
 // declaration.
 void Parser::c_extras(CAttributes& into)
 {
@@ -166,8 +167,8 @@ void Parser::attribute(CAttributes& into)
         skip_brackets();
 }
 
-// Applies __attribute__ to a type. Attributes about an object's placement are handled
-// by its declaration.
+// Applies __attribute__ to a type. Attributes that affect the placement of an object
+// are handled with its declaration.
 const Type* Parser::with_attributes(const Type* type, const CAttributes& said,
                                     Place place)
 {
@@ -280,8 +281,8 @@ bool Parser::c_specifier(Specifiers& into, SpecifierWords& words)
 }
 
 // Reads a declaration that declares nothing, or one that starts with an attribute of
-// C23, which the lexer takes for a probe description. Returns false if the text is
-// neither.
+// C23; the lexer returns such an attribute as a probe description. Returns false if the
+// text is neither.
 bool Parser::c_declaration()
 {
     if (at(CWord::StaticAssert) || at(CWord::Asm)) {
@@ -310,8 +311,8 @@ bool Parser::c_declaration()
 }
 
 // Reads the brackets of a parameter, after the opening one: "static 4", "restrict",
-// "n", "*". The parameter becomes a pointer. An inner dimension that is not constant is
-// left unknown.
+// "n", "*". The parameter becomes a pointer. The size of an inner dimension that is not
+// constant is unknown.
 bool Parser::parameter_bracket(Layer& layer)
 {
     while (at(Key::Static) || at(Key::Const) || at(Key::Volatile) ||

@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text)
     return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-// Returns 1, 2, 4, 8 or 16. Returns 0 for any other number.
+// Returns the number in the text if it is 1, 2, 4, 8 or 16, else 0.
 std::uint32_t alignment(std::string_view text)
 {
     for (std::string_view one : {"1", "2", "4", "8"})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: __typeof__ and _Alignof. Headers use them, and sizeof, with
-// expressions whose types are known before the checker runs: a path to a member, a
-// cast, the name of a function or variable, arithmetic.
+// __typeof__ and _Alignof (see parser.hpp). Headers use them, and sizeof, only with
+// expressions whose types can be determined before the checker runs: members, casts,
+// names of functions and variables, and arithmetic.
 #include "libdtrace/compile/parse/parser.hpp"
 
 namespace dt {
@@ -35,7 +35,8 @@ const Type* pointed_to(const Type* type)
     return leads_on ? real->base : nullptr;
 }
 
-// Returns the type of the usual arithmetic conversions, for types no wider than a long.
+// Returns the type that C's usual arithmetic conversions yield for types that are not
+// wider than long.
 const Type* common_type(const Type* left, const Type* right, const TypeTable& types)
 {
     if (left == nullptr || right == nullptr)
@@ -56,7 +57,7 @@ const Type* common_type(const Type* left, const Type* right, const TypeTable& ty
 
 } // namespace
 
-// Returns null if the type is not known.
+// Returns the type of an expression, or null if it is not known.
 const Type* Parser::expression_type(const Node& node) const
 {
     TypeTable& types = context_.types;

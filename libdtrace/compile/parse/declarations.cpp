@@ -9,7 +9,7 @@
 
 namespace dt {
 
-// Returns null if the name is no type's.
+// Returns the type with this name, or null if there is none.
 const Type* Parser::named_type(std::string_view name) const
 {
     if (name.find('`') == std::string_view::npos)
@@ -185,8 +185,8 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// Returns whether the keyword is a name here, as "self" in "struct s { int self; }". C
-// code uses D's keywords as names of members and parameters.
+// Returns whether the current keyword is used as a name, like "self" in "struct s { int
+// self; }". C code uses keywords of D as names of members and parameters.
 bool Parser::names_member()
 {
     if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
@@ -197,8 +197,8 @@ bool Parser::names_member()
 }
 
 // Returns whether this is a declaration like "extern x;", which declares an int, as in
-// old C. A name that precedes another name or a star is not a variable but an unknown
-// type.
+// old C. If another name or a star follows the name, it is not a variable but an
+// unknown type.
 bool Parser::is_implicit_int()
 {
     if (at(Tok::Star) || at(Tok::LParen))
@@ -316,7 +316,8 @@ void Parser::declaration()
     advance(Lexer::Mode::Outer);
 }
 
-// An object that a header initialises belongs to C and is stored elsewhere.
+// Reads one declarator and declares it. If a header initialises the object, it is an
+// object of the C program, not of the D program.
 void Parser::declare_one(const Specifiers& base)
 {
     Declarator one = declarator(base, Names::Needed);
@@ -337,7 +338,8 @@ void Parser::declare(const Specifiers& base, Declarator declarator)
     bool is_function = declarator.type->resolve()->kind == TypeKind::Function;
     bool elsewhere = base.storage == Storage::Extern || base.storage == Storage::Other;
     if (elsewhere || is_function) {
-        // Declares an object that exists elsewhere. D uses only its type.
+        // Declares a function, or an object that is defined elsewhere. D uses only its
+        // type.
         if (declarator.at.c_header)
             c_objects_[declarator.name] = declarator.type;
         auto decl = std::make_unique<Decl>();

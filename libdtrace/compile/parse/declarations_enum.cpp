@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: an enum's body.
+// The body of an enum (see parser.hpp).
 //
-// D's enumerators fit into an int. In a header they may be as large as a long, as in
-// GCC. Such an enum is unsigned unless an enumerator is negative, and 8 bytes wide if
-// an enumerator needs that.
+// In D, the values of enumerators fit into an int. In a C header, they may be as large
+// as a long, as in GCC. The enum of a header is unsigned unless an enumerator is
+// negative, and it has 8 bytes if an enumerator needs them.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// An enumerator is known to the text after its own comma.
+// Reads the enumerators. Each can be used in the text after its comma.
 void Parser::enum_body(Type& into)
 {
     into.size = into.align = 4;
@@ -56,7 +56,7 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
     const Type* in = nullptr;
     const Enumerator* before = context_.types.find_enumerator(name, in);
     auto [here, is_new] = enumerators_.emplace(name, mine);
-    // A header may repeat a definition that it or another program has made.
+    // A header may define an enumerator again with the same value.
     bool is_again = is_c && (is_new || here->second.value == next.value) &&
                     (before == nullptr || before->value == next.value);
     if ((!is_new || before != nullptr) && !is_again)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: struct, union and enum, with a tag, a body, or both. The body of an
+// struct, union and enum with a tag, a body, or both (see parser.hpp). The body of an
 // enum is in declarations_enum.cpp.
 //
-// A body is laid out only after it and the __attribute__ after it have been read.
+// The layout of a body is computed after the body and the __attribute__ that follows it
+// have been read.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/types_layout.hpp"
 
@@ -86,11 +87,12 @@ void Parser::body(Type& into, CAttributes& attributes)
         fail(Tag::DECL_ARRBIG, place, type_text(&into) + " is too big");
 }
 
-// "struct a.out`foo"
+// Returns the type that a tag with a scope denotes, such as "struct a.out`foo".
 const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
                                 const std::string& name)
 {
-    if (peek().kind == Tok::LBrace) // a tag that is defined here has no scope
+    // a tag that the D program defines cannot have a scope
+    if (peek().kind == Tok::LBrace)
         syntax_error();
     if (name.starts_with(own_scope)) {
         const Type* own =
@@ -159,7 +161,7 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        // without qualifiers, but a typedef's name is no anonymous body
+        // Qualifiers are removed, but a named typedef is not an anonymous member.
         const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;

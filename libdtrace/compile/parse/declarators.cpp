@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: declarators and type names.
+// Declarators and type names (see parser.hpp).
 //
 // A declarator reads from its name outward: "*(*f)[4]" says f is a pointer to an array of
 // 4 pointers to the base. layers() collects them in that order; declarator() applies them
@@ -12,9 +12,9 @@
 
 namespace dt {
 
-// Returns the type if objects of it can exist; else fails with DECL_INCOMPLETE or
-// DECL_VOIDOBJ. The elements of an array with a size need no check: apply() has checked
-// them.
+// Returns the type if an object can have it. Otherwise fails with DECL_VOIDOBJ,
+// DECL_COMBO (a function) or DECL_INCOMPLETE. The elements of an array with a size need
+// no check, because apply() has checked them.
 const Type* Parser::whole_type(const Type* type, Place place,
                                std::string_view what) const
 {
@@ -32,8 +32,8 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
-// Removes the mark "userland" from the type of an object of D's own, which is stored in
-// D's memory wherever its type comes from. Only pointers keep the mark.
+// Removes the mark "userland" from the type of a D object. The object is stored in D's
+// memory, even if its type comes from the target. Pointers in the type keep the mark.
 const Type* Parser::of_own(const Type* type)
 {
     bool is_marked =
@@ -99,7 +99,8 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
         named.name = token_.text;
         advance();
     } else if (at(Tok::LParen)) {
-        // "(" starts a nested declarator, or a parameter list if there is no name.
+        // "(" starts a nested declarator, or a parameter list if the declarator has no
+        // name.
         const Token& second = peek();
         bool is_list = names != Names::Needed && names != Names::Member &&
                        (second.kind == Tok::RParen || starts_type(second));
@@ -183,8 +184,8 @@ Parser::Layer Parser::parameter_layer()
     return layer;
 }
 
-// Reads types, with or without names, up to and including the closing bracket. (void)
-// is an empty list.
+// Reads the types of parameters or keys, with or without names, up to and including the
+// closing bracket. (void) is an empty list.
 Parser::Parameters Parser::parameters(Tok close)
 {
     Parameters list;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: types of the kernel under their plain names.
+// Types of the kernel that are named without a backquote (see parser.hpp).
 //
 // The program's declarations take precedence, even those further down in the text.
-// Kernels have typedefs such as `code` and `config`. Those are also likely names of a
-// program's variables, which need no declaration. So a name is looked up as a typedef
-// of the kernel only where the text after it allows no other reading:
+// Kernels have typedefs such as `code` and `config`, and a program may have variables
+// of these names, which need no declaration. So a name is looked up as a typedef of the
+// kernel only if, because of the text after it, it must be a type:
 //
 //   config x   config *x;   (config *)   (config)x   sizeof (config)   offsetof(config, m)
 #include "libdtrace/compile/builtins.hpp"
@@ -40,8 +40,8 @@ bool begins_operand(std::string_view text)
 
 } // namespace
 
-// Returns the text after the token. Returns nothing if the token is not part of the
-// text but of a macro's value.
+// Returns the text after the token. Returns an empty text if the token is not part of
+// the text, but of a macro's value.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {
     const std::less_equal<const char*> before;
@@ -97,7 +97,8 @@ const Type* Parser::kernel_typedef(std::string_view raw, TypePlace place) const
     return context_.target.kernel().type("", raw, TargetNames::Kind::Ordinary);
 }
 
-// Returns whether the text contains "struct NAME {" anywhere.
+// Returns whether the text contains "KEYWORD NAME {" anywhere, for example "struct
+// task_struct {".
 static bool defines_tag(std::string_view text, std::string_view keyword,
                         std::string_view name)
 {
@@ -115,8 +116,8 @@ static bool defines_tag(std::string_view text, std::string_view keyword,
     return false;
 }
 
-// Looks up the tag at the parser's position. Returns null if the program defines it, or
-// if the kernel does not have it.
+// Looks up the current token as a tag of the kernel. Returns null if the program
+// defines this tag, or if the kernel does not have it.
 const Type* Parser::kernel_tag(TypeKind kind, const std::string& keyword)
 {
     const std::string& name = token_.text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See lexer.hpp. Numbers and quoted constants: lexer_literals.cpp.
+// See lexer.hpp. Numbers and quoted constants are read in lexer_literals.cpp.
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include "libdtrace/compile/parse/macro.hpp"
@@ -35,7 +35,8 @@ std::array<unsigned char, 256> make_classes()
     mark("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
          letter | spec_start | spec_more);
     mark("-$:.?*\\[]!", spec_start | spec_more);
-    // Beyond classic DTrace: libstdc++.so.6, symbol versions, names in UTF-8.
+    // Classic DTrace does not accept these: libstdc++.so.6, versions of symbols, names
+    // in UTF-8.
     mark("`+@~", spec_more);
     for (std::size_t c = 0x80; c < classes.size(); ++c)
         classes[c] |= spec_start | spec_more;
@@ -113,7 +114,8 @@ void Lexer::newline()
     fresh_line_ = true;
 }
 
-// Returns the length of a backslash-newline at this offset. Returns 0 if there is none.
+// Returns the length of the backslash and newline at this offset, or 0 if there are
+// none.
 std::size_t Lexer::splice_length(std::size_t at) const
 {
     std::string_view rest = text_.substr(std::min(at, text_.size()));
@@ -204,8 +206,8 @@ Token Lexer::next(Mode mode)
     return token;
 }
 
-// A token with a ':' is a probe description. One without may still be a keyword, or the
-// name of a type that a declarator follows.
+// Reads a token in Outer mode. If it contains a ':', it is a probe description.
+// Otherwise it may be a keyword, or the name of a type with a declarator after it.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -258,7 +260,7 @@ Token Lexer::code(Token token)
     return punctuation(std::move(token));
 }
 
-// Returns the offset of the ` after a module's name that starts at this offset, else
+// If a module's name starts at this offset, returns the offset of the ` after it, else
 // npos. The name may contain dots. If it contains ".so", it may also contain - and +.
 std::size_t Lexer::module_end(std::size_t begin) const
 {
@@ -279,8 +281,8 @@ std::size_t Lexer::module_end(std::size_t begin) const
     return at;
 }
 
-// Reads "pid$target`" at the start of a scope. Returns the macro's value and a
-// backquote, and sets `end` to the offset after it.
+// Reads "pid$target`" at the start of a scope. Returns its text with the macro
+// replaced, and sets `end` to the offset after the backquote.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))
@@ -293,8 +295,8 @@ std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
     return "pid" + macros_.value(name, at) + "`";
 }
 
-// After a scope: skips a tag's keyword (struct, union, enum), if there is one, and
-// returns the offset of the name.
+// After a scope, skips the keyword of a tag (struct, union, enum) if there is one.
+// Returns the offset of the name.
 std::size_t Lexer::skip_tag_keyword(std::size_t at) const
 {
     for (std::string_view word : {"struct", "union", "enum"}) {
@@ -341,7 +343,7 @@ Token Lexer::word(Token token)
         process
             ? *process + std::string(text_.substr(after_process, end - after_process))
             : std::string(spelled);
-    // "struct   foo" becomes "struct foo".
+    // Replaces several blanks by one: "struct   foo" becomes "struct foo".
     std::size_t blanks = token.text.find_first_of(" \t");
     if (blanks != std::string::npos)
         token.text.replace(blanks, token.text.find_first_not_of(" \t", blanks) - blanks,
@@ -357,7 +359,8 @@ Token Lexer::word(Token token, std::string_view spelled) const
     return token;
 }
 
-// The spelling of $1 determines its token: a number, a name, or else a string.
+// Reads a macro variable. The text of $1 determines the kind of its token: a number, a
+// name, or else a string.
 Token Lexer::macro(Token token)
 {
     Macros::Name name = Macros::scan(text_.substr(pos_));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Constants: integers with their suffixes, floating-point numbers, characters, strings.
+// Reads constants: integers with their suffixes, floating-point numbers, characters and
+// strings.
 //
-// Escapes are C's. An unknown escape keeps its backslash. In a string, a backslash
-// before a newline removes both. A character constant of several characters has the
-// first one in the highest byte, as in the Solaris compilers.
+// The escapes are those of C. An unknown escape keeps its backslash. In a string, a
+// backslash and the newline after it are both removed. If a character constant has
+// several characters, the first one is in the highest byte, as in the compilers of
+// Solaris.
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include "libdtrace/compile/parse/characters.hpp"
@@ -26,7 +28,8 @@ int hex_digit(char c)
     return -1;
 }
 
-// Reads u, then l once or twice. In C's headers, u may also follow the l.
+// Reads the suffix of an integer: u, then l once or twice. In C headers, u may also
+// come after l. Returns the length of the suffix.
 std::size_t read_suffix(std::string_view text, Token& token)
 {
     std::size_t at = 0;
@@ -49,7 +52,7 @@ std::size_t read_suffix(std::string_view text, Token& token)
 
 struct Escape {
     std::string bytes;
-    std::size_t length = 0; // characters of text taken
+    std::size_t length = 0; // number of characters that were read
 };
 
 Escape octal_escape(std::string_view text)
@@ -72,7 +75,8 @@ Escape hex_escape(std::string_view text)
     return {std::string(1, static_cast<char>(value)), at};
 }
 
-// The text must start with a backslash and have at least one more character.
+// Reads an escape. The text must start with a backslash and have at least one more
+// character.
 Escape read_escape(std::string_view text)
 {
     static constexpr std::string_view letters = "abfnrtv\\\"'?";
@@ -128,7 +132,8 @@ std::size_t read_integer(std::string_view text, Token& token, Tag overflow)
     return at + read_suffix(text.substr(at), token);
 }
 
-// A floating constant has a point, or an exponent after decimal digits.
+// Reads a number. A floating-point constant has a point, or an exponent after decimal
+// digits.
 Token Lexer::number(Token token)
 {
     std::size_t end = pos_;

@@ -9,10 +9,10 @@
 //   p /this->%step == 2/ { d; this->%step = 3; }
 //   p /this->%step == 3/ { e; }
 //
-// A piece that faults does not reach its last assignment, so no later piece of the same
-// firing runs. The numbers increase within a clause and over the session, so the value
-// that another clause left in this->%step selects no piece. No D program can spell the
-// name.
+// A piece that faults does not reach its last assignment, so no later piece is executed
+// at that firing. The numbers increase during the session, so a value that another
+// clause has stored in this->%step selects no piece of this clause. D programs cannot
+// use the variable, because % cannot be part of a name.
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>
@@ -66,7 +66,7 @@ private:
         pieces_.push_back(std::move(piece));
     }
 
-    // Starts the piece with this number.
+    // Starts a new piece, which is executed if this->%step has this number.
     void open_step(std::uint32_t step, Place at)
     {
         open(at);
@@ -103,8 +103,8 @@ private:
         current_->statements.push_back(std::move(statement));
     }
 
-    // Distributes the statements over pieces. After the last statement, the piece
-    // `after` runs, or none if that is 0.
+    // Distributes the statements over pieces. After the last statement, the piece with
+    // the number `after` is executed, or none if `after` is 0.
     void run(std::vector<Stmt> statements, std::uint32_t after)
     {
         for (std::size_t i = 0; i < statements.size(); ++i) {

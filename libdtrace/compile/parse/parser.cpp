@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: programs, clauses, probe descriptions, statements.
+// Programs, clauses, probe descriptions and statements (see parser.hpp).
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <cstdio>
@@ -98,7 +98,8 @@ void Parser::syntax_error() const
 {
     if (at(Tok::End))
         fail(Tag::SYNTAX, token_.at, "syntax error near end of input");
-    // "(a.out`foo *)x" is parsed as a product if there is no such type.
+    // If there is no type a.out`foo, "(a.out`foo *)x" is parsed as a product. So a
+    // syntax error may be due to an unknown type.
     if (!unknown_type_.empty() && !context_.target.variable(unknown_type_))
         fail(Tag::TYPE_ERR, token_.at,
              "failed to resolve " + unknown_type_ + ": Unknown type name" +
@@ -212,7 +213,7 @@ ProbeSpec Parser::probe_spec()
     return spec;
 }
 
-// A probe id must be an integer from 1.
+// Reads a probe id, which must be a positive integer.
 void Parser::probe_id(ProbeSpec& spec) const
 {
     if (context_.options.field != SpecField::Name) {
@@ -227,7 +228,8 @@ void Parser::probe_id(ProbeSpec& spec) const
     spec.id = static_cast<std::uint32_t>(token_.value);
 }
 
-// Fields are filled from the right, starting with the one that -P, -m, -f or -n names.
+// Splits a description into its fields. They are filled from the right, starting with
+// the field that -P, -m, -f or -n denotes.
 ProbeSpec Parser::describe(const Token& token)
 {
     ProbeSpec spec;
@@ -237,7 +239,7 @@ ProbeSpec Parser::describe(const Token& token)
                                    &spec.name};
     std::string expanded = macros_.expand(token.text, token.at);
     std::string_view rest = expanded;
-    if (rest.starts_with(':')) // the colon separates fields and adds none
+    if (rest.starts_with(':')) // removes the colon that separates two fields
         rest.remove_prefix(1);
     for (int field = static_cast<int>(context_.options.field);; --field) {
         std::size_t colon = rest.rfind(':');
@@ -253,7 +255,7 @@ ProbeSpec Parser::describe(const Token& token)
     }
 }
 
-// Reads the statements up to the '}', which is not consumed.
+// Reads the statements up to the '}', but does not consume it.
 std::vector<Stmt> Parser::block()
 {
     std::vector<Stmt> statements;
@@ -295,7 +297,7 @@ Stmt Parser::if_statement()
     return statement;
 }
 
-// Reads the part after if (...) or else: a block or one statement.
+// Reads the part after if (...) or after else, which is a block or one statement.
 std::vector<Stmt> Parser::branch()
 {
     std::vector<Stmt> statements;

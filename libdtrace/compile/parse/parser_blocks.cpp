@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: inline, translator and provider definitions.
+// Definitions of inlines, translators and providers (see parser.hpp).
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -109,7 +109,8 @@ ProviderProbe Parser::provider_probe()
     ProviderProbe probe;
     probe.at = token_.at;
     probe.name = take_name();
-    while (accept(Tok::Minus)) { // query-return, written as it will be published
+    // the name may have the published form, such as query-return
+    while (accept(Tok::Minus)) {
         if (!at(Tok::Ident) && !at(Tok::Keyword))
             syntax_error();
         probe.name += "-" + token_.text;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: integral constant expressions in declarations (array sizes, bit-field
-// widths, enumerators), which are evaluated before types are checked. Arithmetic is
-// 64-bit and wraps. In a header it follows C: as wide as the operands, and signed if
-// they are.
+// Integer constant expressions in declarations (see parser.hpp): sizes of arrays,
+// widths of bit-fields, and enumerators. They are evaluated before the checker runs.
+// The arithmetic has 64 bits and wraps around. In a C header, it has the width and the
+// sign of C's common type.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/constants.hpp"
 
@@ -43,7 +43,7 @@ bool less(std::int64_t a, std::int64_t b, bool is_unsigned)
     return a < b;
 }
 
-// Truncates a value to an integer type's width.
+// Truncates a value to the width of an integer type.
 std::int64_t narrow(std::int64_t value, const Type& type)
 {
     if (type.is_bool)
@@ -151,7 +151,8 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // The result has this integer type. D's own constants have no type here.
+    // Makes a result of this integer type. Constants outside C headers have no type
+    // here.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)
             return {value};
@@ -230,8 +231,8 @@ std::optional<Parser::Constant> Parser::evaluate_unary(const Node& node) const
     return result;
 }
 
-// Applies C's usual conversions. They have no effect if all operands are signed and
-// have 64 bits.
+// Evaluates a binary operator after C's usual conversions. They have no effect in D,
+// where all operands are signed and have 64 bits.
 std::optional<Parser::Constant> Parser::evaluate_binary(const Node& node) const
 {
     auto left = evaluate(*node.left), right = evaluate(*node.right);

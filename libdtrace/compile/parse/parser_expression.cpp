@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: expressions. Precedence is a table. The rest is C's grammar plus D's
-// ^^, stringof, xlate, aggregations, self-> and this->.
+// Expressions (see parser.hpp). A table contains the precedence of operators. The
+// grammar is that of C, with D's ^^, stringof, xlate, aggregations, self-> and this->.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -82,7 +82,8 @@ NodePtr Parser::make(NodeKind kind, Place place) const
     return node;
 }
 
-// Checks the height of a node. Called for each node once its children are in place.
+// Checks the height of a node. This is called for each node after its children have
+// been added.
 NodePtr Parser::fit(NodePtr node) const
 {
     std::uint32_t highest = 0;
@@ -151,7 +152,7 @@ NodePtr Parser::conditional()
     return fit(std::move(node));
 }
 
-// Parses operators of this precedence and higher.
+// Parses binary operators that have at least this precedence.
 NodePtr Parser::binary(int lowest)
 {
     NodePtr left = unary();
@@ -400,8 +401,9 @@ NodePtr Parser::constant()
     return node;
 }
 
-// Returns the first type that can hold the value, of those that its spelling allows. As
-// in C compilers, a decimal constant that only unsigned long can hold has that type.
+// Returns the type of an integer constant: the first one that can represent the value,
+// among those that its suffix and base permit. As in C compilers, a decimal constant
+// that is too large for long is an unsigned long.
 const Type* Parser::integer_type(const Token& token) const
 {
     static constexpr const char* names[] = {"int",       "unsigned int",

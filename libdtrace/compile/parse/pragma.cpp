@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// The blank-separated words of a control line. Quotes around a word are removed.
+// The words of a control line, which blanks separate. Quotes around a word are removed.
 struct Pragmas::Words {
     std::string_view rest;
 
@@ -112,8 +112,8 @@ PragmaOption split_option(std::string_view word, Place at)
 
 } // namespace
 
-// Reads a line number and an optional name. cpp adds flags for C compilers after the
-// name.
+// Reads a line number and an optional file name. cpp adds flags after the name: 1 is
+// the start of a file, 2 the return to a file. Both mark an included file.
 void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
@@ -266,8 +266,8 @@ void Pragmas::depends_on(Words& words, Place at)
 
 namespace {
 
-// Iterates over the lines of a text, skipping comments, strings and character
-// constants.
+// Finds the control lines of a text. A # inside comments, strings and character
+// constants is skipped.
 class ControlLines {
 public:
     explicit ControlLines(std::string_view text) : text_(text) {}
@@ -308,8 +308,8 @@ private:
         pos_ = end;
     }
 
-    // Skips to the closing quote or to the line's end, where the parser will report an
-    // error.
+    // Skips to the closing quote, or to the end of the line if there is none; the
+    // parser will report that error.
     void skip_quoted(char quote)
     {
         for (++pos_; pos_ < text_.size() && text_[pos_] != '\n'; ++pos_) {

@@ -37,7 +37,8 @@ std::string list(const std::vector<NodePtr>& nodes)
     return out;
 }
 
-// Adds parentheses if the surrounding operator could bind more tightly.
+// Returns the text of an operand, in parentheses if the operator next to it could have
+// a higher precedence.
 std::string operand(const Node& node)
 {
     bool compound = node.kind == NodeKind::Binary || node.kind == NodeKind::Assign ||

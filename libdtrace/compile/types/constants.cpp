@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See constants.hpp. Each constant is one row. The numbers are those of Linux on
-// x86-64, which signal(7), errno(3), open(2) and proc(5) document.
+// See constants.hpp. Each row is one constant. The values are those of Linux on x86-64,
+// which signal(7), errno(3), open(2) and proc(5) document.
 #include "libdtrace/compile/types/constants.hpp"
 
 #include "dif/faults.h"

@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Limit for nested types. Only invalid debug data exceed it.
+// The limit for nested types. Only invalid debug data exceed it.
 static constexpr int max_target_depth = 100;
 static constexpr std::uint32_t max_types = 1 << 10, max_parts = 1 << 18;
 static constexpr std::size_t max_dimensions = 32;
@@ -20,8 +20,8 @@ static const Type* element_of(const Type* type)
     return type;
 }
 
-// Returns the alignment that the debug data declare. 0 means not declared. The data are
-// untrusted.
+// Returns the alignment that the debug data declare, or 1 if they declare none or an
+// invalid one. The data are untrusted.
 static std::uint32_t alignment(const DebugType& described)
 {
     constexpr std::uint64_t most = 4096;
@@ -45,7 +45,8 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
-    made[ref] = types_.void_type(); // used if the type refers to itself
+    // the result while the type is being made, if it refers to itself
+    made[ref] = types_.void_type();
     const Type* type = make_described(from, ref, from.type(ref), depth);
     if (!measure(type))
         type = types_.void_type();
@@ -95,7 +96,8 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// Returns false if the type is too large.
+// Computes the extent of a type from the types to which it refers. Returns false if it
+// is too large.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -117,7 +119,7 @@ bool TargetTypes::measure(const Type* type)
     return true;
 }
 
-// Returns D's own type of this name if it is the same type.
+// Returns the type that D has under this name if the two are the same, else a new type.
 const Type* TargetTypes::make_scalar(const DebugType& described)
 {
     using Kind = DebugType::Kind;
@@ -248,7 +250,7 @@ void TargetTypes::complete(const Type* type)
     complete_value(type, 0);
 }
 
-// Completes the types that are stored inside the type, but not those that it points to.
+// Completes a type and the types of its members, but not the types to which it points.
 bool TargetTypes::complete_value(const Type* type, int depth)
 {
     if (type == nullptr)
@@ -320,8 +322,8 @@ void TargetTypes::fill(Body body, int depth)
     is_packed |= whole.size % align != 0;
     if (described.align == 0) // the alignment is not declared
         whole.align = is_packed ? 1 : align;
-    // Detects members that the debug data omit, or an alignment that they do not
-    // declare.
+    // If the size does not match, the debug data omit a member or an alignment. Then it
+    // is unknown how the type is passed to functions.
     std::uint64_t a = whole.align, end = (end_bits + 7) / 8;
     if (whole.passing == Passing::ByMembers && !whole.members.empty() &&
         (end + a - 1) / a * a != whole.size)

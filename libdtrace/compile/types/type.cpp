@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predicates on types that ignore names: they look through typedefs.
+// Predicates on types. They ignore typedefs.
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {
@@ -98,7 +98,8 @@ bool Type::find_member(std::string_view wanted, Member& found) const
     return false;
 }
 
-// Compares bodies. The recursion is no deeper than the program's nesting.
+// Compares two bodies. The recursion is not deeper than the bodies are nested in the
+// program.
 bool has_same_body(const Type& one, const Type& other)
 {
     if (one.kind != other.kind || one.size != other.size || one.align != other.align ||

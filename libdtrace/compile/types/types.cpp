@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The type table: one object per type.
+// The type table. It has one object for each type.
 //
 //   names_   "int", "uint8_t"           -> intrinsic types and typedefs
 //   tags_    "struct foo", "union foo", "enum foo" -> each keyword has a name space of its own, as in classic DTrace
@@ -24,9 +24,10 @@ namespace {
 using Names = std::unordered_map<std::string, Type*>;
 
 struct Undo {
-    Names* names = nullptr; // set: key was added to it, or had `type`
+    Names* names = nullptr; // if set: `key` was added to it, or denoted `type` before
     std::string key;
-    Type* type = nullptr; // set with before: it was incomplete and looked so
+    // if `before` is set: the incomplete type of which it is a copy
+    Type* type = nullptr;
     std::unique_ptr<Type> before;
 };
 
@@ -59,8 +60,8 @@ std::string_view take_word(std::string_view& text)
     return word;
 }
 
-// Turns "long unsigned int" into "unsigned long". Returns an empty text if a word is
-// not part of an integer type.
+// Returns the canonical name of an integer type: "unsigned long" for "long unsigned
+// int". Returns an empty string if a word cannot be part of an integer type.
 std::string canonical_integer(std::string_view text)
 {
     int longs = 0;
@@ -177,7 +178,7 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // Types that programs cannot name. Their sizes are those in the engine's records.
+    // These are types that programs cannot name. Their sizes are those in records.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);
@@ -305,7 +306,7 @@ const Type* TypeTable::find_text(std::string_view name, bool original) const
         name.remove_suffix(1);
     }
     const Type* type = name.empty() ? nullptr : impl_->find_base(name, original);
-    // The table caches derived types: creating one does not change its meaning.
+    // The table may be const here, because derived types are only cached in it.
     for (; type != nullptr && stars > 0; --stars)
         type = const_cast<TypeTable*>(this)->pointer_to(type);
     return type;
@@ -394,7 +395,8 @@ void TypeTable::add_enumerator_scope(const Type* enumeration)
     for (std::size_t i = 0; i < enumeration->enumerators.size(); ++i) {
         const std::string& name = enumeration->enumerators[i].name;
         if (impl_->enumerators.emplace(name, FoundEnumerator{enumeration, i}).second) {
-            // The name of an enumerator. Undoing it only removes the name.
+            // This entry is the name of an enumerator. To undo it, only the name is
+            // removed.
             impl_->undo.push_back({nullptr, name, nullptr, nullptr});
         }
     }

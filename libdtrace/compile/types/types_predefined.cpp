@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See types_predefined.hpp: creates the types from the tables.
+// Creates the types of the tables in types_predefined.hpp.
 #include "libdtrace/compile/types/types_predefined.hpp"
 
 #include "libdtrace/compile/types/types.hpp"
@@ -50,8 +50,8 @@ void declare_typedef(TypeTable& types, const char* name, const char* base)
     type->complete = true;
 }
 
-// The address is accessible under the names of the kernel (in6_u.u6_addr8), of libc
-// (__in6_u.__u6_addr8, s6_addr) and of Solaris (_S6_un._S6_u8).
+// Declares struct in6_addr. Its members have the names of the kernel (in6_u.u6_addr8),
+// of libc (__in6_u.__u6_addr8, s6_addr) and of Solaris (_S6_un._S6_u8).
 void declare_in6_addr(TypeTable& types)
 {
     Type* kernel = types.anonymous(TypeKind::Union);
@@ -84,7 +84,8 @@ void declare_in6_addr(TypeTable& types)
     declare_typedef(types, "in6_addr_t", "struct in6_addr");
 }
 
-// Declares a type that has only a size: D cannot calculate with its values.
+// Declares a type that has only a size and an alignment. D cannot calculate with its
+// values.
 void declare_opaque(TypeTable& types, const char* name, std::uint64_t bytes,
                     std::uint32_t align)
 {

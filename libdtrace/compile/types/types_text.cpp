@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Type names for messages, -v and print(). C's declarators are read from the inside
-// out, so the text is built around the name in the middle: "int (*)[4]".
+// Writes types as text for messages, -v and print(). Declarators of C are read from the
+// inside out, so the text is built around the name in the middle, as in "int (*)[4]".
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {

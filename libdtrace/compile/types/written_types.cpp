@@ -14,7 +14,8 @@ static const Type* named(std::string_view text, DebugTypes* in, TargetTypes& typ
     return types.table().lookup_original(text);
 }
 
-// Takes a word or an asterisk off the text. Returns an empty text at the end.
+// Removes the first word or asterisk from the text and returns it. Returns an empty
+// text at the end.
 static std::string_view take_token(std::string_view& text)
 {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -45,7 +46,8 @@ const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& typ
             type = named(name, in, types);
         if (type == nullptr)
             type = is_pointer ? table.void_type() : table.lookup_original("long");
-        if (token.empty()) // a const value tells us that the kernel does not change it
+        // ignores a const after the last asterisk, which is about the kernel's own copy
+        if (token.empty())
             return type;
         type = table.pointer_to(table.qualified(type, is_const, false, false), true);
         is_const = false;
