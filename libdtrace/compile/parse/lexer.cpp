@@ -282,7 +282,8 @@ std::size_t Lexer::module_end(std::size_t begin) const
 }
 
 // Reads "pid$target`" at the start of a scope. Returns its text with the macro
-// replaced, and sets `end` to the offset after the backquote.
+// replaced, and sets `end` to the offset after the backquote. Returns nullopt if the
+// scope does not start like this.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))

@@ -239,7 +239,7 @@ ProbeSpec Parser::describe(const Token& token)
                                    &spec.name};
     std::string expanded = macros_.expand(token.text, token.at);
     std::string_view rest = expanded;
-    if (rest.starts_with(':')) // removes the colon that separates two fields
+    if (rest.starts_with(':')) // a colon at the start is ignored
         rest.remove_prefix(1);
     for (int field = static_cast<int>(context_.options.field);; --field) {
         std::size_t colon = rest.rfind(':');

@@ -127,7 +127,7 @@ void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& l
         return lexer.set_file(options_.library ? files_(options_.source_name)
                                                : nullptr);
     const std::string* file = files_(name);
-    bool included = lexer.in_c_header(file); // 1: start of a file; 2: return to a file
+    bool included = lexer.in_c_header(file);
     while (!words.empty()) {
         std::string_view flag = words.next();
         included = included || flag == "1" || flag == "2";

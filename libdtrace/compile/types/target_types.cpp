@@ -45,7 +45,7 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
-    // the result while the type is being made, if it refers to itself
+    // void is used if the type refers to itself
     made[ref] = types_.void_type();
     const Type* type = make_described(from, ref, from.type(ref), depth);
     if (!measure(type))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the parsing of formats, and the formats that are refused.
+// Tests how formats are parsed, and which formats are refused.
 #include "libdtrace/compile/format.hpp"
 
 #include <gtest/gtest.h>

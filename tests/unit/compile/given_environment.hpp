@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment with answers that a test sets one by one. Without an answer, it
-// behaves like the environment of a compiler without a session.
+// An environment whose answers a test sets one by one. If an answer is not set, it is
+// the same as without a session.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests every tag of the checker with a program that causes it.
+// Tests each tag of the checker with a program that causes this error.
 #include "tests/unit/compile/check/support.hpp"
 
 namespace dt {

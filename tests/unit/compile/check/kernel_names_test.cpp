@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests names of a small kernel in D programs: types, variables, and the marking of
-// programs.
+// Tests D programs that use names of a small kernel: its types, its variables, and the
+// mark that a program needs the kernel.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -55,7 +55,7 @@ struct Kernel {
         };
     }
 
-    // Returns an empty text if the program compiles.
+    // Returns the error message of a program, or an empty string if it compiles.
     std::string error(std::string_view text)
     {
         auto result = compiler.compile(text, options);

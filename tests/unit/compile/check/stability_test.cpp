@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes and versions of names.
+// Tests the stability attributes and the versions of names.
 #include "tests/unit/compile/check/support.hpp"
 
 #include "libdtrace/compile/builtins.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a D program through parser and checker, and keeps the result.
+// Parses and checks a D program, and keeps the result.
 #pragma once
 
 #include "libdtrace/compile/passes.hpp"
@@ -23,7 +23,7 @@ struct Checked {
 
     Checked() { options.string_program = true; }
 
-    // May be called again: the second program sees the names of the first.
+    // Can be called again. Then the second program can use the names of the first one.
     Checked& run(std::string_view text)
     {
         error.reset();
@@ -47,14 +47,14 @@ struct Checked {
         return *unit.clauses.back()->statements.at(i).expr;
     }
 
-    // Returns the argument of the first statement, trace(...).
+    // Returns the argument of trace(...), which is the first statement.
     const Node& traced() const { return *statement().args.at(0); }
 
     std::string tag() const { return error ? tag_name(error->tag) : "no error"; }
     std::string text() const { return error ? error->text : ""; }
 };
 
-// Checks trace(EXPRESSION) in a clause of its own, after some declarations.
+// Checks some declarations and a clause that contains only trace(EXPRESSION).
 struct Traced : Checked {
     explicit Traced(const std::string& expression, const std::string& before = "")
     {

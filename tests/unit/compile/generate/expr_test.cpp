@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the generated code for single expressions.
+// Tests the code that is generated for single expressions.
 #include "dif/subrs.h"
 #include "tests/unit/compile/generate/trees.hpp"
 
@@ -142,7 +142,7 @@ TEST(Generate, EvaluatesTheDeeperOperandFirst)
 {
     Trees t;
     Ident& x = t.variable("x", 0x500, t.types.int64_type());
-    NodePtr deep = t.name(x); // x + (x + (x + ...)), 40 deep to the right
+    NodePtr deep = t.name(x); // x + (x + (x + ...)), nested 40 times on the right
     for (int i = 0; i < 40; i++)
         deep = t.binary(Op::Add, t.name(x), std::move(deep));
     auto difo = t.dif(deep);

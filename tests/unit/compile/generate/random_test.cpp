@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Computes random expressions with the engine and in this test. They contain 64-bit
-// types, casts to narrower ones, all operators, and D variables. No expression can be
-// folded completely, but parts of it can.
+// Evaluates random expressions with the engine and in this test, and compares the
+// results. The expressions contain 64-bit types, casts to narrower types, all
+// operators, and D variables. The compiler can fold parts of an expression, but never
+// all of it.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <random>
@@ -220,7 +221,8 @@ TEST(RunRandom, ExpressionsComputeWhatCComputes)
         auto loaded = session.load(text);
         if (!loaded &&
             std::string(loaded.message()).find("NOREG") != std::string::npos) {
-            // side effects on both sides fix the order, which needs more registers
+            // if both sides have side effects, the order of evaluation is fixed, which
+            // needs more registers
             n_too_deep++;
             continue;
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs programs from text to records, to test the results of the generated DIF in the
-// engine.
+// Compiles programs and runs them in the engine, to test the values that the generated
+// DIF records.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ std::string clause(const std::string& body)
     return "test:::p\n{\n\t" + body + "\n}\n";
 }
 
-// Returns the value of an expression after some statements, in 64 bits.
+// Executes some statements and returns the 64-bit value of an expression.
 std::int64_t value(const std::string& expression, const std::string& before = "",
                    const std::string& declarations = "")
 {
@@ -33,7 +33,8 @@ std::string text(const std::string& expression, const std::string& before = "",
     return values.size() == 1 ? values[0].text() : "<no record>";
 }
 
-// Arguments of the probe prevent folding: arg0 is 11, arg1 22.
+// The expressions use the probe's arguments (arg0 is 11, arg1 is 22), so that they
+// cannot be folded.
 TEST(Run, Arithmetic)
 {
     EXPECT_EQ(value("arg0 + 1"), 12);

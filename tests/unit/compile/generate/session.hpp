@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs D text in one process: compiles it, writes DOF, loads that into an arena and
-// fires a probe. This test is both the host and the target. Memory is read safely, so
-// that invalid addresses fault as in a real target.
+// Runs a D program within the test: compiles it, writes DOF, loads the DOF into an
+// arena and fires a probe. The process of the test is both the host and the target. It
+// reads memory safely, so that an invalid address causes a fault as in a real target.
 #pragma once
 
 #include "dif/actions.h"
@@ -19,12 +19,12 @@
 
 namespace dt::gen {
 
-// One value that a clause recorded.
+// A value that a clause has recorded.
 struct Value {
     std::uint32_t kind = 0;
     std::string bytes;
 
-    // Returns the sign-extended number that trace() prints.
+    // Returns the number that trace() prints, sign-extended.
     std::int64_t number() const
     {
         std::int64_t out = 0;
@@ -87,7 +87,8 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    // Loads a program. fire() runs its clauses, whatever their descriptions.
+    // Loads a program. fire() runs all of its clauses, regardless of their probe
+    // descriptions.
     testing::AssertionResult load(const std::string& text)
     {
         auto compiled = compiler.compile(text, options);
@@ -145,7 +146,7 @@ public:
         return out;
     }
 
-    // Fires once. Returns the values of the only record of a single program.
+    // Loads a program and fires once. Returns the values of its only record.
     std::vector<Value> run(const std::string& text)
     {
         auto loaded = load(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds typed trees in the form that check() produces (check.hpp), for tests of only
-// the generator. Identifiers are valid as long as the Trees object that created them.
+// Builds typed trees like those that check() produces (check.hpp), for tests of the
+// generator alone. Identifiers exist as long as the Trees object that created them.
 #pragma once
 
 #include "dif/actions.h"
@@ -128,7 +128,8 @@ public:
         return out;
     }
 
-    // Returns the DIF of an expression, whose result has the expression's type.
+    // Returns the DIF object of an expression. Its result has the type of the
+    // expression.
     std::shared_ptr<Difo> dif(const NodePtr& expr)
     {
         return ExprGenerator::generate(options, *expr, dif_type_of(expr->type, false));

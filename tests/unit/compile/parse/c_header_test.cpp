@@ -5,7 +5,7 @@ namespace dt {
 
 namespace {
 
-// Returns the output of cpp for a script that includes this text.
+// Returns what cpp writes for a script that includes a header with this text.
 std::string included(std::string_view header)
 {
     return "# 1 \"x.h\" 1\n" + std::string(header) + "\n# 2 \"script.d\" 2\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the complete compiler: failed programs change nothing, and hostile input does
-// no harm.
+// Tests the complete compiler: a program that fails to compile changes nothing, and
+// malicious input does no harm.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include <random>

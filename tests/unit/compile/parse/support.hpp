@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses a D program without checking it, and describes the result.
+// Parses a D program without checking it, and describes the tree as text.
 #pragma once
 
 #include "libdtrace/compile/check/conversions.hpp"
@@ -36,7 +36,7 @@ struct Parsed {
         run(text);
     }
 
-    // May be called again: the second program sees the types of the first.
+    // Can be called again. Then the second program can use the types of the first one.
     Parsed& run(std::string_view text)
     {
         error.reset();
@@ -84,7 +84,7 @@ struct Parsed {
     std::string message() const { return error ? error->text : "no error"; }
 };
 
-// Returns the operator as text, which is different for each operator.
+// Returns a text for an operator. No two operators have the same text.
 inline std::string spelled(Op op)
 {
     switch (op) {
@@ -103,7 +103,7 @@ inline std::string spelled(Op op)
     }
 }
 
-// Returns the tree as text with all brackets: "(a + (b * c))".
+// Returns a tree as text with parentheses around each operation: "(a + (b * c))".
 inline std::string shape(const Node& node);
 
 inline std::string shapes(const std::vector<NodePtr>& nodes)
@@ -161,15 +161,15 @@ inline std::string shape(const Node& node)
 
 // clang-format on
 
-// Returns the shape of one expression statement. Returns the message if it does not
-// parse.
+// Returns the shape of an expression statement, or the error message if it cannot be
+// parsed.
 inline std::string shape_of(std::string_view expression)
 {
     Parsed parsed("BEGIN { " + std::string(expression) + "; }");
     return parsed.error ? parsed.message() : shape(parsed.expr());
 }
 
-// Returns the tag that refuses the text, or UNKNOWN if it parses.
+// Returns the tag of the error in a text, or UNKNOWN if it can be parsed.
 inline Tag tag_of(std::string_view text)
 {
     Parsed parsed(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares layouts with those of the compiler that builds this test.
+// Compares the layouts of structs with those of the compiler that builds this test.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include "libdtrace/compile/types/constants.hpp"
@@ -63,7 +63,8 @@ std::uint64_t offset(const Parsed& parsed, const char* type, const char* member)
     return found.offset_bits;
 }
 
-// Returns the first bit of a bit-field, which is found by setting it to one.
+// Returns the number of the first bit of a bit-field. To find it, the function sets the
+// field to 1.
 template <class T, class Set> std::uint64_t first_bit(Set set)
 {
     T value{};

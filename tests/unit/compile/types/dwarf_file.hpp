@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Creates a file with debug data that no compiler would write.
+// Creates a file with debug data, including data that no compiler would write.
 #pragma once
 
 #include "base/fd.hpp"
@@ -18,7 +18,7 @@
 
 namespace dt {
 
-// The number by which attributes refer to an entry.
+// The number that attributes use to refer to an entry.
 struct EntryLabel {
     int n = 0;
 };
@@ -47,7 +47,7 @@ public:
         std::memcpy(info_.data(), &length, 4);
     }
 
-    // Returns a file that contains only this data.
+    // Returns a file that contains only these data.
     Fd open() const
     {
         const char names[] = "\0.debug_info\0.debug_abbrev\0.shstrtab";
@@ -129,7 +129,8 @@ private:
             info_.push_back(0);
     }
 
-    // length, version 4, offset of the abbreviations, bytes of an address
+    // the length, version 4, the offset of the abbreviations, the size of an address in
+    // bytes
     std::vector<std::uint8_t> info_{0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8};
     std::vector<std::uint8_t> abbrev_;
     std::uint64_t n_abbrevs_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests types of a target with invalid debug data. The resulting types can be used like
-// others.
+// Tests the types of a target that has invalid debug data. It must be possible to use
+// the resulting types like any others.
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
@@ -65,7 +65,8 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
             std::move(members)};
 }
 
-// Calls all functions about a type.
+// A target with these debug data. use() passes a type to functions that walk it. If
+// their work doubled with each level of nesting, the test would exceed its time limit.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
                    std::uint64_t language = DW_LANG_C99)
@@ -94,7 +95,6 @@ struct Lying {
         return type;
     }
 
-    // Work that doubles at each step would exceed the time limit of the test.
     std::unique_ptr<DebugTypes> from;
     TypeTable table;
     TargetTypes types{table};
