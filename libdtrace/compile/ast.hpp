@@ -7,7 +7,8 @@
 //   generate (DIF)                       reads them
 //
 // All kinds of nodes have the same class, Node, which keeps the three passes
-// independent of each other. The comment of each kind names the fields that it uses.
+// independent of each other. The comment after each kind names the fields of Node that
+// this kind uses.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -81,7 +82,7 @@ struct Ident;
 struct Node;
 using NodePtr = std::unique_ptr<Node>;
 
-// printf and printa formats, parsed; see format.hpp.
+// A parsed format of printf or printa; see format.hpp.
 struct Format;
 
 struct Node {
@@ -139,8 +140,8 @@ struct Ident {
     bool keys_known = false;
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
-    bool alloca_pointer = false; // holds addresses from alloca()
-    bool other_pointer = false;  // holds addresses from elsewhere; never both
+    bool alloca_pointer = false; // contains addresses from alloca()
+    bool other_pointer = false;  // contains other addresses; never both
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
     // A pragma has set the attributes. For an inline, they also apply to the names in
@@ -195,8 +196,8 @@ struct Clause {
     bool default_action = false; // the clause has no body: it records only the probe
     bool destructive = false;    // set by check: an action or subroutine needs -w
     bool needs_kernel = false; // set by check: the clause names an object of the kernel
-    // Set by check: the weakest attributes of the matched descriptions and of the names
-    // used.
+    // Set by check: the weakest attributes of the matched descriptions, and of the
+    // names that the clause uses.
     Attributes descriptions = strongest_attributes, names = stable_attributes;
 };
 
@@ -244,13 +245,13 @@ struct Decl {
     std::vector<ProviderProbe> probes;
 };
 
-// #pragma D option name=value, in program order.
+// A pragma #pragma D option name=value. They are in the order of the program.
 struct PragmaOption {
     std::string name, value;
     Place at;
 };
 
-// #pragma D attributes n/d/c name, or n/d/c provider name part. If the name is
+// A pragma #pragma D attributes n/d/c name, or n/d/c provider name part. If the name is
 // "translator", the pragma applies to the translators that follow it.
 struct PragmaAttributes {
     Attributes attributes;
@@ -261,14 +262,14 @@ struct PragmaAttributes {
     Place at;
 };
 
-// #pragma D binding "1.5" name.
+// A pragma #pragma D binding "1.5" name.
 struct PragmaBinding {
     Version version;
     std::string name;
     Place at;
 };
 
-// #pragma D depends_on library unistd.d.
+// A pragma such as #pragma D depends_on library unistd.d.
 struct PragmaDependency {
     std::string kind, name; // kind: module, provider, library
     Place at;

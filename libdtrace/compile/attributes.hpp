@@ -32,7 +32,7 @@ struct Attributes {
 // The most stable attributes. A search for the weakest ones starts with them.
 constexpr Attributes strongest_attributes{Stability::Standard, Stability::Standard,
                                           DependencyClass::Common};
-// The attributes of D's own names and of a program's own names.
+// The attributes of most names that D defines, and of the names that a program defines.
 constexpr Attributes stable_attributes{Stability::Stable, Stability::Stable,
                                        DependencyClass::Common};
 

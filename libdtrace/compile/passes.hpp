@@ -68,8 +68,8 @@ const Type* parse_type(CompileContext& context);
 // pragma.cpp: finds the #pragma D option lines of a text. The text is not parsed,
 // because these options affect the parser.
 std::vector<PragmaOption> scan_options(std::string_view text);
-// Applies the options that concern the compiler itself (defaultargs, strsize, ...). An
-// invalid value is left for Environment::set_option to refuse.
+// Applies the options that affect the compiler (defaultargs, strsize and so on).
+// Invalid values are ignored here; Environment::set_option refuses them.
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
 
 // lower_if.cpp: replaces If statements. It splits a clause into several clauses that

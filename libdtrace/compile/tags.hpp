@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The D compiler's error tags, one row each. -x errtags prints them as [D_NAME].
+// The tags of the D compiler's errors. Each row is one tag, which -x errtags prints as
+// [D_NAME].
 //
-// A test walks this table: each tag that this compiler can report has a D program
-// tests/d/*/err.D_NAME.*.d.
+// A test walks this table and checks that each tag that the compiler can report has a D
+// program tests/d/*/err.D_NAME.*.d.
 #pragma once
 
 // clang-format off

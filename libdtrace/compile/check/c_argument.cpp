@@ -50,8 +50,7 @@ private:
     const Type* to_const(const Type* base)
     {
         bool is_volatile = false;
-        // In ISO C, a pointer to an array does not convert to a pointer to a const
-        // array.
+        // ISO C does not convert a pointer to an array to a pointer to a const array.
         const bool is_said =
             base->resolve()->kind != TypeKind::Array && has_a_declaration(base);
         const Type* plain = is_said ? make(base) : any(base);

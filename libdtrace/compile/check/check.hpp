@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The contract between the checker and the code generator: the form of the tree after
-// check().
+// The contract between the checker and the code generator. It describes the form of the
+// tree after check().
 //
 // check() rewrites the tree in place. It replaces some kinds of node by simpler ones,
 // so that the generator has few kinds to handle:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // args[n]: the typed arguments of a probe, taken from argN or from the stack.
 //
-// - A provider may declare types with the probe. If the probe shows another type than
-//   the program passes, args[n] means xlate <type> (argN).
+// - A provider may declare types with the probe. If D programs see another type than
+//   the traced program passes, args[n] means xlate <type> (argN).
 // - For the entry and return of a function, the types come from the debug data
 //   (argument_places.hpp finds the places). They are looked up only for clauses that
 //   use args[].

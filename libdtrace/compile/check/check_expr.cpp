@@ -2,9 +2,10 @@
 // Checks operators: which types they accept, and the type of the result. Folds
 // constants.
 //
-// Arithmetic is done in 64 bits. A node's type determines the sign of its value, and
-// its size in a record or a variable. Only casts and assignments narrow a value. So an
-// operator sets operand_type for the generator and inserts no conversions.
+// Arithmetic is done in 64 bits. The type of a node determines the sign of its value,
+// and the size of the value in a record or a variable. Only casts and assignments
+// narrow a value. So an operator sets operand_type for the generator and inserts no
+// conversions.
 //
 // Unsigned 32-bit arithmetic is an exception, because C defines its result. Signed
 // operands of it, and results that may exceed 32 bits, are wrapped in casts. So -1u is

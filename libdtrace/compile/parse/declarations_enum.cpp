@@ -26,7 +26,8 @@ void Parser::enum_body(Type& into)
         syntax_error();
 }
 
-// next: the value of the enumerator if it has no initialiser.
+// Reads an enumerator and returns the value of the one after it. next: the value if the
+// enumerator has no initialiser.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;

@@ -312,8 +312,8 @@ std::size_t Lexer::skip_tag_keyword(std::size_t at) const
     return at;
 }
 
-// Reads foo, `foo, unix`foo, a.out`foo, libc.so.6`foo, pid12`libc.so.6`foo or
-// pid$target`struct foo.
+// Reads a word, which may have a scope: foo, `foo, unix`foo, a.out`foo, libc.so.6`foo,
+// pid12`libc.so.6`foo or pid$target`struct foo.
 Token Lexer::word(Token token)
 {
     std::size_t end = pos_;

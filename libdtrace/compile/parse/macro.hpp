@@ -28,7 +28,7 @@ public:
         std::size_t length = 0;
         bool as_string = false;   // it starts with two dollar signs
         std::string_view name;    // without the $
-        bool is_argument = false; // digits
+        bool is_argument = false; // the name consists of digits
     };
     // Scans the name at the start of a text that begins with '$'.
     static Name scan(std::string_view text);

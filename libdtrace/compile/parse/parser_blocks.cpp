@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// inline type name = expr;   inline type name[type key, ...] = expr;
+// Parses inline type name = expr; or inline type name[type key, ...] = expr;
 void Parser::inline_definition()
 {
     auto decl = std::make_unique<Decl>();
@@ -47,7 +47,7 @@ void Parser::inline_definition()
     add(std::move(decl));
 }
 
-// translator output < input *name > { member = expr; ... };
+// Parses translator output < input *name > { member = expr; ... };
 void Parser::translator()
 {
     auto decl = std::make_unique<Decl>();
@@ -75,7 +75,7 @@ void Parser::translator()
     add(std::move(decl));
 }
 
-// provider name { probe name(types) : (types); ... };
+// Parses provider name { probe name(types) : (types); ... };
 void Parser::provider()
 {
     auto decl = std::make_unique<Decl>();

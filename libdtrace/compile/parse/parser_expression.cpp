@@ -247,7 +247,7 @@ NodePtr Parser::offset_of()
     return node;
 }
 
-// xlate <type> (expr)
+// Parses xlate <type> (expr).
 NodePtr Parser::translate()
 {
     NodePtr node = make(NodeKind::Xlate, token_.at);
@@ -366,7 +366,7 @@ NodePtr Parser::primary()
     syntax_error();
 }
 
-// self->name, this->name
+// Parses self->name or this->name.
 NodePtr Parser::scoped_variable(Scope scope)
 {
     NodePtr node = make(NodeKind::Ident, token_.at);

@@ -275,7 +275,8 @@ static std::uint64_t bits_of(const Member& member)
                                      : member.type->resolve()->size * 8;
 }
 
-// Adds a member. Returns false for an invalid one, which is omitted.
+// Adds a member to a struct or union. Returns false for an invalid member, which is
+// omitted.
 bool TargetTypes::fill_member(DebugMember&& member, const Body& body, int depth)
 {
     Type& whole = *body.into;

@@ -2,7 +2,8 @@
 // The type table. It has one object for each type.
 //
 //   names_   "int", "uint8_t"           -> intrinsic types and typedefs
-//   tags_    "struct foo", "union foo", "enum foo" -> each keyword has a name space of its own, as in classic DTrace
+//   tags_    "struct foo", "union foo"    -> each keyword has a name space of its own,
+//                                          as in classic DTrace
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
 // A struct that has been named but not declared is a Struct with complete == false. Its

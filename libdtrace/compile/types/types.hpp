@@ -132,7 +132,8 @@ public:
     const Type* qualified(const Type* base, bool is_const, bool is_volatile,
                           bool userland);
 
-    // Finds "unsigned int", "struct foo", "uint8_t", "size_t". Returns null if unknown.
+    // Finds a type by its name, such as "unsigned int", "struct foo" or "uint8_t".
+    // Returns null if there is no such type.
     const Type* lookup(std::string_view name) const;
     // Finds the type that the name had before any program redeclared it. Builtins and
     // subroutines have such types.
@@ -149,13 +150,13 @@ public:
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
     void add_enumerator_scope(const Type* enumeration);
 
-    // The size of `string` in bytes; #pragma D option strsize may change it before the
-    // first use.
+    // Sets the size of `string` in bytes. #pragma D option strsize may change it before
+    // its first use.
     void set_strsize(std::uint64_t strsize);
 
-    // rollback() removes the types declared or completed since mark(), so that a
-    // program that fails to compile leaves no types. Type pointers already returned
-    // stay valid.
+    // rollback() removes the types that were declared or completed since mark(), so
+    // that a program that fails to compile leaves no types. Pointers to types stay
+    // valid.
     std::size_t mark();
     void rollback(std::size_t mark);
 

@@ -90,8 +90,9 @@
     X("_Decimal32", 4, 4)    X("_Decimal64", 8, 8)          \
     X("_Decimal128", 16, 16) X("__builtin_va_list", sizeof(va_list), 8)
 
-// psinfo_t, lwpsinfo_t and fileinfo_t, as DTrace programs expect them. The checker
-// turns a member of curpsinfo, curlwpsinfo or fds[n] into the builtin that computes it.
+// The members of psinfo_t, lwpsinfo_t and fileinfo_t that D programs expect. The
+// checker replaces a member of curpsinfo, curlwpsinfo or fds[n] by the builtin that
+// computes it.
 #define D_PSINFO_MEMBERS(X) /* X(type, name) */ \
     X("int", pr_nlwp) X("pid_t", pr_pid) X("pid_t", pr_ppid) X("pid_t", pr_pgid) \
     X("pid_t", pr_sid) X("uid_t", pr_uid) X("uid_t", pr_euid) X("gid_t", pr_gid) \

@@ -40,7 +40,7 @@ std::string pointer_text(const Type* type, std::string middle)
     if (base->kind == TypeKind::Array || base->kind == TypeKind::Function)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
-    // "userland" is printed once, for the pointee.
+    // The word "userland" is printed only once, with the pointee.
     const bool is_said = type->base->userland || base->userland;
     return type->userland && !is_said ? "userland " + text : text;
 }
