@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SIGALRM at 1 kHz while work() is called N times. The handler calls handled().
+// Gets SIGALRM at 1 kHz while it calls work() N times. The handler calls handled().
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Asks malloc() for known numbers of blocks, from two functions, and frees them. allocs ROUNDS
-// prints "small CALLS BYTES" and "large CALLS BYTES"; the output takes no block.
+// Allocates known numbers of blocks with malloc() in two functions, and frees them. allocs
+// ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES"; printing allocates nothing.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer in several ways at once. Its argument has one letter for each:
+// A target that harms its tracer in several ways at once. Each letter of its argument selects one:
 //
-//   c  writes nops that lead to `jmp .` over the small executable mappings that it did not make:
-//      the runtime's code, and not the trampolines, out of which the agent needs no help
-//   u  unmaps all that it did not map itself, again and again
-//   p  makes all that it did not map itself inaccessible, again and again
+//   c  writes nops that lead to `jmp .` over the small executable mappings that it did not create.
+//      This overwrites the runtime's code, but not the trampolines, which the agent can leave alone
+//   u  unmaps all mappings that it did not create, repeatedly
+//   p  makes all mappings that it did not create inaccessible, repeatedly
 //   v  has a thread that waits for a vfork child, which sleeps
-//   b  blocks SIGTRAP, and all else that can be blocked, in the threads that call work()
+//   b  blocks SIGTRAP and every other signal that can be blocked in the threads that call work()
 //   t  creates threads without a pause
-//   g  has threads that each create their successor and end
+//   g  has threads that each create their successor and exit
 //   f  forks without a pause
-//   s  has a process that sends its threads signals without a pause
-//   x  has a process that sends it SIGSTOP and SIGCONT without a pause
+//   s  has a process that sends signals to the target's threads without a pause
+//   x  has a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
-// Two threads call work() all the time. A fault is handled by a return to the instruction that
-// faulted. The target prints "ready", and "attacks" after a byte on stdin.
+// Two threads call work() all the time. The handler of a fault returns to the instruction that
+// faulted. The target prints "ready", and prints "attacks" after it has read a byte from stdin.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,8 +74,8 @@ static void* call(void* arg)
     return arg;
 }
 
-// Calls an attack on each mapping that was not there at the start. Calls nothing that could
-// map memory.
+// Calls `attack` for each mapping that did not exist at the start. Calls no function that
+// could map memory.
 static void each_foreign(void (*attack)(uintptr_t begin, uintptr_t end, int executable))
 {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -166,14 +166,15 @@ static void* run_vfork(void* arg)
     await_begin();
     if (vfork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        while (getppid() == self) // a parent that was killed before sends no signal
+        // If the parent was killed before prctl(), no signal reports its death.
+        while (getppid() == self)
             pause();
         _exit(0);
     }
     return arg;
 }
 
-// Threads without a C library: their stacks are part of the program.
+// Threads that do not use the C library. Their stacks are part of the program.
 static char stacks[256][8192];
 
 static int end_at_once(void* arg)
@@ -192,8 +193,8 @@ static void* run_threads(void* arg)
     return arg;
 }
 
-// Some chains of threads: a tracer that seizes one thread after another finds new ones again
-// and again.
+// Each thread of a chain creates the next one and exits, so a tracer that seizes the threads
+// one by one always finds new ones.
 static int succeed(void* arg)
 {
     enum { in_chain = 4 };
@@ -226,7 +227,7 @@ static void* run_forks(void* arg)
     return arg;
 }
 
-// In a process of its own.
+// Runs in a process of its own.
 static void send_signals(void)
 {
     char path[64];
@@ -298,7 +299,7 @@ int main(int argc, char** argv)
             pthread_create(&thread, NULL, threads[i].run, NULL);
     for (int i = 0; i < n_callers; i++)
         pthread_create(&thread, NULL, call, NULL);
-    usleep(50000); // until each has what it maps
+    usleep(50000); // until each thread has mapped all that it needs
     each_foreign(remember);
     puts("ready");
     fflush(stdout);

@@ -4,10 +4,10 @@
 // prints "done N". HOW selects the thread:
 //
 //   main     the main thread
-//   settled  made by clone(2) without CLONE_SETTLS, then on its own fs_base, as in Go
-//   shared   made in the same way, but it keeps the main thread's fs_base
+//   settled  created by clone(2) without CLONE_SETTLS; then sets its own fs_base, as Go does
+//   shared   created in the same way, but keeps the main thread's fs_base
 //
-// In the last two the main thread calls other() a thousand times first.
+// In the last two cases, the main thread calls other() a thousand times first.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
@@ -23,7 +23,7 @@ enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 static volatile int order, done, tid;
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
-static char area[area_bytes] __attribute__((aligned(64))); // around its fs_base
+static char area[area_bytes] __attribute__((aligned(64))); // contains its fs_base
 static int settles;
 
 __attribute__((noinline)) long work(long n)
@@ -38,7 +38,7 @@ __attribute__((noinline)) long other(long n)
     return n;
 }
 
-// Makes a system call without errno, which belongs to the main thread.
+// Makes a system call without setting errno, which belongs to the main thread.
 static long call(long number, long a, long b, long c)
 {
     long result;
@@ -67,7 +67,7 @@ static int serve(void *arg)
 {
     if (settles) {
         void **own = (void **)(area + area_bytes / 2);
-        own[0] = own; // its first word is its address, by the ABI
+        own[0] = own; // by the ABI, the first word is its own address
         call(SYS_arch_prctl, ARCH_SET_FS, (long)own, 0);
     }
     tell(&tid, (int)call(SYS_gettid, 0, 0, 0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread with every signal blocked, or SIGTRAP ignored, calls work() and then looks
-// whether its mask and the handler are still its own. blocked CALLS blocked|ignored|
-// handled; waits for a byte on stdin before it begins, when WAIT is set.
+// A thread that blocks every signal, or ignores SIGTRAP, calls work() and then checks that
+// its mask and its handler have not changed. blocked CALLS blocked|ignored|handled. If
+// WAIT is set, it waits for a byte on stdin before it begins.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

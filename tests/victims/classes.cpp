@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C++'s types in memory and as arguments: each function is called twice.
+// Objects of C++ types in memory and as arguments. Each function is called twice.
 #include <cstdio>
 
 namespace zoo {
@@ -49,7 +49,7 @@ int Animal::meet(const Animal& other, Kind kind)
 
 } // namespace zoo
 
-// Not trivial: as an argument it is its address.
+// Not trivial, so it is passed by address.
 struct Guard {
     int id;
     explicit Guard(int n) : id(n) {}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of one instruction form each that is hard to move: long f(long n, long *memory).
- * FUNC puts each into the table that corpus.c calls. FAULT names an instruction whose fault
- * the handler there has to see at exactly that address, and where to continue.
+ * Each function contains one form of instruction that is hard to relocate: long f(long n,
+ * long *memory). FUNC puts each function into the table that corpus.c calls. FAULT names an
+ * instruction that faults at exactly that address, and the address where the handler continues.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"
@@ -192,7 +192,7 @@ FUNC thread_local
 	ret
 END thread_local
 helper:
-	/* Its return address is in its caller, not in a copy. */
+	/* The return address is in the caller, not in a copy of its code. */
 	mov (%rsp), %rax
 	lea one_ret(%rip), %rdx
 	sub %rdx, %rax
@@ -269,7 +269,7 @@ END flags
 FUNC pop_flags
 	mov %rdi, %rax
 	and $0xd5, %eax
-	or $0x602, %eax	/* IF stays what it is; DF */
+	or $0x602, %eax	/* sets DF; IF keeps its value */
 	push %rax
 	popfq
 	pushfq
@@ -309,7 +309,7 @@ FUNC carry
 	ret
 END carry
 
-/* Kinds of instructions */
+/* Other kinds of instructions */
 FUNC atomics
 	mov %rdi, %rax
 	lock xadd %rax, (%rsi)
@@ -387,7 +387,7 @@ FUNC fails_in_system_call
 	ret
 END fails_in_system_call
 
-/* Four bytes before a place that is jumped to */
+/* Only four bytes before a branch target */
 FUNC jumps_over_four
 	mov %edi, %eax
 	jmp 2f
@@ -431,7 +431,7 @@ END unreachable
 reached:
 	lea 6(%rdi), %rax
 	ret
-FUNC stops                              /* as musl's __stack_chk_fail */
+FUNC stops                              /* like musl's __stack_chk_fail */
 FAULT 1f
 	hlt
 END stops

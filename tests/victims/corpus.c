@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Calls every function of corpus.S with 0 to 9, ROUNDS times, and prints what each gave.
-// Faults are seen by a handler, which says when an address is not where the program has
-// it. corpus ROUNDS
+// Calls every function of corpus.S with 0 to 9, ROUNDS times, and prints the results. A
+// handler gets the faults, and counts those whose address is not in the program's own
+// code. corpus ROUNDS
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static void on_fault(int number, siginfo_t* info, void* context)
     greg_t* regs = ((ucontext_t*)context)->uc_mcontext.gregs;
     uintptr_t pc = (uintptr_t)regs[REG_RIP] - (number == SIGTRAP);
     n_faults += 1;
-    // What names the instruction names it where the program has it.
+    // si_addr of these signals must be the instruction's address in the program.
     if ((number == SIGILL || number == SIGFPE) && (uintptr_t)info->si_addr != pc)
         n_odd += 1;
     if (number == SIGSEGV && (uintptr_t)info->si_addr > 64)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// counted WHAT N: asks the kernel for N of something, so that it can be counted there.
+// counted WHAT N: makes the kernel do something N times, so that it can be counted there.
 //
 //   forks vforks threads  children, one after the other
-//   reads                 of one byte, of /dev/zero
-//   readvs, writevs       of three bytes into, from three places: of /dev/zero, to /dev/null
-//   zeroes                pages of new memory, touched
-//   copies                pages of it, written to by a child; before that they are touched
-//   fails                 pages that may not be read, read
-//   locks                 takings of the mutex of a pipe by writes of one byte into it
-//   waits                 times that two threads want a mutex of the kernel that a third has:
-//                         of a pipe that is full, read from in between
-//   held                  milliseconds that a thread waits for such a mutex: whoever has it waits
-//                         for a page that comes that late
-//   readers               of the address space's semaphore: calls of mincore()
+//   reads                 of one byte from /dev/zero
+//   readvs, writevs       of three bytes into or from three buffers: /dev/zero, /dev/null
+//   zeroes                pages of new memory that are written to
+//   copies                pages that were written to, and which a child then writes to
+//   fails                 reads of pages that may not be read
+//   locks                 acquisitions of a pipe's mutex, by writes of one byte into it
+//   waits                 times that two threads wait for a kernel mutex that a third holds:
+//                         that of a full pipe, which is read from in between
+//   held                  milliseconds that a thread waits for such a mutex, while its
+//                         holder waits for a page that arrives only after this time
+//   readers               acquisitions of the address space's semaphore, by mincore()
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
 #include <pthread.h>

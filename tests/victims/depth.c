@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Stacks that end. depth ROUNDS: calls itself on a stack of 64 KiB until that ends, and says
-// how many frames there was room for, and how many bytes each has; then calls work() on
-// stacks of 2 KiB right above a guard page.
+// Stack overflows. depth ROUNDS: a function calls itself on a stack of 64 KiB until the
+// stack overflows, and the program prints how many frames fitted, and the size of a frame.
+// Then it calls work() on stacks of 2 KiB directly above a guard page.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ __attribute__((noinline)) long deep(long n)
 {
     n_frames = n;
     if (n < 0)
-        return 0; // never
+        return 0; // never happens
     frame_before = last_frame;
     last_frame = __builtin_frame_address(0);
     return deep(n + 1) + work(n);
@@ -57,7 +57,7 @@ static void go_small(void)
     setcontext(&out);
 }
 
-// Runs it on the n bytes above the guard page.
+// Calls `run` on a stack of n bytes above the guard page.
 static void on_stack(void (*run)(void), size_t n)
 {
     volatile int is_back = 0;

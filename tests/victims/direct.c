@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// direct FILE BYTES: reads so many bytes with one read() that bypasses the page cache.
+// direct FILE BYTES: reads BYTES bytes with one read() that bypasses the page cache.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>

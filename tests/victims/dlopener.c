@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Loads a plugin, calls it, unloads it, again and again. dlopener PLUGIN ROUNDS CALLS;
-// says "ready" and waits for a byte on stdin before it begins, when WAIT is set. With
-// NAMESPACES each round loads a second one, into a namespace of its own.
+// Loads a plugin, calls it and unloads it, repeatedly. dlopener PLUGIN ROUNDS CALLS. If
+// WAIT is set, it prints "ready" and waits for a byte on stdin before it begins. If
+// NAMESPACES is set, each round loads a second plugin, into a namespace of its own.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Prints "ready", waits for a line, and then creates children that give up their
-// rights: by fork(2), by fork(2) in that child, and by a clone(2) that no tracer is
-// notified of (CLONE_UNTRACED). Each calls work() a thousand times. The parent calls it
-// before and after. For each child it prints how many mappings of dtrace the child
-// could read or write, the sum that work() returned, and how the child ended.
+// Prints "ready", waits for a line, and then creates three children that give up their
+// privileges: one by fork(2), one by fork(2) in that child, and one by a clone(2) that is
+// not reported to a tracer (CLONE_UNTRACED). Each calls work() a thousand times. The
+// parent calls it before and after. For each child, the program prints how many of
+// dtrace's mappings the child could read or write, the sum of the results, and its status.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs code that is not a program's own functions: the vDSO, the stub that a signal handler
-// returns to, the dynamic linker's resolver, a thread-local of a library. edges N LIBRARY;
-// prints what is the same each time.
+// Runs code that is not in the program's own functions: the vDSO, the stub to which a
+// signal handler returns, the dynamic linker's resolver, and a library's thread-local
+// variable. edges N LIBRARY; prints numbers that are the same in every run.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -23,7 +23,8 @@ __attribute__((noinline)) static void on_signal(int number)
     n_frames = backtrace(frames, 64);
 }
 
-// The frames of a handler: its own, the stub's, raise() and what called it.
+// Returns the number of frames in a handler's backtrace: its own, the stub's, raise()'s
+// and those of raise()'s callers.
 __attribute__((noinline)) static int frames_of_handler(void)
 {
     raise(SIGUSR1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work(), then becomes itself again, by exec from a thread that is not the leader
-// while others spin. execer ROUNDS
+// Calls work(), then executes itself again from a thread that is not the leader, while
+// other threads spin. execer ROUNDS
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The second of two threads executes the program again while the first, the leader, runs
-// in work(): its stops and the exec's come close together. execleader ROUNDS
+// work(), so the leader's stops and the exec's come close together. execleader ROUNDS
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ __attribute__((noinline)) long work(long n)
 
 static void* become(void* arg)
 {
-    // Each run encounters the leader at another moment.
+    // In each run, the exec interrupts the leader at a different moment.
     usleep((useconds_t)getpid() * 7919 % 3000);
     execv("/proc/self/exe", args);
     perror("execv");

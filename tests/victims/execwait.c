@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work() ten times, becomes /bin/cat by exec: that has none of our probes, and
-// lives until its stdin ends.
+// Calls work() ten times, then executes /bin/cat, which has none of our probes, and runs
+// until its stdin ends.
 #include <stdio.h>
 #include <unistd.h>
 

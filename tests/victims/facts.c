@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints what it knows of itself, and calls tell() with arguments whose values a test
-// knows: a string, a structure, wide and narrow integers, some of them on the stack.
+// Prints facts about itself, and calls tell() with arguments whose values a test knows: a
+// string, a structure, and wide and narrow integers, some of which are on the stack.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ __attribute__((noinline)) long tell(const char* text, struct point* where, long 
     return -12345;
 }
 
-// Three calls deep; the innermost is what a stack test looks at.
+// The innermost of three nested calls, where the test prints the stack.
 __attribute__((noinline)) long innermost(long n)
 {
     sink += n;
@@ -40,7 +40,7 @@ __attribute__((noinline)) long outer(long n)
     return inner(n) + 1;
 }
 
-// Fails in the kernel with EBADF and then calls after_failure(), where errno is 9.
+// Makes a system call that fails with EBADF, and then calls after_failure(), where errno is 9.
 __attribute__((noinline)) long after_failure(long n)
 {
     sink += n;

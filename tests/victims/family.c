@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Processes that fork, and call work() ten times each:
-//   family threads N K   N threads, each forks K children at the same time as the others
+// Processes that fork, and each call work() ten times:
+//   family threads N K   N threads, each of which forks K children, all at the same time
 //   family tree D        two children, four grandchildren, and so on for D generations
-//   family exec N        N children that then become /bin/true
-//   family daemon        a grandchild that continues when its parents have ended; it says
-//                        "daemon PID", waits for its stdin's end, and calls ten times more
-// Each waits for its own, but for the last, and ends with 0 when all were well.
+//   family exec N        N children that then execute /bin/true
+//   family daemon        a grandchild that continues after its parents have exited; it
+//                        prints "daemon PID", waits until its stdin ends, and then calls
+//                        work() ten more times
+// Except for the daemon, each process waits for its children, and exits with 0 if all succeeded.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

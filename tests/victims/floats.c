@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// floats CALLS: has numbers in vector registers while it calls step(), rounds upward and
-// traps on invalid operations. Exits with 1 when one of them is another one afterwards.
+// floats CALLS: calls step() with values in vector registers, with rounding set to upward
+// and traps for invalid operations. Exits with 1 if a register or the rounding mode has
+// changed afterwards.
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ int main(int argc, char** argv)
                          "movsd 16(%0), %%xmm7\n\t"
                          "movsd 24(%0), %%xmm15\n\t"
                          "mov %2, %%rdi\n\t"
-                         "sub $256, %%rsp\n\t" // the red zone
+                         "sub $256, %%rsp\n\t" // skips the red zone
                          "call step\n\t"
                          "add $256, %%rsp\n\t"
                          "movsd %%xmm0, (%1)\n\t"

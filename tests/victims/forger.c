@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hostile target: it overwrites all memory of the tracer that it has mapped.
+ * A hostile target: it overwrites all memory that it shares with the tracer.
  *
- *   forger records   a record of each clause into every buffer of every shard, and the
- *                    words that end a session, again and again
- *   forger full      the same, and each buffer is marked as full
- *   forger keys      aggregation entries with new keys and impossible sizes
- *   forger locks     clears the lock of every shard, again and again
- *   forger innocent  does no harm: some threads call work() until a line comes
+ *   forger records   writes a record of each clause into every buffer of every shard,
+ *                    and the words that end a session, repeatedly
+ *   forger full      does the same, and marks each buffer as full
+ *   forger keys      writes aggregation entries with new keys and impossible sizes
+ *   forger locks     clears the lock of every shard, repeatedly
+ *   forger innocent  does no harm: some threads call work() until a line is read
  *
  * All of them print "ready" first and call work() between their attempts. When their
  * input ends, they print whether they found memory to write to, and exit with 0.
@@ -84,7 +84,7 @@ static uint64_t now_ns(void)
 	return ns;
 }
 
-/* Forges a record of each clause. Returns their bytes. */
+/* Forges a record of each clause. Returns their size in bytes. */
 static uint64_t forge_records(char *to, uint64_t room)
 {
 	const struct dt_ecb *ecbs = (void *)((char *)arena + arena->ecbs.at);
@@ -185,7 +185,7 @@ static void *innocent(void *unused)
 
 static sigjmp_buf before;
 
-/* Handles the signal when the memory is unmapped while it is written to. */
+/* Handles the signal that is sent if the memory is unmapped during a write. */
 static void gone(int number)
 {
 	(void)number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forks N children that call work() themselves; each says by its status that it lived.
+// Forks N children that call work() themselves. Each reports success by its exit status.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

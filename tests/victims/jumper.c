@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// longjmp() out of probed frames, and siglongjmp() out of a signal handler that
-// interrupted one. jumper ROUNDS
+// Calls longjmp() out of probed frames, and siglongjmp() out of a signal handler that
+// interrupted a probed function. jumper ROUNDS
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-// Functions that are left by an indirect jump, that jump within themselves by one, or
-// both. The file is compiled many times, each time with another VARIANT, and linked
-// into one program. It calls every function of every variant CALLS times: leaving
-// CALLS.
+// Functions that end with an indirect jump, contain indirect jumps to their own code, or
+// both. The file is compiled many times, each time with a different VARIANT, and all are
+// linked into one program. leaving CALLS calls every function of every variant CALLS
+// times.
 #define JOIN1(a, b) a##_##b
 #define JOIN(a, b) JOIN1(a, b)
 #define F(name) JOIN(name, VARIANT)
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 
 static volatile unsigned sink;
 
-/* Computed gotos: a table of addresses, as interpreters have it. */
+/* Computed gotos use a table of addresses, as in interpreters. */
 FUNCTION unsigned F(by_labels)(unsigned n)
 {
 	static const void *const to[] = {&&add, &&twice, &&sub, &&end};
@@ -59,7 +59,7 @@ end:
 	return n;
 }
 
-/* Offsets instead of addresses. */
+/* The table contains offsets instead of addresses. */
 FUNCTION unsigned F(by_offsets)(unsigned n)
 {
 	static const int to[] = {&&add - &&add, &&twice - &&add, &&end - &&add};
@@ -77,7 +77,7 @@ end:
 	return n;
 }
 
-/* A local variable holds an address: nothing indexes a table. */
+/* A local variable contains an address, so no table is indexed. */
 FUNCTION unsigned F(by_variable)(unsigned n)
 {
 	void *volatile to = n & 1 ? &&odd : &&even;
@@ -119,7 +119,7 @@ FUNCTION unsigned F(helper_c)(unsigned n)
 	return n ^ 17;
 }
 
-/* Tail calls where the compiler makes them: by a pointer, by a table, by a pointer in memory. */
+/* Tail calls that the compiler generates: by a pointer, by a table, by a pointer in memory. */
 FUNCTION unsigned F(calls_pointer)(unsigned (*f)(unsigned), unsigned n)
 {
 	return f(n + 1);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A program that ends, executes itself again or multiplies in one way while work() is called:
-//   exec N       is run again N times, by execve() of itself
-//   badexec N    execve() fails N times: no such file, too many arguments
-//   daemon FILE  forks, setsid(), forks; the grandchild writes "sum" to FILE
+// A program that exits, executes itself again or creates processes while work() is called:
+//   exec N       executes itself again N times with execve()
+//   badexec N    makes N calls of execve() that fail: no such file, too many arguments
+//   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
 //   closes FILE  closes every descriptor, opens others and writes to them
-//   forks N      N children while three threads call work()
-//   clones N     tasks by clone(): own memory or ours, with and without thread-locals
-//   untraced N   such that no tracer is told of
-//   exits FILE   _exit() in one of four threads; FILE counts the calls
-//   atexit       handlers and destructors that call work()
-//   crash        a handler of its own, then the default end
+//   forks N      creates N children while three threads call work()
+//   clones N     creates tasks by clone(), with their own or shared memory, with and without
+//                thread-local storage
+//   untraced N   creates tasks that are not reported to a tracer
+//   exits FILE   calls _exit() in one of four threads; FILE contains the number of calls
+//   atexit       has exit handlers and destructors that call work()
+//   crash        handles SIGSEGV once in its own handler, then dies by the default action
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

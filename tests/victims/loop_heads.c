@@ -9,11 +9,11 @@
         #name ":\n" __VA_ARGS__ "	.size " #name ", . - " #name "\n	.p2align 4\n"); \
     void name(int* left, long* turns)
 
-/* Five bytes: what a jump takes. */
+/* The loop has five bytes, the length of a jump. */
 FUNCTION(turns_few_bytes, "	subl	$1, (%rdi)\n"
                           "	jne	turns_few_bytes\n"
                           "	ret\n");
-/* A jump needs only the first instruction. */
+/* The loop is longer than a jump, which replaces only its head. */
 FUNCTION(turns_longer, "	movq	(%rsi), %rax\n"
                        "	leaq	1(%rax), %rax\n"
                        "	movq	%rax, (%rsi)\n"
@@ -23,20 +23,20 @@ FUNCTION(turns_longer, "	movq	(%rsi), %rax\n"
                        "	testl	%ecx, %ecx\n"
                        "	jne	turns_longer\n"
                        "	ret\n");
-/* The loop is left in the middle, and ends with a jump. */
+/* The loop is left in the middle, and its last instruction is a jump to its head. */
 FUNCTION(turns_by_jump, "	addq	$1, (%rsi)\n"
                         "	subl	$1, (%rdi)\n"
                         "	je	1f\n"
                         "	jmp	turns_by_jump\n"
                         "1:	ret\n");
-/* The loop has a call, at which every window ends. */
+/* The loop contains a call, at which every window ends. */
 FUNCTION(turns_with_a_call, "	subq	$8, %rsp\n"
                             "	call	turn\n"
                             "	addq	$8, %rsp\n"
                             "	testl	%eax, %eax\n"
                             "	jne	turns_with_a_call\n"
                             "	ret\n");
-/* Calls itself, which is an entry each time. */
+/* The function calls itself, and each call fires the entry probe. */
 FUNCTION(turns_by_calls, "	subl	$1, (%rdi)\n"
                          "	je	1f\n"
                          "	subq	$8, %rsp\n"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// look(P, KIND) with addresses of every kind, ROUNDS times; none is touched by the program.
-// A thread maps and unmaps the page of kind 20, and cuts the file under kind 21, all the
-// time. memory ROUNDS; prints "kind K address P" for each first, and the signals that came.
+// Calls look(P, KIND) with addresses of every kind, ROUNDS times. The program accesses none
+// of them. All the time, a thread maps and unmaps the page of kind 20, and truncates the file
+// of kind 21. memory ROUNDS; prints "kind K address P" for each first, and later the signals
+// that it got.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -86,17 +87,17 @@ int main(int argc, char** argv)
     kinds[2] = 1;
     kinds[3] = (uintptr_t)gone;
     kinds[4] = (uintptr_t)(two + page);     // PROT_NONE
-    kinds[5] = (uintptr_t)(two + page - 4); // runs into it
-    kinds[6] = (uintptr_t)(cut + page);     // behind the file's end
-    kinds[7] = (uintptr_t)(cut + page - 4); // runs into that
+    kinds[5] = (uintptr_t)(two + page - 4); // the last bytes are in that page
+    kinds[6] = (uintptr_t)(cut + page);     // after the end of the file
+    kinds[7] = (uintptr_t)(cut + page - 4); // the last bytes are after its end
     kinds[8] = 0x8000000000000000ul;        // not canonical
     kinds[9] = 0xdeadbeefcafebabeul;
-    kinds[10] = 0xffff888000000000ul; // the kernel's
+    kinds[10] = 0xffff888000000000ul; // in the kernel
     kinds[11] = 0xffffffff81000000ul;
     kinds[12] = 0xffffffffff600000ul; // vsyscall
-    kinds[13] = 0xfffffffffffffffful; // wraps
+    kinds[13] = 0xfffffffffffffffful; // wraps around
     kinds[14] = 0xfffffffffffffff8ul;
-    kinds[15] = 0x00007fffffffefff; // the last of user space
+    kinds[15] = 0x00007fffffffefff; // the end of user space
     kinds[16] = 0x00007fffffffffff;
     kinds[17] = 0x0000800000000000ul;
     kinds[18] = (uintptr_t)write_only;

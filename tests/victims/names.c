@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions that have several names, no name of their own, or several parts; names N calls
-// each N times and prints what came of it.
+// Functions that have several names, no name of their own, or several parts. names N calls
+// each N times and prints the results.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ __attribute__((cold, noinline)) static void rare(long n)
     sink -= n;
     sink -= n / 3;
 }
-// Its second half is elsewhere: split.cold.
+// The compiler moves its second half to another place, split.cold.
 __attribute__((noinline, optimize("O2,reorder-blocks-and-partition"))) long
 split(long n)
 {

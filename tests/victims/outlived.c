@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process on this one's memory outlives it: it calls work() until the exec has happened,
-// and as often once more. outlived ROUNDS; by another name: what is run then.
+// A child that shares this process's memory outlives the process's exec: it calls work()
+// ROUNDS times before the exec and as often afterwards. outlived ROUNDS; the program that is
+// executed is this one under the name "after".
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -34,7 +35,7 @@ static int live_on(void *arg)
     return right == 2 * rounds ? 3 : 4;
 }
 
-// Its descriptors are the old program's: argv tells which.
+// Runs in the new program. It inherits the old program's descriptors; argv has their numbers.
 static int after_exec(char **argv)
 {
     int status = 0;

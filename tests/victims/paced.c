@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Confines itself, says "ready PID", and waits for a byte; then calls work() N times in
-// each of its threads, says "calls COUNT sum SUM", waits for another byte and ends.
-// paced HOW N [THREADS [NUMBER]]: the system call NUMBER is made before it ends; HOW: free, strict, deny=NUMBER,NUMBER.., allow (read, writev,
-// exit_group), mdwe, as, memlock, nofile, stack, fsize, mlockall, undumpable.
+// Confines itself, prints "ready PID", and waits for a byte. Then it calls work() N times in
+// each of its threads, prints "calls COUNT sum SUM", waits for another byte and exits.
+// paced HOW N [THREADS [NUMBER]]: if NUMBER is given, it makes this system call before it
+// exits. HOW is free, strict, deny=NUMBER,NUMBER.., allow (read, writev, exit_group), mdwe,
+// as, memlock, nofile, stack, fsize, mlockall or undumpable.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#if __has_include(<linux/filter.h>) // musl's compiler has none of the kernel's
+#if __has_include(<linux/filter.h>) // musl's compiler does not find the kernel's headers
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #endif
@@ -94,7 +95,7 @@ static void limit(int what, rlim_t most)
         die("setrlimit");
 }
 
-// No more memory than it has now, and a little.
+// Limits the memory to slightly more than the process uses now.
 static void limit_memory(void)
 {
     unsigned long pages = 0;
@@ -143,7 +144,7 @@ static void say(const char* what, long a, long b)
     int n = b < 0 ? snprintf(line, sizeof line, "%s %ld\n", what, a)
                   : snprintf(line, sizeof line, "%s %ld sum %ld\n", what, a, b);
     struct iovec whole = {line, (size_t)n};
-    // Strict mode knows write() only.
+    // Strict mode allows write() only.
     if (getenv("STRICT") ? write(1, line, (size_t)n) < 0 : writev(1, &whole, 1) < 0)
         syscall(SYS_exit, 8);
 }

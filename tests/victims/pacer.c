@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls work() so many times a second, evenly, from one thread.
+// Calls work() RATE times a second, evenly, from one thread.
 // pacer CALLS RATE; prints how often work() ran.
 #include <stdio.h>
 #include <stdlib.h>

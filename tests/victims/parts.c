@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Functions whose unlikely halves the compiler moves away (NAME.cold), and functions that
-// look like one: unlikely as a whole. parts N: calls each N times, half of that the
-// unlikely way, and prints how often.
+// Functions whose unlikely parts the compiler moves away (NAME.cold), and functions that
+// only look like such a part because they are unlikely as a whole. parts N: calls each N
+// times, half of them so that the unlikely part runs, and prints how often it ran.
 #include <stdio.h>
 #include <stdlib.h>
 
 static volatile long sink;
 
-// A function of its own, far away from who calls it.
+// A separate function, far away from its callers.
 __attribute__((cold, noipa)) static long report(long n)
 {
     sink += n;
@@ -20,7 +20,7 @@ __attribute__((cold, noipa, noreturn)) static void give_up(long n)
     exit(1);
 }
 
-// The half that is moved begins with the frame in place, and comes back.
+// The part that is moved away runs with a frame that already exists, and jumps back.
 __attribute__((noipa)) static long with_a_frame(long n, long* place)
 {
     long before = *place, first = labs(before);
@@ -31,7 +31,7 @@ __attribute__((noipa)) static long with_a_frame(long n, long* place)
     return labs(*place) + first + before;
 }
 
-// Here there is no frame yet, and one half never comes back.
+// The part that is moved away runs without a frame, and one of its halves never jumps back.
 __attribute__((noipa)) static long without_a_frame(long n, long* place)
 {
     if (__builtin_expect(n < 0, 0))
@@ -40,7 +40,7 @@ __attribute__((noipa)) static long without_a_frame(long n, long* place)
     return n + 1;
 }
 
-// The half that is moved returns by itself.
+// The part that is moved away returns by itself.
 __attribute__((noipa)) static long returns_there(long n, long* place)
 {
     if (__builtin_expect(n & 1, 0)) {

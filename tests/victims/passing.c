@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arguments that travel in other ways than integers and pointers do. Behind each are some
-// whose places depend on it; their values are 1, 2, 3, ... in the order of the parameters.
+// Arguments that are not passed as integers and pointers are. After each come others whose
+// locations depend on it. Their values are 1, 2, 3, ... in the order of the parameters.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A process that stands still at the Kth instruction of stepped(): it was stepped there, and
-// let go with a SIGSTOP. placed K; says "ready PID OFFSET", waits for its end and says how it
-// ended. K past the return: "ended". What the process computes, it checks itself.
+// Stops a child process at the Kth instruction of stepped(): it single-steps the child to
+// there, and detaches from it with a SIGSTOP. placed K prints "ready PID OFFSET", waits for
+// the child's exit and prints its status. If K is after the return, it prints "ended". The
+// child checks its own results.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@
 long stepped(long n);
 extern const char stepped_end[];
 
-// Short instructions of many kinds, so that a window has many places to stand in.
+// Short instructions of many kinds, so that a thread can stop at many places in a window.
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl stepped, stepped_end\n"
@@ -69,7 +70,7 @@ int main(int argc, char** argv)
     if (pid == 0)
         _exit(child());
     waitpid(pid, &status, 0);
-    // To the function: a breakpoint, taken away again.
+    // Run to the function with a breakpoint, which is removed afterwards.
     long word = ptrace(PTRACE_PEEKTEXT, pid, stepped, NULL);
     ptrace(PTRACE_POKETEXT, pid, stepped, (word & ~0xffl) | 0xcc);
     ptrace(PTRACE_CONT, pid, NULL, NULL);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void pass(struct state *s): all registers from s, through the function probed(), which
- * changes none of them, and all registers back into s + STATE. struct state is that of regs.c.
+ * void pass(struct state *s): loads all registers from s, calls probed(), which changes none of
+ * them, and stores all registers in s + STATE. struct state is defined in regs.c.
  */
 #define XSAVE 0		/* 4096 bytes, 64-aligned */
-#define GPR 4096	/* 15 registers, rsp not among them */
+#define GPR 4096	/* 15 registers, without rsp */
 #define FLAGS 4216
 #define RSP 4224
-#define FSBASE 4232	/* 0: as it is */
+#define FSBASE 4232	/* 0: do not change it */
 #define GSBASE 4240
-#define STATE 8192	/* from one struct to the next */
+#define STATE 8192	/* the distance between two structs */
 
 	.section .note.GNU-stack, "", @progbits
 	.data
@@ -61,7 +61,7 @@ pass:
 	mov GPR+40(%rdi), %rdi
 	popfq
 	call probed
-	/* Nothing here may change what was not saved yet. */
+	/* From here on, do not change a register that has not been saved yet. */
 	mov %rsp, saved_rsp_after(%rip)
 	mov saved_rsp(%rip), %rsp
 	pushfq
@@ -113,7 +113,7 @@ pass:
 	ret
 	.size pass, . - pass
 
-	/* One instruction of each kind that changes nothing. */
+	/* One instruction of each kind, which change no register that is not restored. */
 	.p2align 4
 probed:
 	nop
@@ -122,8 +122,8 @@ probed:
 	push %rcx
 	pop %rcx
 	xchg %rbx, %rbx
-	mov saved_rsp(%rip), %r12	/* relative to rip; given back below */
-	mov -80(%rsp), %r12		/* what was in the red zone */
+	mov saved_rsp(%rip), %r12	/* relative to rip; r12 is overwritten below */
+	mov -80(%rsp), %r12		/* a value in the red zone */
 	movaps %xmm1, %xmm1
 	jmp 2f
 2:	call 3f

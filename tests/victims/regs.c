@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ROUNDS random states of all registers through the function probed(): general registers,
-// flags (direction and alignment too), x87, MXCSR, vectors, masks, fs and gs bases, a stack
-// pointer of any alignment, the red zone. regs ROUNDS [SEED [ac]]; says what came out otherwise.
+// Passes ROUNDS random states of all registers through the function probed(): general
+// registers, flags (including direction and alignment), x87, MXCSR, vectors, masks, the
+// bases of fs and gs, a stack pointer of any alignment, and the red zone. regs ROUNDS
+// [SEED [ac]] prints each register that has changed.
 #include <cpuid.h>
 #include <immintrin.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ static void fill(void* to, size_t n)
         ((uint8_t*)to)[i] = (uint8_t)any();
 }
 
-// Where the parts of the area are that the processor wrote; 0 bytes: it has none.
+// Gets the offset and the size of a component of the XSAVE area. The size is 0 if the
+// processor does not have the component.
 static void part(unsigned number, unsigned* at, unsigned* bytes)
 {
     unsigned a, b, c, d;
@@ -54,7 +56,7 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
     static const unsigned wide[] = {ymm_upper, masks, zmm_upper, zmm_16_to_31};
     uint64_t used = 3;
     memset(x, 0, 4096);
-    if (any() & 1) { // the x87 stack full
+    if (any() & 1) { // the x87 stack is full
         fill(x + 32, 128);
         for (int i = 0; i < 8; ++i)
             memset(x + 32 + 16 * i + 10, 0, 6);
@@ -68,9 +70,9 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
     for (unsigned i = 0; i < 4; ++i) {
         unsigned at, bytes;
         part(wide[i], &at, &bytes);
-        // What writes the upper half of a zmm writes that of its ymm. A state that has the
-        // one and not the other is none of a program's, and AMD's processors do not keep it
-        // when the kernel saves and restores it twice.
+        // An instruction that writes the upper half of a zmm register writes that of its ymm
+        // too. A state with only one of them does not occur in programs, and AMD processors
+        // do not preserve it when the kernel saves and restores it twice.
         int alone = wide[i] == zmm_upper && (used >> ymm_upper & 1) == 0;
         if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096 || alone)
             continue;
@@ -96,7 +98,7 @@ static long differences(const struct state* in, const struct state* out)
     long n = 0;
     for (int i = 0; i < 15; ++i) {
         uint64_t want = in->gpr[i];
-        if (i == 11) // r12 has what was in the red zone
+        if (i == 11) // r12: pass() loads it from the red zone
             memcpy(&want, (void*)(in->rsp - 8 - 80), 8);
         if (out->gpr[i] != want) {
             printf("register %d: %lx not %lx\n", i, out->gpr[i], want);
@@ -124,10 +126,10 @@ int main(int argc, char** argv)
         uint8_t red[red_zone], before[4096];
         unsigned used = fill_xsave(in->xsave, supported);
         fill(in->gpr, sizeof in->gpr);
-        // CF PF AF ZF SF DF OF, AC now and then, ID; IF as ever.
+        // CF PF AF ZF SF DF OF and ID are random, AC is set occasionally, IF is always set.
         in->flags =
             0x202 | (any() & 0x200cd5) | (with_ac && any() % 8 == 0 ? 0x40000 : 0);
-        // An unaligned stack and AC would fault by themselves.
+        // With AC, an unaligned stack would fault even without a probe.
         in->rsp = (uint64_t)stack + stack_bytes / 2 + (any() & 63);
         if (in->flags & 0x40000)
             in->rsp &= ~7ull;
@@ -141,7 +143,7 @@ int main(int argc, char** argv)
         if (n_odd > 20)
             break;
         n_odd += differences(in, out);
-        // A part in its first state, zeros, may be used or not, as the processor likes.
+        // The processor may report a component that is all zeros as used or as unused.
         uint64_t now;
         memcpy(&now, out->xsave + 512, 8);
         for (unsigned k = 2; k < 8; ++k)
@@ -164,8 +166,8 @@ int main(int argc, char** argv)
                 ++n_odd;
             }
         }
-        // The highest word is for probed()'s push and call; the lowest is below the red zone
-        // of pass().
+        // The highest word is overwritten by probed()'s push and call; the lowest is below
+        // the red zone of pass().
         if (memcmp(red + 8, (void*)(in->rsp - red_zone), red_zone - 16) != 0) {
             printf("red zone\n");
             ++n_odd;

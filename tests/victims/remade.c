@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A program that changes its own text. work() has a page of its own; so has other(), which
-// gives another result. Says "ready", then answers each line of its input with one:
+// A program that changes its own code. work() has a page of its own, and so has other(), which
+// returns another result. Prints "ready", then one line of output for each line of its input:
 //
-//   calls N    calls work() N times: the sum
-//   sum        a checksum of the text's mapping
-//   page       a checksum of work()'s page
-//   anonymous  moves the text's mapping into anonymous memory, where it stays at its address
-//   rewrite    writes other() over work(), as a hot patch does
-//   back       writes what was there at the start
-//   protect    makes the page writable and executable again, and changes nothing
-//   data       unmaps the page and maps data there: "calls" will not do until "back"
-//   unpack     takes work() out of `packed`, where the file has it: each byte xor 0x55
+//   calls N    calls work() N times and prints the sum
+//   sum        prints a checksum of the text's mapping
+//   page       prints a checksum of work()'s page
+//   anonymous  replaces the text's mapping by anonymous memory at the same address
+//   rewrite    overwrites work() with other(), as a hot patch does
+//   back       restores the original bytes
+//   protect    makes the page writable and executable again, without a change
+//   data       unmaps the page and maps data there; "calls" does not work until "back"
+//   unpack     decodes work() from `packed`, where the file contains it: each byte xor 0x55
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ __attribute__((noinline, used, section(".text.x"), aligned(4096))) long other(lo
 
 __attribute__((used, section(".text.y"), aligned(4096))) void behind(void) {}
 
-// A tool may fill it in the file.
+// A tool may fill this array in the file.
 __attribute__((used, section(".data.packed"))) char packed[page_bytes] = "PACKED";
 
 static char at_start[page_bytes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences (rseq(2)): THREADS threads count N times each in a counter of the
-// CPU that they run on, without a lock; a signal every 100 us makes some restart.
+// Restartable sequences (rseq(2)): each of THREADS threads increments the counter of the CPU
+// it runs on N times, without a lock. A signal every 100 us makes some sequences restart.
 // restarts N THREADS prints the counters' sum, and how often sequences were restarted.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
@@ -21,7 +21,7 @@ static struct counter {
 } counters[1024];
 static long n_counts, n_again;
 
-// Adds one to the CPU's counter; 1: it has to be done again.
+// Adds one to the CPU's counter. Returns 1 if it must be repeated.
 int count_here(struct rseq* area, struct counter* all);
 __asm__("    .pushsection __rseq_cs, \"aw\"\n"
         "    .balign 32\n"
@@ -41,7 +41,7 @@ __asm__("    .pushsection __rseq_cs, \"aw\"\n"
         "    mov %rcx, (%rsi,%rax)\n"
         "3:  xor %eax, %eax\n"
         "    ret\n"
-        "    .byte 0x0f, 0xb9, 0x3d\n" // ud1, with the signature as its displacement
+        "    .byte 0x0f, 0xb9, 0x3d\n" // ud1 with the signature as its displacement
         "    .long 0x53053053\n"
         "4:  mov $1, %eax\n"
         "    ret\n"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Overwrites memory of another process of its user while a tracer makes system calls in
-// that process. It writes small numbers over those that socketpair(2) and recvmsg(2)
-// leave in a page that is mapped only briefly. rewriter PID prints "ready", ends with
-// SIGTERM, and prints how often it wrote.
+// that process. It replaces the descriptors that socketpair(2) and recvmsg(2) leave in a
+// page that is mapped only briefly by other small numbers. rewriter PID prints "ready",
+// exits on SIGTERM, and prints how often it wrote.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { max_pages = 64, page = 4096, rounds_between_looks = 200 };
-enum { at_numbers = 104 }; // where recvmsg(2) writes its, by the agent's struct Scratch
+enum { at_numbers = 104 }; // offset in the agent's struct Scratch to which recvmsg(2) writes
 
 static volatile sig_atomic_t stop;
 static unsigned long pages[max_pages];
@@ -25,7 +25,7 @@ static void end(int number)
     stop = 1;
 }
 
-// Looks for anonymous pages without neighbours.
+// Looks for anonymous pages that have no adjacent mappings.
 static void look(const char *pid)
 {
     char path[64], line[512];
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     pid_t pid = atoi(argv[1]);
     signal(SIGTERM, end);
     look(argv[1]);
-    int n_own = n_pages; // the program's own, which are not changed
+    int n_own = n_pages; // the program's own pages, which are not changed
     printf("ready\n");
     fflush(stdout);
     for (long round = 0; !stop; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program that uses SIGTRAP itself: its own int3, raise() and a handler that counts.
+// A program that uses SIGTRAP itself: its own int3, raise(), and a handler that counts.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// posix_spawn(), vfork() with exec, and popen(), N times each, calling work() between
-// them; each child's output and status is looked at. spawner ROUNDS [FILE]: begins when
-// FILE is there.
+// Uses posix_spawn(), vfork() with exec, and popen(), N times each, and calls work() between
+// them. It checks the output and the status of each child. spawner ROUNDS [FILE]: begins
+// when FILE exists.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int main(int argc, char** argv)
     volatile long spawned = 0, vforked = 0, opened = 0;
     while (argc > 2 && access(argv[2], F_OK) != 0)
         usleep(1000);
-    // Volatile, for vfork() returns twice.
+    // Volatile, because vfork() returns twice.
     for (volatile long i = 0; i < rounds; ++i) {
         pid_t child = 0;
         work(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far has it run? stage is 1 once the constructor ran, 2 in main().
+// Shows how far the program has run: stage is 1 after the constructor, and 2 in main().
 #include <stdio.h>
 
 volatile int stage;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Runs a command by single steps and writes to FILE how often it came to each address, in
-// the order of addresses: "ADDRESS COUNT", both hexadecimal; then its memory's map, as it
-// was at the end. Knows nothing of symbols.
+// Single-steps a command and writes to FILE how often each address was executed, in the
+// order of addresses: "ADDRESS COUNT", both hexadecimal; then the map of its memory at the
+// end. Does not use symbols.
 //
 //   stepper FILE - COMMAND...              from its first instruction on
-//   stepper FILE LIBRARY+OFFSET COMMAND... from main() on, which is the first argument of
-//                                          the function there (__libc_start_main)
+//   stepper FILE LIBRARY+OFFSET COMMAND... from main() on, whose address is the first
+//                                          argument of the function at that offset
+//                                          (__libc_start_main)
 //
-// An instruction that is repeated (rep movsb) is one.
+// A repeated instruction (rep movsb) counts as one.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static struct user_regs_struct regs_of(pid_t pid)
     return regs;
 }
 
-// The status of its next stop or its end, after it was resumed by `request`.
+// Resumes the process by `request`. Returns the wait status of its next stop or of its exit.
 static int go(int request, pid_t pid, int number)
 {
     int status;
@@ -68,7 +69,8 @@ static int is_exit(int status)
     return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-// Where `library` has its file's byte 0; nothing yet: 0. With `out`, copies the map.
+// Returns the address at which byte 0 of the library's file is mapped; 0 if it is not mapped
+// yet. Copies the map to `out` if it is not null.
 static uint64_t base_of(pid_t pid, const char* library, FILE* out)
 {
     char name[64], line[4352];
@@ -93,7 +95,7 @@ static uint64_t base_of(pid_t pid, const char* library, FILE* out)
     return base;
 }
 
-// Runs to an address, by a breakpoint that is removed afterwards.
+// Runs to an address with a breakpoint, which is removed afterwards.
 static void run_to(pid_t pid, uint64_t at)
 {
     long text = ptrace(PTRACE_PEEKTEXT, pid, at, NULL);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// N numbered signals from another process, as fast as they are taken, to THREADS threads
+// Another process sends N numbered signals, as fast as they are accepted, to THREADS threads
 // that call work(). The handler runs on the smallest alternate stack, between guard pages,
-// and calls handled(). storm N THREADS [FLIGHT]: no more than FLIGHT are on their way; prints what came, and what came wrong:
-//   twice    numbers that came more than once
-//   odd      a siginfo that is not what was sent
-//   strange  interrupted at an address that is in no code of the program's
-//   wrong    results of work()
-//   masked   threads that have signals blocked in the end
+// and calls handled(). storm N THREADS [FLIGHT]: no more than FLIGHT signals are pending at
+// a time. Prints what arrived and what was wrong:
+//   twice    numbers that arrived more than once
+//   odd      a siginfo that differs from what was sent
+//   strange  a thread was interrupted at an address outside the program's code
+//   wrong    wrong results of work()
+//   masked   threads that have signals blocked at the end
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +32,7 @@ static struct {
 } code[256];
 static int n_code;
 static unsigned char seen[max_signals];
-static long* n_taken; // the sender looks at it
+static long* n_taken; // the sender reads it
 static long n_signals, n_flight, n_twice, n_odd, n_strange, n_wrong, n_masked, n_calls,
     n_handled;
 static pid_t sender;
@@ -95,7 +96,7 @@ static void small_stack(void)
         mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0)
         exit(9);
-    // At the lowest address: what is too much reaches the guard page.
+    // At the lowest address, so that an overflow reaches the guard page.
     stack_t stack = {.ss_sp = all + page, .ss_size = needed & ~15ul};
     if (sigaltstack(&stack, NULL) != 0)
         exit(9);
@@ -151,7 +152,7 @@ int main(int argc, char** argv)
     sigset_t taken;
     sigemptyset(&taken);
     sigaddset(&taken, SIGRTMIN);
-    sigprocmask(SIG_BLOCK, &taken, NULL); // the threads take them
+    sigprocmask(SIG_BLOCK, &taken, NULL); // only the threads accept them
     sigaction(SIGRTMIN, &action, NULL);
     printf("ready %d\n", getpid());
     fflush(stdout);
@@ -171,7 +172,7 @@ int main(int argc, char** argv)
         return 9;
     while (waitpid(sender, &status, 0) < 0 && errno == EINTR) {
     }
-    // All were sent: what has not come a second later is lost.
+    // All have been sent. A signal that has not arrived a second later is lost.
     for (int i = 0; i < 100 && __atomic_load_n(n_taken, __ATOMIC_RELAXED) < n_signals;
          ++i)
         usleep(10000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Jumps into the middle of a function's first bytes, to where no branch of the text leads, as
-// Go's goroutines return behind goexit's first byte. Two threads; one byte on stdin ends them.
-// strayer: "ready", then how often a wrong value came back.
+// Jumps past the first byte of a function, to an address to which no branch in the text
+// leads, as Go's goroutines return to the second byte of goexit. Two threads do this until a
+// byte is read from stdin. strayer prints "ready", then the number of wrong results.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that keep their data in the text, as hand-written assembly does. Each returns a
- * number made of its data: sum_NAME(n) adds n 64-bit words.
+ * number that it computes from its data: sum_NAME(n) adds n 64-bit words.
  */
 	.section .note.GNU-stack, "", @progbits
 	.text
@@ -19,7 +19,7 @@ sum_\name:
 	.size sum_\name, . - sum_\name
 	.endm
 
-	/* %rdx: the table. It ends in the ret that a branch leads to. */
+	/* %rdx points to the table. The table ends with the ret that a branch leads to. */
 	.macro add_words
 	xor %eax, %eax
 	test %rdi, %rdi
@@ -30,7 +30,7 @@ sum_\name:
 2:	ret
 	.endm
 
-	/* The table is part of the function, and one byte of padding is before it. */
+	/* The table is part of the function, after one byte of padding. */
 	begin padded
 	lea 3f(%rip), %rdx
 	add_words
@@ -38,14 +38,14 @@ sum_\name:
 3:	.quad 0x0123456789abcdef, 0x1122334455667788, 0x99aabbccddeeff00, 0x13579bdf02468ace
 	finish padded
 
-	/* No padding; the table looks like a jump of two bytes and a long nop. */
+	/* There is no padding; the table looks like a jump of two bytes and a long nop. */
 	begin bare
 	lea 3f(%rip), %rdx
 	add_words
 3:	.quad 0x0000441f0f6605eb, 0x9090909090909090, 0xcccccccccccccccc, 0x0f1f840000000000
 	finish bare
 
-	/* The instruction names a place in the middle; the first byte looks like padding. */
+	/* The instruction refers to the middle of the table; the first byte looks like padding. */
 	begin biased
 	lea 3f + 128(%rip), %rdx
 	sub $128, %rdx
@@ -53,7 +53,7 @@ sum_\name:
 3:	.quad 0xf87090c3c3c39090, 0xc3c3c3c3c3c3c3c3, 0x90909090909090c3, 0xccccccccccccccc3
 	finish biased
 
-	/* The table is after the function, before the next one; it holds returns and jumps. */
+	/* The table is between the function and the next one; it contains returns and jumps. */
 	begin outside
 	lea 3f(%rip), %rdx
 	add_words
@@ -61,7 +61,7 @@ sum_\name:
 	.p2align 3, 0xcc
 3:	.quad 0xc3c3c3c3c3c3c3c3, 0xfdebfdebfdebfdeb, 0x00000000000000e9, 0x90c3c990909090c3
 
-	/* One constant, loaded by its address, which a compiler would have put elsewhere. */
+	/* One constant, loaded by its address. A compiler would put it in another section. */
 	begin loaded
 	mov 3f(%rip), %rax
 	imul %rdi, %rax
@@ -78,7 +78,7 @@ sum_\name:
 	.quad 0xc35dec8b48ff8955, 0x9090c3c95b5d5e5f
 	finish prologue
 
-	/* V8 keeps equal constants once: an instruction loads the constant of another one. */
+	/* As in V8, which stores equal constants once: a constant of another instruction. */
 	begin shared
 	xor %eax, %eax
 	test %rdi, %rdi
@@ -90,8 +90,8 @@ sum_\name:
 	finish shared
 
 	/*
-	 * The code is laid out as -Os does it: nothing is aligned. A function that is one ret, before one whose first
-	 * block is shorter than a jump.
+	 * The code is laid out as with -Os, where nothing is aligned. A function that is only a
+	 * ret precedes one whose first block is shorter than a jump.
 	 */
 	.globl empty_hook, count_down, leave_early, left
 	.type empty_hook, @function

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Signals that are taken otherwise than by a plain handler, N times, while work() is
-// called. Prints "good N" and "calls COUNT"; says on stderr what was not as signal(7) has it.
-//   nodefer      a handler inside itself; one that is reset after its first signal
+// Signals that are accepted in other ways than by a plain handler, N times, while work() is
+// called. Prints "good N" and "calls COUNT", and on stderr the deviations from signal(7).
+//   nodefer      a handler that interrupts itself; one that is reset after its first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
-//   atomic       pselect(), ppoll(), epoll_pwait(), sigsuspend() end by the signal they let in
-//   alone        the same of a single thread, from another process; ended by its sender
-//   children     what SIGCHLD and waitid() tell of children that exit, stop and are killed
-//   ignored      children that nobody waits for
-//   dispatched   system calls that a handler of SIGSYS gets (PR_SET_SYSCALL_USER_DISPATCH)
-//   waiting      says "ready"; until its input has a line: waits that a stop might end
-//   robust       threads end in a handler while they hold a robust mutex
+//   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
+//                that they unblock
+//   alone        the same with a single thread; another process sends the signal
+//   children     what SIGCHLD and waitid() report of children that exit, stop and are killed
+//   ignored      children that are not waited for
+//   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)
+//   waiting      prints "ready"; makes waits that a stop might end until its input has a line
+//   robust       threads exit in a handler while they hold a robust mutex
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -161,7 +162,8 @@ static long take_queued(long n)
         right &= is(number == SIGRTMIN + 1 && info.si_value.sival_int == i &&
                         info.si_pid == getpid() && info.si_code == SI_QUEUE,
                     "sigwaitinfo");
-        // The handler gets what has come meanwhile, and what comes until then.
+        // The handler gets the signals that are pending, and those that arrive until n_handled
+        // exceeds i.
         pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
         while (n_handled <= i)
             sched_yield();
@@ -182,7 +184,7 @@ static void* send_one(void* arg)
     return arg;
 }
 
-// i-th wait, which lets SIGUSR1 in and nothing else ends.
+// Makes the i-th wait, which only SIGUSR1 can end.
 static int wait_for_one(long i, int polled)
 {
     struct timespec long_time = {.tv_sec = 20};
@@ -247,7 +249,7 @@ static long take_alone(long n)
     return good;
 }
 
-// The next that SIGCHLD tells of pid.
+// Checks the next SIGCHLD, which must report this status of pid.
 static int told(pid_t pid, int code, int status)
 {
     sigset_t child = set_of(SIGCHLD);

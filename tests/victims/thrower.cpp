@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exceptions through frames that are probed.
+// Throws exceptions through frames that are probed.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Times its own calls, so that what a probe costs is the difference of two readings.
+// Times its own calls, so that the cost of a probe is the difference of two measurements.
 //
-//   timed            prints "ready PID", then obeys lines on stdin:
+//   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
-//                    ROUNDS rounds of CALLS calls by each of THREADS threads, thread N on
-//                    CPU N (modulo their number), PAUSE_MS between rounds; CALLS 0 chooses
-//                    what takes 40 ms. Prints "MODE calls=N ns..." with the ns per call of
-//                    each round, the mean of the threads, each in its own CPU time: what
-//                    else the machine does at that moment is not counted. N is every call
-//                    made, those of choosing included.
+//                    makes ROUNDS rounds of CALLS calls in each of THREADS threads; thread N
+//                    runs on CPU N (modulo the number of CPUs); pauses PAUSE_MS between
+//                    rounds. If CALLS is 0, it chooses a number that takes 40 ms. Prints
+//                    "MODE calls=N ns...": the ns per call of each round are the mean of the
+//                    threads, each in its own CPU time, so that other load on the machine is
+//                    not counted. N is the number of all calls, including those that were
+//                    made to choose CALLS.
 //
-// The modes that start with limit_ are the same function with the jump and the work
-// already in it, made by hand: what this machine allows. End of input ends it.
+// The modes that start with limit_ are the same function with a jump and the work already
+// in it, written by hand. They show the best cost possible on this machine. The program
+// exits when its input ends.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +26,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define FRAME __attribute__((noinline, noclone, optimize("no-omit-frame-pointer")))
 
-// A word that two threads share would be what they wait for.
+// Thread-local, because the threads would contend for a shared variable.
 static __thread volatile unsigned long sink;
 
 NOINLINE unsigned long work(unsigned long n)
@@ -58,7 +60,7 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// The body of work() with a detour before it: jump out, do it, jump back.
+// The body of work() with a detour before it, which jumps out, does the work and jumps back.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \
     __asm__(".pushsection .text.detours,\"ax\",@progbits\n"                              \
@@ -75,13 +77,13 @@ unsigned long limit_sink, limit_count, limit_start, limit_ring[4096], limit_buck
 #define CLOCK "rdtsc\nshl $32,%rdx\nor %rdx,%rax\n"
 LIMIT(limit_jump, "", "");
 LIMIT(limit_counted, "incq limit_count(%rip)\n", "");
-// Sixteen bytes, {time, arg0}, into a ring of 2,048.
+// Stores sixteen bytes, {time, arg0}, in a ring buffer of 2,048 entries.
 LIMIT(limit_record,
       CLOCK "mov limit_count(%rip),%rcx\nincq limit_count(%rip)\n"
             "and $2047,%ecx\nshl $4,%rcx\nlea limit_ring(%rip),%rdx\n"
             "mov %rax,(%rdx,%rcx)\nmov %rdi,8(%rdx,%rcx)\n",
       "");
-// Two readings of the clock, the difference's power of two counted.
+// Reads the clock twice, and counts the power of two of the difference.
 LIMIT(limit_latency, CLOCK "mov %rax,limit_start(%rip)\n",
       "mov %rax,%rsi\n" CLOCK "sub limit_start(%rip),%rax\nbsr %rax,%rax\n"
       "lea limit_buckets(%rip),%rdx\nincq (%rdx,%rax,8)\nmov %rsi,%rax\n");
@@ -93,7 +95,7 @@ static const struct mode {
 } modes[] = {
     {"work", work},
     {"stack", frame1},
-#ifdef EXTRA_MODES // of bench/lib/lttng
+#ifdef EXTRA_MODES // defined by bench/lib/lttng
     EXTRA_MODES
 #endif
 #ifdef __x86_64__
@@ -147,7 +149,7 @@ static void *run_rounds(void *arg)
     return NULL;
 }
 
-// How many calls take about 40 ms; *made counts what finding out took.
+// Returns how many calls take about 40 ms. Adds the calls that it made to *made.
 static long choose(unsigned long (*call)(unsigned long), long *made)
 {
     for (long calls = 1000;; calls *= 4) {

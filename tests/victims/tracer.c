@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Another debugger: attaches to a process, says "tracing", and holds on to it until its
+// Another debugger: attaches to a process, prints "tracing", and stays attached until its
 // own stdin ends. tracer PID
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hostile target: a process that shares its descriptors makes reads of each of them
- * block, again and again, so also of those that a tracer makes in it. The target prints
- * "ready", calls work() until a line comes, and then prints how often a userfaultfd(2)
- * was among them.
+ * A hostile target: a process that shares its descriptors repeatedly makes each of them
+ * blocking, including those that a tracer creates in the target. The target prints
+ * "ready", calls work() until it reads a line, and then prints how often a userfaultfd(2)
+ * was among the descriptors.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of a function
-// whose first instructions call, by forced unwinding (pthread_cancel), with destructors on
-// the way. unwinder ROUNDS; prints what was right.
+// Throws ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of a
+// function that calls within its first instructions, by forced unwinding (pthread_cancel),
+// and past destructors. unwinder ROUNDS; prints how many were handled correctly.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -29,7 +29,7 @@ __attribute__((noinline)) void thrower(long n)
     throw Odd(n);
 }
 
-// The call is among its first instructions, and in a window of its entry.
+// The call is among its first instructions, inside the window of its entry probe.
 __attribute__((noinline, noreturn)) void calls_at_once(long n)
 {
     thrower(n);
@@ -101,7 +101,7 @@ int main(int argc, char** argv)
             unwound += result == PTHREAD_CANCELED;
         }
     }
-    // Cancelled before it runs, a thread has no frames to unwind.
+    // A thread that is cancelled before it runs has no frames to unwind.
     std::printf("good %ld unwound %ld\n", good, unwound);
     std::fprintf(stderr, "destroyed %ld calls %ld\n", n_destroyed, n_calls);
     return 0;

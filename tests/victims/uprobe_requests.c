@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Requests impossible uprobes from the kernel module, then random ones, and prints the answer to each
-// wrong request and whether any random one was served. It calls the function that the random ones may
-// hit while they are enabled. The last request is made without CAP_SYS_ADMIN.
+// Requests impossible uprobes from the kernel module, then random ones. Prints the result of
+// each impossible request, and whether any random one was accepted. While the random ones are
+// enabled, it calls the function that they may hit. The last request is made without
+// CAP_SYS_ADMIN.
 #include "abi/ioctl.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static int attach(int device, uint32_t kind, const struct dtk_uprobe *request)
     return ioctl(device, DTK_ATTACH, &list) != 0 ? -errno : site.error;
 }
 
-// The offset of work() in our file: the program is mapped from its beginning on.
+// The offset of work() in our file. It equals the offset from the start of the mapping.
 static uint64_t offset_of_work(void)
 {
     extern const char __executable_start;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Functions for uprobes: arguments on the stack, tail calls, a conditional one, a string in a
-// page that nobody has read. uprobed N: calls all of them N times and says the sum. Without
-// N: for each line of stdin it says by how much a counter of calls has grown, and what the
-// first byte of work() is; it calls work() all the time until stdin ends.
+// Functions for uprobes: arguments on the stack, tail calls, a conditional one, and a string
+// in a page that has not been read yet. uprobed N: calls each of them N times and prints the
+// sum. Without N, it calls work() all the time until stdin ends; for each line of stdin it
+// prints by how much a counter of calls has grown, and the first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ NOINLINE void say(const char *text)
     sink += text != NULL;
 }
 
-// Left by a conditional jump where n is odd.
+// Ends with a conditional jump if n is odd.
 long either(long n);
 __asm__(".text\n"
         ".globl either\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Says "ready PID", then calls work() from several threads until its stdin ends; then
-// prints what it counted. waiter THREADS [leader-exits]
+// Prints "ready PID", then calls work() from several threads until its stdin ends; then
+// prints how often it was called. waiter THREADS [leader-exits]
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

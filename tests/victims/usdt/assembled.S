@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes of assembler: long fire(long n), n times each; without a frame, without C. */
+/* Probes in assembly: long fire(long n) fires each n times, without a frame and without C. */
 #include <dtrace/sdt.h>
 #ifdef SYSTEMTAP
 #include <sys/sdt.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server: for each line of stdin, a number, it forks so many children, one after the other.
+ * A server: each line of stdin is the number of children to fork, one after the other.
  * A child fires app:::child in greet() and exits.
  */
 #include <dtrace/sdt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder LIBRARY: opens, uses and closes library.c's as it is told, a letter a line: o, c,
- * and t, which calls it ten times and says what its semaphore is.
+ * holder LIBRARY: each line of stdin has a letter: o opens the library (library.c), c closes
+ * it, and t calls it ten times and prints the value of its semaphore.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A probe of every kind of argument, N times: what it prints is what a tracer of its
- * probes should print. C and C++; with SEMAPHORES it passes what is enabled only, and
- * says at its end how often that was, and whether somebody is still counted.
+ * Fires a probe for every kind of argument, N times. Its output is what a tracer of its
+ * probes should print. It is C and C++. With SEMAPHORES, it fires only enabled probes, and
+ * prints at its end how often that was, and whether a semaphore is still above zero.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
 	for (i = 1; i <= n; i++)
 		fire(i, "text", i + 0.5, (float)i + 0.25f);
-	if (argc > 2) { /* and a child as often */
+	if (argc > 2) { /* a child makes as many rounds */
 		fflush(stdout);
 		pid_t child = fork();
 		for (i = 1; child == 0 && i <= n; i++)
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	fprintf(stderr, "enabled %u times\n", n_enabled);
 	if (argc > 3) {
 		char c;
-		(void)!read(0, &c, 1); /* until it is let go */
+		(void)!read(0, &c, 1); /* until the test continues it */
 		fprintf(stderr, "semaphores %d %d %d\n", kinds_none_semaphore,
 			kinds_small_semaphore, kinds_twelve_semaphore);
 	}

@@ -5,7 +5,7 @@
 
 DTRACE_SEMAPHORE(held, turn);
 
-volatile int n_turns; /* room for a jump before paths meet again */
+volatile int n_turns; /* counting leaves enough bytes for a jump */
 
 int turn(int n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that are made at run time: does what the lines of its input say, and answers each.
- * What `fire` prints is what a tracer of its probes should print. C and C++.
+ * Probes that are created at run time: executes the lines of its input, and answers each.
+ * The output of `fire` is what a tracer of its probes should print. It is C and C++.
  *
- *   made [early] [denied]    early: the probes are there before main(); denied: there is no
- *                            memfd_create(2)
+ *   made [early] [denied]    early: creates the probes before main(); denied: memfd_create(2)
+ *                            fails
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -149,7 +149,7 @@ static void *storm(void *unused)
 	return (void *)(intptr_t)n;
 }
 
-/* Providers of its own come and go. */
+/* Creates and destroys providers of its own. */
 static void *churn(void *unused)
 {
 	const struct dtrace_usdt_probe *hit;
@@ -169,7 +169,7 @@ static void *churn(void *unused)
 	return (void *)(intptr_t)n;
 }
 
-/* Until the next line. */
+/* Runs `run` in the threads until the next line is read. */
 static void until_line(long n_threads, void *(*run)(void *))
 {
 	pthread_t threads[16];
@@ -201,7 +201,7 @@ static void in_churn(long n_threads)
 	until_line(n_threads, churn);
 }
 
-/* Another provider of n probes, each in a function of its own, in two loads. */
+/* Creates another provider of n probes, each in a function of its own, in two loads. */
 static void many(long n)
 {
 	const struct dtrace_usdt_probe **probes =
@@ -229,7 +229,7 @@ static void many(long n)
 	free(probes);
 }
 
-/* Providers of the same name, in the same and in another module. */
+/* Creates providers of the same name, in the same module and in another. */
 static void twins(long n)
 {
 	const char *modules[] = {"left", "left", "right"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that our header does not make: one that is a function's first instruction,
- * operands behind %fs: and %gs:, and, with MOVED, notes of a file whose text some tool
- * moved by so many bytes after it was linked. N calls of each, and a child's as many.
+ * Probes that our header cannot produce: one that is a function's first instruction,
+ * operands relative to %fs and %gs, and, with MOVED, the notes of a file whose text a tool
+ * moved by MOVED bytes after it was linked. Calls each N times, and as often in a child.
  */
 #include <asm/prctl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@
 	"994:	.balign	4\n"                                                            \
 	"	.popsection\n"
 
-/* int first(int n): n + 1 */
+/* int first(int n) returns n + 1. */
 asm("	.section .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
     "	.weak	_.stapsdt.base\n"
     "	.hidden	_.stapsdt.base\n"

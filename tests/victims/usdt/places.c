@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes, and questions whether somebody traces, at every place where C has statements and
- * expressions. Each line is what a tracer of that probe should print.
+ * Probes, and tests whether a probe is enabled, at every place where C allows statements
+ * and expressions. Each line of output is what a tracer of that probe should print.
  */
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>
@@ -53,7 +53,7 @@ static __attribute__((noreturn)) void never_returns(void)
 	_exit(0);
 }
 
-/* Dropped by --gc-sections. */
+/* --gc-sections removes it. */
 void dropped(void);
 void dropped(void)
 {

@@ -5,7 +5,7 @@
 
 DTRACE_SEMAPHORE(plug, tick);
 
-// Was it traced?
+// Returns whether its probe is enabled.
 int fire(int n)
 {
     int traced = DTRACE_PROBE_ENABLED(plug, tick);

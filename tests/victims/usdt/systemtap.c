@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of somebody who knows SystemTap's <sys/sdt.h> only, with a header of the form
- * that its dtrace(1) makes. Each line is what a tracer of that probe should print.
+ * A program that uses only SystemTap's <sys/sdt.h>, with a header of the form that its
+ * dtrace(1) generates. Each line of output is what a tracer of that probe should print.
  */
 #define _SDT_HAS_SEMAPHORES 1
 #define SDT_USE_VARIADIC
@@ -30,7 +30,7 @@ OLD_SEMAPHORE(zero);
 OLD_SEMAPHORE(one);
 OLD_SEMAPHORE(twelve);
 OLD_SEMAPHORE(any);
-/* No compiler reads asm statements: those of these need the word "used". */
+/* Compilers do not parse asm statements, so semaphores in them need the attribute "used". */
 OLD_USED(in_asm);
 OLD_USED(at_operands);
 
@@ -49,7 +49,7 @@ static __attribute__((noinline)) void work(const char *text, long i)
 	printf("twelve %ld %ld %ld\n", i, i + 8, i + 9);
 	STAP_PROBEV(old, any, text, i);
 	printf("any %s %ld\n", text, i);
-#ifndef __cplusplus /* theirs is for C only */
+#ifndef __cplusplus /* SystemTap's macro is for C only */
 	__asm__ __volatile__("mov $77, %%eax\n\t" STAP_PROBE_ASM(old, in_asm, -4@%%eax 8@$5)
 			     : : : "eax");
 	printf("in_asm 77 5\n");
