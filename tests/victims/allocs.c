@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Allocates known numbers of blocks with malloc() in two functions, and frees them. allocs
-// ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES"; printing allocates nothing.
+// Allocates known numbers of blocks with malloc() in two functions, and frees them.
+// allocs ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES"; printing allocates
+// nothing.
 #include <stdio.h>
 #include <stdlib.h>
 

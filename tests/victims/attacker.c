@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer in several ways at once. Each letter of its argument selects one:
+// A target that harms its tracer in several ways at once. Each letter of its argument
+// selects one:
 //
 //   c  writes nops that lead to `jmp .` over the small executable mappings that it did not create.
 //      This overwrites the runtime's code, but not the trampolines, which the agent can leave alone
@@ -13,8 +14,9 @@
 //   s  has a process that sends signals to the target's threads without a pause
 //   x  has a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
-// Two threads call work() all the time. The handler of a fault returns to the instruction that
-// faulted. The target prints "ready", and prints "attacks" after it has read a byte from stdin.
+// Two threads call work() all the time. The handler of a fault returns to the
+// instruction that faulted. The target prints "ready", and prints "attacks" after it
+// has read a byte from stdin.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,8 +76,8 @@ static void* call(void* arg)
     return arg;
 }
 
-// Calls `attack` for each mapping that did not exist at the start. Calls no function that
-// could map memory.
+// Calls `attack` for each mapping that did not exist at the start. Calls no function
+// that could map memory.
 static void each_foreign(void (*attack)(uintptr_t begin, uintptr_t end, int executable))
 {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -193,8 +195,8 @@ static void* run_threads(void* arg)
     return arg;
 }
 
-// Each thread of a chain creates the next one and exits, so a tracer that seizes the threads
-// one by one always finds new ones.
+// Each thread of a chain creates the next one and exits, so a tracer that seizes the
+// threads one by one always finds new ones.
 static int succeed(void* arg)
 {
     enum { in_chain = 4 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The second of two threads executes the program again while the first, the leader, runs
-// work(), so the leader's stops and the exec's come close together. execleader ROUNDS
+// The second of two threads executes the program again while the first, the leader,
+// runs work(), so the leader's stops and the exec's come close together. execleader
+// ROUNDS
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints facts about itself, and calls tell() with arguments whose values a test knows: a
-// string, a structure, and wide and narrow integers, some of which are on the stack.
+// Prints facts about itself, and calls tell() with arguments whose values a test knows:
+// a string, a structure, and wide and narrow integers, some of which are on the stack.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ __attribute__((noinline)) long outer(long n)
     return inner(n) + 1;
 }
 
-// Makes a system call that fails with EBADF, and then calls after_failure(), where errno is 9.
+// Makes a system call that fails with EBADF, and then calls after_failure(), where
+// errno is 9.
 __attribute__((noinline)) long after_failure(long n)
 {
     sink += n;

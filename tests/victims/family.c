@@ -6,7 +6,8 @@
 //   family daemon        a grandchild that continues after its parents have exited; it
 //                        prints "daemon PID", waits until its stdin ends, and then calls
 //                        work() ten more times
-// Except for the daemon, each process waits for its children, and exits with 0 if all succeeded.
+// Except for the daemon, each process waits for its children, and exits with 0 if all
+// succeeded.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

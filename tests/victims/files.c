@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls look(WHAT, FD) for each kind of file, with descriptors that are open and some that
-// are not.
+// Calls look(WHAT, FD) for each kind of file, with descriptors that are open and some
+// that are not.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,8 +25,8 @@ static void must(int good)
     }
 }
 
-// Opens another file at the same descriptor number, in a descriptor table that belongs to
-// this thread only.
+// Opens another file at the same descriptor number, in a descriptor table that belongs
+// to this thread only.
 static void* alone(void* number)
 {
     int fd = *(int*)number;

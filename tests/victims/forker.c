@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forks N children that call work() themselves. Each reports success by its exit status.
+// Forks N children that call work() themselves. Each reports success by its exit
+// status.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

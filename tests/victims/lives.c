@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that exits, executes itself again or creates processes while work() is called:
+// A program that exits, executes itself again or creates processes while work() is
+// called:
 //   exec N       executes itself again N times with execve()
 //   badexec N    makes N calls of execve() that fail: no such file, too many arguments
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE

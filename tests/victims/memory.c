@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Calls look(P, KIND) with addresses of every kind, ROUNDS times. The program accesses none
-// of them. All the time, a thread maps and unmaps the page of kind 20, and truncates the file
-// of kind 21. memory ROUNDS; prints "kind K address P" for each first, and later the signals
-// that it got.
+// Calls look(P, KIND) with addresses of every kind, ROUNDS times. The program accesses
+// none of them. All the time, a thread maps and unmaps the page of kind 20, and
+// truncates the file of kind 21. memory ROUNDS; prints "kind K address P" for each
+// first, and later the signals that it got.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

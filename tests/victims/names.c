@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions that have several names, no name of their own, or several parts. names N calls
-// each N times and prints the results.
+// Functions that have several names, no name of their own, or several parts. names N
+// calls each N times and prints the results.
 #include <stdio.h>
 #include <stdlib.h>
 

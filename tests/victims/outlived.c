@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A child that shares this process's memory outlives the process's exec: it calls work()
-// ROUNDS times before the exec and as often afterwards. outlived ROUNDS; the program that is
-// executed is this one under the name "after".
+// A child that shares this process's memory outlives the process's exec: it calls
+// work() ROUNDS times before the exec and as often afterwards. outlived ROUNDS; the
+// program that is executed is this one under the name "after".
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -35,7 +35,8 @@ static int live_on(void *arg)
     return right == 2 * rounds ? 3 : 4;
 }
 
-// Runs in the new program. It inherits the old program's descriptors; argv has their numbers.
+// Runs in the new program. It inherits the old program's descriptors; argv has their
+// numbers.
 static int after_exec(char **argv)
 {
     int status = 0;

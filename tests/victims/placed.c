@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Stops a child process at the Kth instruction of stepped(): it single-steps the child to
-// there, and detaches from it with a SIGSTOP. placed K prints "ready PID OFFSET", waits for
-// the child's exit and prints its status. If K is after the return, it prints "ended". The
-// child checks its own results.
+// Stops a child process at the Kth instruction of stepped(): it single-steps the child
+// to there, and detaches from it with a SIGSTOP. placed K prints "ready PID OFFSET",
+// waits for the child's exit and prints its status. If K is after the return, it prints
+// "ended". The child checks its own results.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +17,8 @@
 long stepped(long n);
 extern const char stepped_end[];
 
-// Short instructions of many kinds, so that a thread can stop at many places in a window.
+// Short instructions of many kinds, so that a thread can stop at many places in a
+// window.
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl stepped, stepped_end\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library that dlopener loads. Its constructor calls the function too. If it is loaded
-// by LD_AUDIT, it audits nothing.
+// The library that dlopener loads. Its constructor calls the function too. If it is
+// loaded by LD_AUDIT, it audits nothing.
 static volatile long sink;
 
 unsigned la_version(unsigned version);

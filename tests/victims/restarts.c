@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences (rseq(2)): each of THREADS threads increments the counter of the CPU
-// it runs on N times, without a lock. A signal every 100 us makes some sequences restart.
-// restarts N THREADS prints the counters' sum, and how often sequences were restarted.
+// Restartable sequences (rseq(2)): each of THREADS threads increments the counter of
+// the CPU it runs on N times, without a lock. A signal every 100 us makes some
+// sequences restart. restarts N THREADS prints the counters' sum, and how often
+// sequences were restarted.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
 #include <pthread.h>

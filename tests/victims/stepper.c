@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Single-steps a command and writes to FILE how often each address was executed, in the
-// order of addresses: "ADDRESS COUNT", both hexadecimal; then the map of its memory at the
-// end. Does not use symbols.
+// order of addresses: "ADDRESS COUNT", both hexadecimal; then the map of its memory at
+// the end. Does not use symbols.
 //
 //   stepper FILE - COMMAND...              from its first instruction on
 //   stepper FILE LIBRARY+OFFSET COMMAND... from main() on, whose address is the first
@@ -54,7 +54,8 @@ static struct user_regs_struct regs_of(pid_t pid)
     return regs;
 }
 
-// Resumes the process by `request`. Returns the wait status of its next stop or of its exit.
+// Resumes the process by `request`. Returns the wait status of its next stop or of its
+// exit.
 static int go(int request, pid_t pid, int number)
 {
     int status;
@@ -69,8 +70,8 @@ static int is_exit(int status)
     return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-// Returns the address at which byte 0 of the library's file is mapped; 0 if it is not mapped
-// yet. Copies the map to `out` if it is not null.
+// Returns the address at which byte 0 of the library's file is mapped; 0 if it is not
+// mapped yet. Copies the map to `out` if it is not null.
 static uint64_t base_of(pid_t pid, const char* library, FILE* out)
 {
     char name[64], line[4352];

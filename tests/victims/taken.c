@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Signals that are accepted in other ways than by a plain handler, N times, while work() is
-// called. Prints "good N" and "calls COUNT", and on stderr the deviations from signal(7).
+// Signals that are accepted in other ways than by a plain handler, N times, while
+// work() is called. Prints "good N" and "calls COUNT", and on stderr the deviations
+// from signal(7).
 //   nodefer      a handler that interrupts itself; one that is reset after its first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
 //   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
@@ -162,8 +163,8 @@ static long take_queued(long n)
         right &= is(number == SIGRTMIN + 1 && info.si_value.sival_int == i &&
                         info.si_pid == getpid() && info.si_code == SI_QUEUE,
                     "sigwaitinfo");
-        // The handler gets the signals that are pending, and those that arrive until n_handled
-        // exceeds i.
+        // The handler gets the signals that are pending, and those that arrive until
+        // n_handled exceeds i.
         pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
         while (n_handled <= i)
             sched_yield();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times its own calls, so that the cost of a probe is the difference of two measurements.
+// Times its own calls, so that the cost of a probe is the difference of two
+// measurements.
 //
 //   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
@@ -11,9 +12,9 @@
 //                    not counted. N is the number of all calls, including those that were
 //                    made to choose CALLS.
 //
-// The modes that start with limit_ are the same function with a jump and the work already
-// in it, written by hand. They show the best cost possible on this machine. The program
-// exits when its input ends.
+// The modes that start with limit_ are the same function with a jump and the work
+// already in it, written by hand. They show the best cost possible on this machine. The
+// program exits when its input ends.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -60,7 +61,8 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// The body of work() with a detour before it, which jumps out, does the work and jumps back.
+// The body of work() with a detour before it, which jumps out, does the work and jumps
+// back.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \
     __asm__(".pushsection .text.detours,\"ax\",@progbits\n"                              \

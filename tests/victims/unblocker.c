@@ -2,8 +2,8 @@
 /*
  * A hostile target: a process that shares its descriptors repeatedly makes each of them
  * blocking, including those that a tracer creates in the target. The target prints
- * "ready", calls work() until it reads a line, and then prints how often a userfaultfd(2)
- * was among the descriptors.
+ * "ready", calls work() until it reads a line, and then prints how often a
+ * userfaultfd(2) was among the descriptors.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

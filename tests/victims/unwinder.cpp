@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Throws ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of a
-// function that calls within its first instructions, by forced unwinding (pthread_cancel),
-// and past destructors. unwinder ROUNDS; prints how many were handled correctly.
+// Throws ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of
+// a function that calls within its first instructions, by forced unwinding
+// (pthread_cancel), and past destructors. unwinder ROUNDS; prints how many were handled
+// correctly.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder LIBRARY: each line of stdin has a letter: o opens the library (library.c), c closes
- * it, and t calls it ten times and prints the value of its semaphore.
+ * holder LIBRARY: each line of stdin has a letter: o opens the library (library.c), c
+ * closes it, and t calls it ten times and prints the value of its semaphore.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fires a probe for every kind of argument, N times. Its output is what a tracer of its
- * probes should print. It is C and C++. With SEMAPHORES, it fires only enabled probes, and
- * prints at its end how often that was, and whether a semaphore is still above zero.
+ * probes should print. It is C and C++. With SEMAPHORES, it fires only enabled probes,
+ * and prints at its end how often that was, and whether a semaphore is still above
+ * zero.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that are created at run time: executes the lines of its input, and answers each.
- * The output of `fire` is what a tracer of its probes should print. It is C and C++.
+ * Probes that are created at run time: executes the lines of its input, and answers
+ * each. The output of `fire` is what a tracer of its probes should print. It is C and
+ * C++.
  *
  *   made [early] [denied]    early: creates the probes before main(); denied: memfd_create(2)
  *                            fails

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes that our header cannot produce: one that is a function's first instruction,
- * operands relative to %fs and %gs, and, with MOVED, the notes of a file whose text a tool
- * moved by MOVED bytes after it was linked. Calls each N times, and as often in a child.
+ * operands relative to %fs and %gs, and, with MOVED, the notes of a file whose text a
+ * tool moved by MOVED bytes after it was linked. Calls each N times, and as often in a
+ * child.
  */
 #include <asm/prctl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes, and tests whether a probe is enabled, at every place where C allows statements
- * and expressions. Each line of output is what a tracer of that probe should print.
+ * Probes, and tests whether a probe is enabled, at every place where C allows
+ * statements and expressions. Each line of output is what a tracer of that probe should
+ * print.
  */
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>

@@ -1,6 +1,7 @@
 // A leaf function with live data in the red zone around a static probe, and a uprobe of
 // the kernel at a given offset in this file, as other tracers place it: red_zone OFFSET
-// CALLS. Prints how often the uprobe was hit, and how many calls found their data changed.
+// CALLS. Prints how often the uprobe was hit, and how many calls found their data
+// changed.
 #define _GNU_SOURCE
 #ifdef MADE_BY_DTRACE_H
 #include "red_zone_made.h"

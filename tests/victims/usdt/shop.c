@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of one or more files with the provider shop.d, in C and in C++. Its output is
- * what a tracer of its probes should print. It runs N rounds; with "hold" it first waits for
- * a byte on stdin. With OTHER it is a second file (or library) of the same program.
+ * A program of one or more files with the provider shop.d, in C and in C++. Its output
+ * is what a tracer of its probes should print. It runs N rounds; with "hold" it first
+ * waits for a byte on stdin. With OTHER it is a second file (or library) of the same
+ * program.
  */
 #include <stdio.h>
 #include <stdlib.h>
