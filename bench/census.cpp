@@ -2,14 +2,16 @@
 // How many functions of real programs can be probed by a jump, and how long does it
 // take to find out?
 //
-// For each file, it counts its functions, the entries that get a window
+// For each file, it counts the functions, the entries that get a window
 // (fasttrap/patch.hpp) inside the function's extent, the returns, and the functions of
 // which every return gets a window. Parts that were split off from a function, and
-// returns in them, do not count. The rest is listed by reason. It measures the time to
-// find the extents of all entries, to find those of all returns too (without the time
-// to find the returns, which is shown separately), and to plan the entries' windows.
-// Times are medians in milliseconds. The goals: 99.9 % of the entries, 99 % of the
-// functions; 300 ms for all entries of node. -v lists the refused sites.
+// returns in them, do not count. The remaining sites are listed by reason.
+//
+// It measures three times: to find the extents of all entries, to find those of all
+// returns too (without the time to find the returns, which is shown separately), and to
+// plan the windows of the entries. Times are medians in milliseconds. The goals are
+// 99.9 % of the entries, 99 % of the functions, and 300 ms for all entries of node.
+// With -v, it lists the refused sites.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -116,8 +118,8 @@ public:
     }
 
 private:
-    // Jumps into the function's own parts are no returns, as in
-    // the pid provider.
+    // As in the pid provider, a jump to another part of the same function is not a
+    // return.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -143,8 +145,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans at the address where the kernel would load the file, because the targets that a
-    // short jump can reach depend on it.
+    // Plans at the address where the kernel would load the file, because the targets
+    // that a short jump can reach depend on it.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;

@@ -88,8 +88,8 @@ struct Engine {
     }
 
 private:
-    // A full principal buffer would measure drops. So it is emptied, as a consumer
-    // does.
+    // Empties the buffer, as a consumer does, because a full principal buffer would
+    // measure drops.
     void empty_buffer(unsigned i)
     {
         static std::vector<char> to(8 << 20);

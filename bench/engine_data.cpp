@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// How long does the interpreter take for a store to an associative array, a read of it,
-// an aggregation by an integer, and one by a string? And do two threads do twice as
+// How long does the interpreter take for a store to an associative array, a read from
+// it, an aggregation by an integer, and one by a string? And do two threads do twice as
 // much?
 //
-// D text is compiled, loaded and fired as in a host, with only the engine. Each row is
-// a clause. The row "nothing but the firing" is a clause that assigns a constant; its
-// time is subtracted in the column "alone", to which the goals apply.
+// D programs are compiled, loaded and fired as in a host, but only with the engine.
+// Each row is a clause. The row "nothing but the firing" is a clause that assigns a
+// constant. Its time is subtracted in the column "alone", to which the goals apply.
 //
-// Two results depend on the machine. 100,000 elements are 6 MB, visited in an order
-// that no prefetching predicts, so each visit needs at least one read of this memory:
-// the row "a read of 6 MB at random". And two processors may share a core: two threads
-// are judged only by rounds in which two loops without the engine ran as fast as one.
+// Two results depend on the machine:
+//   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
+//     predict, so each visit needs at least one read of this memory. The row "a read of
+//     6 MB at random" shows its cost.
+//   - Two processors may share a core. So two threads are judged only by rounds in
+//     which two loops without the engine ran as fast as one.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -42,14 +44,14 @@ std::uint64_t thread_ns()
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Costs nothing: the cost of reading a clock is another question.
+// Takes no time, because the cost of reading a clock is not measured here.
 dt_u64 host_now(dt_host*)
 {
     static thread_local dt_u64 now = 0;
     return ++now;
 }
 
-// execname: one of 64 strings of 20 bytes.
+// The values of execname: 64 strings of 20 bytes.
 thread_local unsigned which_name = 0;
 
 dt_u64 host_string(dt_host*, dt_u32, dt_u32, char* to, dt_u64 max)
@@ -84,7 +86,7 @@ public:
         config.options[DTRACEOPT_dynvarsize] = 32 << 20;
         config.options[DTRACEOPT_aggsize] = 64 << 20;
         config.options[DTRACEOPT_strsize] = 32;
-        // prevents empty rows for clauses that only store
+        // prevents empty lines for clauses that only store
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = n_threads;
         config.has_float = 1;
@@ -100,8 +102,8 @@ public:
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
-    // Fires n times in a thread. Fill uses the keys in order. The body uses another
-    // order, so that neighbours in memory are not visited in sequence.
+    // Fires n times in a thread. Fill uses the keys in order. Body uses another order,
+    // so that elements next to each other in memory are not visited in sequence.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {
@@ -195,8 +197,8 @@ double ns_of_read()
     return spread(std::move(rounds)).median;
 }
 
-// Returns how much work two threads do together in the time of one. work(thread):
-// returns ns.
+// Returns the ratio of the work that two threads do together to that of one thread.
+// work(thread) returns ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];
@@ -211,8 +213,8 @@ template <class F> double scaling(F work)
     return alone / together[0] + alone / together[1];
 }
 
-// The machine's own scaling: threads that share nothing, not even memory, but use the
-// core fully.
+// Measures how the machine itself scales: the threads share nothing, not even memory,
+// and use the core fully.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;
@@ -250,7 +252,7 @@ Scaling scaling_of(const std::string& body)
 struct Row {
     const char* what;
     const char* body;
-    double most_ns; // the goal; 0: no goal
+    double most_ns; // the goal; 0 means no goal
 };
 
 constexpr Row rows[] = {

@@ -3,9 +3,9 @@
 //
 // The runtime's image is mapped into this process as the agent maps it into a target. A
 // trampoline precedes a function that only returns, and the function is called in a
-// loop. A line shows the time of the loop with the probe minus the time without, in CPU
-// time of this thread: median of 15 rounds, and the spread; interpreted, then compiled
-// if possible.
+// loop. Each line shows the time of the loop with the probe minus the time without it,
+// in CPU time of this thread: the median of 15 rounds, and the spread. Clauses run in
+// the interpreter first, and then as compiled code if possible.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Spread measure(InProcess* runtime, const std::vector<Function>& calls)
             for (Function call : calls)
                 reinterpret_cast<void (*)(unsigned long)>(call)(i & 7);
         rounds.push_back((cpu_ns() - begin) / n_calls);
-        if (runtime != nullptr) // a full buffer would measure drops
+        if (runtime != nullptr) // empties the buffer: a full one would measure drops
             (void)runtime->session.records();
     }
     std::sort(rounds.begin(), rounds.end());

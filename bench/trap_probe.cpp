@@ -2,11 +2,11 @@
 // Measures what one firing of an entry probe through ptrace costs, compared with a bare
 // loop.
 //
-// A child calls a function N times and measures the time: unprobed; with an entry probe
-// whose clause is @ = count(), fired by the ptrace-agent; and, for comparison,
-// executing an int3 each time under a tracer that only does waitpid, GETREGS, SETREGS,
-// CONT. Goal: probe <= 1.25 x bare. The function begins with push %rbp, so that the
-// agent also writes to the child's stack.
+// A child calls a function N times and measures the time in three ways: without a
+// probe; with an entry probe whose clause is @ = count(), fired by the ptrace-agent;
+// and, for comparison, with an int3 that is executed each time under a tracer that only
+// calls waitpid, GETREGS, SETREGS and CONT. The goal is probe <= 1.25 x bare. The
+// function begins with push %rbp, so that the agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -100,7 +100,7 @@ struct Child {
     }
 };
 
-// Does waitpid, GETREGS, SETREGS, CONT for each stop of the child.
+// Calls waitpid, GETREGS, SETREGS and CONT for each stop of the child.
 double bare_loop(Child& child)
 {
     child.begin();

@@ -2,8 +2,8 @@
 // Times probes with three arguments: created at run time, and compiled in.
 //
 //   prints "ready", then reads commands from stdin:
-//   WHAT ROUNDS CALLS     WHAT: nothing, library, header; prints "ns..." of each round, per
-//                         call, in CPU time of this thread
+//   WHAT ROUNDS CALLS     WHAT is nothing, library or header. Prints "ns..." with the
+//                         time of a call in each round, in CPU time of this thread
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>
 #include <dtrace/usdt.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * More modes of tests/victims/timed, for bench/static_probes: about 5 ns of
- * work, alone, with a static probe, with its arguments in memory, and with a
- * call of an empty function.
+ * work alone, with a static probe, with a static probe whose arguments are in
+ * memory, and with a call of an empty function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -14,7 +14,8 @@ static unsigned long words[4];
 static inline unsigned long some_work(unsigned long n)
 {
 	/*
-	 * The calls are independent: they take half the time of dependent ones.
+	 * Calls of this function do not depend on each other, so they take half
+	 * the time of dependent ones.
 	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;
@@ -33,7 +34,7 @@ BODY unsigned long bare(unsigned long n)
 	return got;
 }
 
-/* The same again: the difference between the two is the machine's noise. */
+/* The same function again: the difference from bare() is the machine's noise. */
 BODY unsigned long twin(unsigned long n)
 {
 	unsigned long got = some_work(n);
@@ -56,7 +57,7 @@ BODY unsigned long probed_memory(unsigned long n)
 
 	*(volatile unsigned long *)&words[1] = n & 7;
 	*(volatile unsigned long *)&words[2] = got & 3;
-	/* removes them from all registers */
+	/* removes the values from all registers */
 	__asm__ volatile("" : : : "memory");
 	DTRACE_PROBE2(bench, memory, words[1], words[2]);
 	return got;

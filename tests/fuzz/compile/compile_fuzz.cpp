@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a D program: diagnostics or DOF, nothing else.
+// Compiles arbitrary bytes as a D program. The result must be a diagnostic or DOF.
 //
 //   compile_fuzz -max_total_time=60 -rss_limit_mb=1024 -timeout=5 \
 //                -dict=tests/fuzz/compile/compile.dict CORPUS
 //
 // A corpus is any folder of D programs, such as tests/d. The first byte chooses between
-// script and command line, so that both kinds of outer text are encountered.
+// script and command line, so that both forms of program text are tested.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstdlib>
@@ -39,9 +39,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto result = compiler.compile(text, options);
     if (const auto* wrong = std::get_if<dt::Diagnostic>(&result)) {
         if (wrong->text.empty())
-            std::abort(); // a refusal names its reason
+            std::abort(); // a refusal must give its reason
         dt::quote_source(text, wrong->at);
-        // Nothing of it was kept: the same text fails in the same way.
+        // The compiler must keep nothing of a failed text: it fails again in the same
+        // way.
         auto again = compiler.compile(text, options);
         const auto* same = std::get_if<dt::Diagnostic>(&again);
         if (same == nullptr || same->text != wrong->text)

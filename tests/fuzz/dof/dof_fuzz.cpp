@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as DOF: loading refuses or accepts them, what was accepted fires, and
-// nothing outside of the arena is touched.
+// Loads arbitrary bytes as DOF. Loading must refuse or accept them, programs that were
+// accepted are fired, and nothing outside of the arena may be accessed.
 //
-// With libFuzzer this is the target; fuzz_test.cpp calls it in the ordinary tests.
+// With libFuzzer, this is the target. fuzz_test.cpp calls it in the ordinary tests.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 using dif_test::Session;
 
-// One arena for all inputs; its pristine beginning is put back before each.
+// One arena for all inputs. Its original beginning is restored before each input.
 class Arena {
 public:
     Arena()
@@ -59,8 +59,8 @@ public:
     }
 
 private:
-    // Variables of the last input are forgotten, their storage stays as it is: a
-    // program finds whatever a former one or a hostile target left there.
+    // Removes the variables of the last input, but does not clear their storage: a
+    // program finds the bytes that an earlier program or a hostile target left there.
     void restore()
     {
         dt_arena& a = session_.arena();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fuzz target without libFuzzer: every seed, and a fixed number of mutations from a
-// fixed state, so that the ordinary tests run the same inputs every time.
+// Runs the fuzz target without libFuzzer: every seed, and a fixed number of mutations
+// with a fixed random state, so that the ordinary tests run the same inputs every time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,12 +15,13 @@ namespace {
 
 void run(const std::vector<char>& image)
 {
-    // an allocation of the exact size, so that sanitizers see a read beyond it
+    // an allocation of the exact size, so that sanitizers detect a read past its end
     std::vector<std::uint8_t> copy(image.begin(), image.end());
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }
 
-// Changes that keep most of the image: bytes, words of interest, swapped words.
+// Changes single bytes and words and swaps words, so that most of the image stays
+// valid.
 void mutate(std::vector<char>& image, std::mt19937_64& random)
 {
     static const std::uint64_t words[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs to begin fuzzing with: one clause per case of tests/dif that loads, and
-// some with actions of every kind.
+// The programs with which fuzzing begins: one clause for each case of tests/dif that
+// loads, and some with actions of every kind.
 #pragma once
 
 #include <vector>

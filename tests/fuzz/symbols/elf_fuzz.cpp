@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as an ELF file: everything that ElfImage offers is called.
+// Opens arbitrary bytes as an ELF file and calls all functions of ElfImage.
 //
 //   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
 //
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::uint64_t sum = 0;
     for (const dt::Function& f : table.all()) {
         if (!table.at(f.addr))
-            std::abort(); // every function holds at least its first byte
+            std::abort(); // every function contains at least its first byte
         if (!table.find(table.name(f)))
             std::abort();
         if (auto text = (*image)->bytes(f.addr, f.n_bytes > 4096 ? 4096 : f.n_bytes))
@@ -33,8 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (*image)->section(".plt");
     for (const dt::StaticProbe& probe : dt::read_static_probes(**image).probes)
         if (probe.sites.empty())
-            std::abort();              // a probe is somewhere
-    volatile std::uint64_t keep = sum; // the bytes are really read
+            std::abort();              // a probe must have a site
+    volatile std::uint64_t keep = sum; // ensures that the bytes are read
     (void)keep;
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The text parsers: maps, globs against names, demangling, suggestions. The first line of
-// the input is a pattern, the rest is the text.
+// Tests the parsers of text: maps, globs matched to names, demangling and suggestions.
+// The first line of the input is a pattern, the rest is the text.
 #include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 #include "process/maps.hpp"

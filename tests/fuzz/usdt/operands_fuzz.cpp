@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text as a probe's arguments: what is said to be readable can be.
+// Parses arbitrary text as a probe's arguments. Operands that are reported as readable
+// must be readable.
 #include "usdt/operands.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as a section .note.stapsdt, and what its notes say about arguments.
+// Parses arbitrary bytes as a section .note.stapsdt, and the arguments of its notes.
 #include "usdt/operands.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -13,11 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const dt::usdt::ProbeNote& note : all.notes) {
         n_bytes += note.provider.size() + note.name.size() + note.arguments.size();
         if (note.provider.empty() || note.name.empty())
-            std::abort(); // a probe has both names
+            std::abort(); // a probe has a provider and a name
         dt::usdt::probe_name(note.name);
         dt::usdt::parse_operands(note.arguments);
     }
     if (n_bytes > size || all.troubles.size() > 11)
-        std::abort(); // nothing is made up, and nobody is flooded
+        std::abort(); // all texts come from the input, and few troubles are reported
     return 0;
 }
