@@ -107,14 +107,14 @@ TEST(Arguments, PatchesAreOfRunningProcessesAndNeedNoProbes)
 TEST(Arguments, MissingUnknownAndContradictoryFlagsAreReported)
 {
     EXPECT_EQ(parse({}).wrong, "no probes specified");
-    EXPECT_EQ(parse({"-e"}).wrong, ""); // no program is no error with -e
+    EXPECT_EQ(parse({"-e"}).wrong, ""); // -e does not need a program
     EXPECT_EQ(parse({"-n"}).wrong, "option requires an argument -- 'n'");
     EXPECT_EQ(parse({"-y"}).wrong, "invalid option -- 'y'");
     EXPECT_EQ(parse({"--nosuch"}).wrong, "unrecognized option '--nosuch'");
     EXPECT_NE(parse({"-l", "-V"}).wrong, "");
     EXPECT_EQ(parse({"-l"}).wrong, "");
     EXPECT_EQ(parse({"--help"}).wrong, "");
-    EXPECT_NE(parse({"-h"}).wrong, ""); // needs a provider's script
+    EXPECT_NE(parse({"-h"}).wrong, ""); // -h needs a script with a provider
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the options for finding errors, and the data kept about processes that are not
-// targets.
+// Tests the options that help to find errors, and the cached data of processes that are
+// not targets.
 #include "libdtrace/api/handle.hpp"
 
 #include "session.hpp"

@@ -89,7 +89,7 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* Two of the three columns of each key are the same; "b" has no maximum. */
+/* The columns are the sum twice and the maximum; the key "b" has no maximum. */
 static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 {
 	int64_t most = 0;

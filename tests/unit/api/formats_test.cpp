@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests callbacks that print on their own, and the data that callbacks get in the
-// formats for programs.
+// Tests callbacks that print by themselves, and the data that callbacks get in the
+// machine-readable formats.
 #include "session.hpp"
 
 #include "dif/actions.h"

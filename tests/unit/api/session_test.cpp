@@ -66,8 +66,8 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
     SessionHandle session = open_session();
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
-    // END records although the buffer is full. The records of 30 s would be far more
-    // than 2k.
+    // END can record although the buffer is full. The records of 30 s would take far
+    // more than 2k.
     dtrace_program_exec(session.get(),
                         compile(session, "tick-1ms { printf(\"%d\\n\", ++n); }"
                                          "tick-30s { exit(9); }"

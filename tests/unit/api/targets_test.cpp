@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests a session and its targets if a step fails, if another tracer holds the target,
-// or if the agent dies.
+// Tests sessions and their targets when a step fails, when another tracer holds the
+// target, or when the agent dies.
 #include "session.hpp"
 
 #include <cctype>
@@ -76,13 +76,14 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // A thread that sweeps modules opens and closes files.
+        // Wait for the thread that removes old modules, because it opens and closes
+        // files.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;
         }));
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        while (held_.size() < 64) // fill the gaps below
+        while (held_.size() < 64) // also fills gaps between open descriptors
             held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         rlimit few = before_;
         few.rlim_cur = static_cast<rlim_t>(held_.back()) + 1;
@@ -143,7 +144,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
                                          "END { printf(\"%d\\n\", n); }"),
                         nullptr);
     {
-        FewDescriptors three(3); // for the arena; the clock's would be the fourth
+        FewDescriptors three(3); // for the arena; the clock would need a fourth one
         EXPECT_EQ(dtrace_go(session.get()), -1);
         EXPECT_NE(error_of(session).find("clock"), std::string::npos)
             << error_of(session);
@@ -195,7 +196,7 @@ TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
 TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
 {
     SessionHandle session = open_session();
-    // Nothing is planted: the target still runs after its tracer has ended.
+    // No probe is planted, so the target continues after its tracer has exited.
     ps_prochandle* process = create(session, {spin, "1", "1"});
     ASSERT_NE(process, nullptr);
     dtrace_program_exec(session.get(), compile(session, "END { printf(\"end\\n\"); }"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests aggregations: their sums, their order, and their drawings.
+// Tests aggregations: their sums, their order, and the distributions that are drawn.
 #include "session.hpp"
 
 #include "dif/distribution.h"
@@ -130,7 +130,8 @@ TEST(Aggregations, AveragesTruncateTowardZeroAndDeviationsAreExact)
 
     Counts dev(DTRACEAGG_stddev);
     epid = dev.feed(1, {});
-    // 10^10 and -10^10: mean 0, squares 2 * 10^20, which needs more than 64 bits.
+    // The values 10^10 and -10^10 have the mean 0. The sum of their squares, 2 * 10^20,
+    // needs more than 64 bits.
     unsigned __int128 squares = (unsigned __int128){10000000000} * 10000000000 * 2;
     dev.aggregate(epid, "",
                   words(2, 0, static_cast<std::uint64_t>(squares),
@@ -368,8 +369,7 @@ TEST(Distributions, EmptyOnesShowTheBucketsAroundZero)
               "\n");
 }
 
-// Shards correspond to CPUs. For higher ones, and beyond the last CPU, the CPU is
-// unknown.
+// Each shard corresponds to a CPU. The CPU of a shard above the last CPU is unknown.
 TEST(Places, KeepWhatEachCpuCountedUntilItIsCleared)
 {
     Counts s(DTRACEAGG_min);

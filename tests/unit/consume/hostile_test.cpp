@@ -100,7 +100,7 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Widths of millions are tested elsewhere. Here they would take too long.
+            // Widths of millions are tested elsewhere. They would take too long here.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -209,8 +209,8 @@ static std::uint64_t cpu_ns()
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Returns the consumer's CPU time for n_records returns, each on a forged CPU of its
-// own.
+// Returns the CPU time that the consumer takes for n_records returns, each of which is
+// on a different forged CPU.
 static std::uint64_t time_of_returns(std::uint32_t n_records)
 {
     constexpr std::uint32_t n_shards = 16;
@@ -344,7 +344,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     for (const std::string word : {"true", "false"}) {
         Session s;
         Entry command{DTRACEACT_SYSTEM, 5, s.types.string_type(), "%s"};
-        command.constant = "truest"; // truncated to its size
+        command.constant = "truest"; // truncated to the five bytes of the value
         const std::uint32_t epid = s.clause({command});
         s.record(epid, field(word, 5));
         s.drain();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the order by time: rounds, the watermark, and shards that stay locked.
+// Tests the order of records by time: rounds, the watermark, and shards that stay
+// locked.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TEST(Order, AShardInUseHoldsTheOthersBackAndThenNoMore)
     EXPECT_EQ(text, "3 150 ");
 }
 
-// Two shards are locked in turns, each only for a short time.
+// Two shards are locked alternately, each only for a short time.
 TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
 {
     Session s(3);

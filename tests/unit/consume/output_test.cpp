@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests outputs and their callbacks: files, freopen, system, handlers, verdicts.
+// Tests output and its callbacks: files, freopen(), system(), handlers and their
+// verdicts.
 #include "session.hpp"
 
 #include <cstdio>

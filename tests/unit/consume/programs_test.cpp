@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs D programs from text to output in one process. This tests that compiler, engine
-// and consumer agree on the places and the meaning of values.
+// Runs D programs from their text to their output in one process. This tests that the
+// compiler, the engine and the consumer agree on where values are and what they mean.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/constants.hpp"
@@ -16,7 +16,7 @@ using namespace dt;
 
 namespace {
 
-// A host with only a clock, which ticks once per reading.
+// A host that has only a clock, which advances by one at each reading.
 struct Host {
     dt_host host{};
     std::uint64_t now = 1000;

@@ -42,7 +42,7 @@ struct Entry {
     bool in_key = false;
     bool is_print = false;
     std::optional<ConstantValue>
-        constant; // a constant of the program; unset: a computed value
+        constant; // a constant of the program; nullopt if the value is computed
 };
 
 // A sink that lets the consumer print every record.
@@ -54,7 +54,8 @@ struct PrintAll : RecordSink {
     }
 };
 
-// Collects one line per record: the indented function of flowindent.
+// Collects one line per record, as flowindent prints it: indentation, prefix and
+// function.
 struct FlowLines : PrintAll {
     std::string text;
     Verdict probe(const ProbeData& data) override
@@ -73,7 +74,7 @@ public:
     explicit Session(std::uint32_t n_shards = 2);
 
     TypeTable types;
-    std::string out; // text so far
+    std::string out; // the output so far
     std::vector<FaultEvent> faults;
     std::vector<std::string> drops;
     std::vector<std::string> complaints;
@@ -86,7 +87,7 @@ public:
     std::uint32_t clause_on(std::uint32_t probe, std::vector<Entry> entries);
     std::uint32_t printf(const std::string& format, std::vector<const Type*> values);
 
-    // Writes a record. values: the bytes of its values in the order of the layout.
+    // Writes a record. `values` has the bytes of its values in the order of the layout.
     void record(std::uint32_t epid, std::string values, std::uint64_t time = 0,
                 std::uint32_t shard = 0, std::uint16_t cpu = 0,
                 std::uint16_t flags = 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the exact text of trace(), printf() and print(), and the indents of flowindent.
+// Tests the exact output of trace(), printf() and print(), and the indentation of
+// flowindent.
 #include "session.hpp"
 
 #include <cstdlib>

@@ -51,9 +51,9 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
     ExtentMaps maps;
     for (const auto& image : images) {
         maps.begin(image);
-        maps.begin(image); // for another description, for example
+        maps.begin(image); // repeated, as for another description
     }
-    // Reading the images at the same time does no harm.
+    // The main thread may read the images at the same time.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);
@@ -93,7 +93,7 @@ TEST(ExtentMaps, ThatAreNotRequestedAreCancelled)
     }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) // which takes address space as it likes
+#if !defined(__SANITIZE_ADDRESS__) // it maps address space at any time
 TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 {
     pid_t child = fork();
@@ -103,9 +103,9 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
         rlimit before{};
         getrlimit(RLIMIT_AS, &before);
         rlimit none = before;
-        none.rlim_cur = 1 << 20; // less than there is: nothing more is available
+        none.rlim_cur = 1 << 20; // less than is mapped, so no mmap() succeeds
         setrlimit(RLIMIT_AS, &none);
-        void* held = nullptr; // what was free; each begins with where the next one is
+        void* held = nullptr; // the free blocks, as a linked list
         for (std::size_t n = 1 << 20; n >= 1 << 10; n /= 2)
             while (auto* block = static_cast<void**>(std::malloc(n)))
                 held = (*block = held, block);
@@ -127,7 +127,7 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 }
 #endif
 
-// SIGINT is for the thread that waits for it.
+// SIGINT must be delivered to the thread that waits for it.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
 {
     static volatile sig_atomic_t wrong_thread;
@@ -143,7 +143,7 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    // only another thread could take the signal
+    // only the other thread could accept the signal
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);

@@ -37,7 +37,7 @@ TEST(KernelLibraries, AreSelectedByTheWordsThatTheyDeclare)
     EXPECT_TRUE(kernel_libraries({}, "trace(x)").empty());
 }
 
-// The struct that the module fills in is also declared in D.
+// The module fills in a struct that is also declared in D. Both must be the same.
 TEST(KernelLibraries, APacketIsTheModules)
 {
     const dt::KernelLibrary net = kernel_libraries({"ip"}, "").front();

@@ -28,7 +28,7 @@ extern "C" __attribute__((noinline, used)) int extents_test_catches(int n)
     }
 }
 
-// Two stores in a sequence that the kernel would restart, declared as by librseq.
+// Two stores in a restartable sequence, which is declared as by librseq.
 extern "C" __attribute__((noinline, used)) void extents_test_restarts(long* into)
 {
     asm volatile(".pushsection __rseq_cs, \"aw\"\n"
@@ -62,7 +62,7 @@ std::shared_ptr<ElfImage> image_of(const char* path)
 
 class OwnExtents : public testing::Test {
 protected:
-    // Converts addresses of this process to link-time ones.
+    // Converts an address in this process to a link-time address.
     std::uint64_t link_addr(const void* at) const
     {
         const Function* known = image->functions().find("extents_test_throws");
@@ -208,8 +208,8 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfADirectBranch)
     });
 }
 
-// If analyze_function() does not find a table's bound, it reads on into the next table,
-// whose entries are not relative to the first.
+// If analyze_function() does not find the bound of a table, it continues into the next
+// table, whose entries are not relative to the first.
 TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
 {
     std::vector<TargetAddr> tables;
@@ -235,7 +235,7 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
                     static_cast<std::uint32_t>(target - TargetAddr{function.addr});
                 if (target - TargetAddr{function.addr} >= function.n_bytes ||
                     !sites.is_boundary(within))
-                    break; // of addresses, or not ended by its bound
+                    break; // a table of addresses, or one whose bound was not found
                 n_entries++;
                 expect_target(target);
             }

@@ -144,7 +144,7 @@ TEST_F(PidProviderTest, WrongOffsetsSayWhatIsThere)
                    {"'0x1'", "entry, return, or an offset in hex"});
     expect_refusal("pid$:a.out:provider_test_target:entri", "D_PROC_NAME",
                    {"did you mean entry?"});
-    // Some byte of the function is not the start of an instruction.
+    // At least one byte of the function is not the start of an instruction.
     bool refused = false;
     for (const char* offset : {"1", "2", "3", "4", "5", "6", "7"})
         refused =
@@ -195,7 +195,7 @@ public:
             EXPECT_EQ(dlclose(open), 0);
         }
     }
-    std::uint64_t function() const // its only one
+    std::uint64_t function() const // the address of the library's only function
     {
         return reinterpret_cast<std::uint64_t>(dlsym(handle_, "plugin_work"));
     }
@@ -214,7 +214,7 @@ class PidProviderLibraries : public PidProviderTest {
 protected:
     const std::string plugin = VICTIMS "/plugin.so";
 
-    // Returns the new probes, as after a change of libraries.
+    // Returns the new probes, as if the libraries had changed.
     std::vector<std::uint32_t> new_ids(const std::string& text)
     {
         EXPECT_TRUE(symbols->refresh());
@@ -251,7 +251,7 @@ TEST_F(PidProviderLibraries, LoadedModulesKeepTheirSitesWhenAnotherIsLoaded)
     ASSERT_FALSE(loaded.empty());
     for (std::uint32_t id : loaded)
         EXPECT_EQ(registry.at(id).module, "plugin.so");
-    EXPECT_EQ(new_ids("pid$:::entry"), std::vector<std::uint32_t>{}); // not again
+    EXPECT_EQ(new_ids("pid$:::entry"), std::vector<std::uint32_t>{}); // not new again
     EXPECT_EQ(new_ids("pid$::*:entry"), loaded); // another description
     EXPECT_EQ(places(own), before);
     EXPECT_TRUE(probes.probe(own)->sites[0].planted);
@@ -323,7 +323,7 @@ TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
 {
     std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
     std::unique_ptr<ProcessSymbols> before =
-        std::move(symbols); // of the process that has exited
+        std::move(symbols); // those of the process that has exited
     EXPECT_EQ(ids("pid$::provider_test_target:entry"), std::vector{own});
     EXPECT_EQ(probes.probe(own)->sites.size(), 1U);
     EXPECT_FALSE(probes.probe(own)->sites[0].planted);

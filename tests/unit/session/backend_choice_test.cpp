@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walks all 128 combinations of facts. Each test is one rule. The numbers of their
-// combinations add up to 128, so the rules are complete.
+// Tests all 128 combinations of facts. Each test is one rule. The numbers of
+// combinations to which the rules apply add up to 128, so the rules are complete.
 #include "libdtrace/session/backends/backend_choice.hpp"
 
 #include <functional>
@@ -32,7 +32,7 @@ std::string text_of(const BackendFacts& facts)
 using Condition = std::function<bool(const BackendFacts&)>;
 
 // Expects a choice for all combinations of facts that satisfy the condition. Returns
-// their number.
+// the number of these combinations.
 int expect_for(const Condition& condition, BackendChoice expected)
 {
     int n = 0;

@@ -16,7 +16,7 @@ std::uint64_t read_line(const dt_clock& c, std::uint64_t counter)
                static_cast<unsigned __int128>(counter - c.tsc) * c.mult >> c.shift);
 }
 
-// A counter of 3 per ns, and a clock whose speed the test sets.
+// A counter that advances by 3 per ns, and a clock whose speed the test sets.
 struct FakeSource : ClockSource {
     std::uint64_t at = 1000;         // ns of true time
     double mono = 5e12, speed = 1.0; // CLOCK_MONOTONIC
@@ -46,7 +46,7 @@ TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }
-    // The source was chosen by hand, but the counter is equally good.
+    // The source was selected manually, but the counter is equally good.
     EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));
@@ -96,13 +96,13 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
     line.tend(clock, source.now_ns());
     source.pass(100'000'000);
     line.tend(clock, source.now_ns());
-    source.mono += 7e9; // the counter stood still
+    source.mono += 7e9; // the counter stopped during this time
     line.tend(clock, source.now_ns());
     EXPECT_NEAR(static_cast<double>(read_line(clock, source.counter())), source.mono,
                 1000);
     std::uint64_t last = read_line(clock, source.counter());
     source.pass(2'000'000'000);
-    source.mono -= 1e9; // a clock must not do this
+    source.mono -= 1e9; // a correct clock never does this
     line.tend(clock, source.now_ns() + 2'000'000'000);
     EXPECT_GE(read_line(clock, source.counter()), last);
 }
@@ -120,7 +120,7 @@ TEST(ClockLine, IsNotThereWhenTheCounterIsNotTheSystemsClock)
     line.tend(clock, source.now_ns());
     EXPECT_NE(clock.seq, 0u);
     EXPECT_EQ(clock.seq % 2, 0u);
-    source.is_clock = false; // found unstable
+    source.is_clock = false; // the kernel found the counter unstable
     source.pass(2'000'000'000);
     line.tend(clock, source.now_ns());
     EXPECT_EQ(clock.seq, 0u);
@@ -143,7 +143,7 @@ TEST(ClockLine, IsWithinTwoMicrosecondsOfThisMachinesClock)
         EXPECT_GE(now, last);
         auto off = static_cast<std::int64_t>(now - sample->mono_ns);
         n_near += std::abs(off) < 2000;
-        EXPECT_LT(std::abs(off), 100'000); // a sample was disturbed
+        EXPECT_LT(std::abs(off), 100'000); // even if a sample was disturbed
         last = now;
         source.rest(5'000'000);
     }

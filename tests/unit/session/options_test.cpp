@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the grammar of -x, and that no option without an effect is accepted.
+// Tests the syntax of -x, and that options without an effect are refused.
 #include "libdtrace/session/options.hpp"
 
 #include "libdtrace/api/include/dtrace.h"

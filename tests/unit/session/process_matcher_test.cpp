@@ -37,7 +37,7 @@ class RecordingBackend : public Backend {
 public:
     using Backend::Backend;
     using Ids = std::vector<std::uint32_t>;
-    std::vector<std::pair<std::size_t, Ids>> enabled; // clause of the arena, probes
+    std::vector<std::pair<std::size_t, Ids>> enabled; // arena clause and its probes
     bool is_full = false;
 
     int make_arena() override { return 0; }

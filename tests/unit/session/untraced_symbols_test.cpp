@@ -12,7 +12,7 @@ using namespace dt;
 
 namespace {
 
-// A copy of this process, which has the same modules and exits with it.
+// A forked copy of this process, which has the same modules and is killed with it.
 class Copy {
 public:
     Copy()

@@ -53,7 +53,7 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
-// Doubles its output with every two references; 40 levels would fill the machine.
+// The output doubles with every two references, so 40 levels would fill the memory.
 static std::string doubling_name(int levels)
 {
     auto reference = [](int number) {
@@ -107,7 +107,7 @@ TEST(Printable, EscapesControlCharactersAndBytesThatAreNotUtf8)
                    "2J \xc2\xa0"),
               "\\302\\2332J \xc2\xa0");
     EXPECT_EQ(name("\x9b \xff \xc3"), "\\233 \\377 \\303");
-    // Overlong forms of ESC, a surrogate, above U+10FFFF.
+    // overlong forms of ESC, a surrogate, and a value above U+10FFFF
     EXPECT_EQ(name("\xc0\x9b"), "\\300\\233");
     EXPECT_EQ(name("\xe0\x80\x9b"), "\\340\\200\\233");
     EXPECT_EQ(name("\xed\xa0\x80"), "\\355\\240\\200");

@@ -124,7 +124,7 @@ void append_cie(Made& out, std::string_view augmentation, std::string_view data)
     out.align(4).set_length(at);
 }
 
-// Its CIE is the first entry.
+// Appends an FDE whose CIE is the first entry.
 void append_fde(Made& out, std::uint64_t begin, std::uint64_t n_bytes,
                 std::uint64_t table)
 {
@@ -147,7 +147,7 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// A naive reader takes minutes.
+// A naive reader would take minutes.
 constexpr double few_seconds = 10, half_a_minute = 30;
 
 TEST(ForgedTables, FunctionsThatClaimTheSameTextAreReadInLittleTime)
@@ -171,7 +171,8 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     append_cie(frames, "zL", std::string_view("\1\0", 2));
     for (std::size_t i = 0; i < n; i++)
         append_fde(frames, text_addr + 4096 + i * 8, 8, 1);
-    // The address of the section is 0, and 0 would mean that there is no table.
+    // The first byte is a filler: the section's address is 0, and an address of 0 would
+    // mean that there is no table.
     table.u8(0).u8(0xff).u8(0xff).u8(1);
     const std::size_t length = n_sites * site_bytes;
     table.u8(0x80 | (length & 0x7f)).u8(0x80 | (length >> 7 & 0x7f)).u8(length >> 14);
@@ -183,7 +184,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // The table of the first function is used.
+    // Only the first function's table is used.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }
@@ -227,8 +228,8 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// Each namespace is followed by an entry that is also the first one inside it. The
-// number of paths to the last entry is 2 to the power of their number.
+// Each namespace is followed by an entry that is also the first one inside it, so the
+// number of paths to the last entry is 2 to the power of n.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;
@@ -241,7 +242,7 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
-// Omitted entries are reported once.
+// Expects that omitted entries are reported only once.
 template <class T> void expect_one_cut(T& from, std::string_view text)
 {
     const std::vector<std::string> cuts = from.take_cuts();

@@ -92,7 +92,7 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     EXPECT_EQ(nameless.value_or(*named), *named);
 }
 
-// A target chooses the names that it maps, and may later change the files behind them.
+// A target chooses which names it maps, and may later replace the files of these names.
 TEST(RegularFile, IsOpenedAndNothingElseIs)
 {
     dt::Scratch scratch;
@@ -106,7 +106,7 @@ TEST(RegularFile, IsOpenedAndNothingElseIs)
 
     EXPECT_TRUE(dt::open_regular(file));
     EXPECT_TRUE(dt::open_regular(link));
-    EXPECT_FALSE(dt::open_regular(fifo)); // and it does not wait for a writer
+    EXPECT_FALSE(dt::open_regular(fifo)); // and the call does not wait for a writer
     EXPECT_FALSE(dt::open_regular(device));
     EXPECT_FALSE(dt::open_regular(scratch.path(".")));
     EXPECT_FALSE(dt::open_regular(file, (1 << 20) - 1)); // too large
@@ -131,7 +131,7 @@ TEST(RegularFile, ForAMappingIsOnlyTheOneWithItsDeviceAndInode)
         return file && ::fstat(file.get(), &is) == 0 ? is.st_ino : 0;
     };
     EXPECT_EQ(inode_of(dt::open_mapped(name)), was.st_ino);
-    name.end = name.end + 4096; // no such range: found only by its path
+    name.end = name.end + 4096; // no mapping has this range, so only the path is used
     EXPECT_EQ(inode_of(dt::open_mapped(name)), was.st_ino);
     ++name.minor;
     EXPECT_FALSE(dt::open_mapped(name));

@@ -269,7 +269,8 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
     EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
 }
 
-// If the file of probes of libdtrace-usdt cannot be opened, they are found in memory.
+// If the file that libdtrace-usdt uses for probes cannot be opened, they are read from
+// memory.
 TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
 {
     const dtrace_usdt_probe* probe = nullptr;
@@ -334,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// Inside the namespace, the victim is mounted over another file, which has the same
-// path outside.
+// In the target's mount namespace, the victim is mounted over another file. Outside,
+// the same path names that other file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Helpers of the tests of symbols/.
+// Helpers for the tests of symbols/.
 #include "scratch.hpp"
 
 #include <cstdio>
@@ -65,7 +65,7 @@ std::vector<std::byte> packed_xz(const std::vector<std::byte>& bytes)
 
 Victim::Victim(const std::string& program, std::vector<std::string> args)
 {
-    std::vector<char*> argv{const_cast<char*>(program.c_str())}; // execv keeps them so
+    std::vector<char*> argv{const_cast<char*>(program.c_str())}; // not changed
     for (std::string& arg : args)
         argv.push_back(arg.data());
     argv.push_back(nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BTF for tests: that of a small kernel and of a module on top of it.
+// BTF for tests: the types of a small kernel and of a module that is based on it.
 #pragma once
 
 #include <bpf/btf.h>
@@ -46,7 +46,7 @@ private:
 struct SmallKernel : BtfData {
     int int_type = btf__add_int(**this, "int", 4, BTF_INT_SIGNED);
     int ulong_type = btf__add_int(**this, "long unsigned int", 8, 0);
-    int char_type = btf__add_int(**this, "char", 1, 0); // as since Linux 6.2
+    int char_type = btf__add_int(**this, "char", 1, 0); // as BTF has it since Linux 6.2
     int task = add_task();
     int task_pointer = btf__add_ptr(**this, task);
     int pid_type = btf__add_typedef(**this, "kpid_t", int_type);
@@ -87,8 +87,8 @@ private:
         btf__add_enum64(**this, "wide", 8, false);
         btf__add_enum64_value(**this, "WIDE", 0x123456789ab);
     }
-    // int wake(struct task_struct *task, long unsigned int flags), say(char *text, ...),
-    // and a tracepoint sched_wake(struct task_struct *task)
+    // int wake(struct task_struct *task, long unsigned int flags), say(char *text,
+    // ...), and a tracepoint sched_wake(struct task_struct *task)
     void add_functions()
     {
         int wake = btf__add_func_proto(**this, int_type);
@@ -122,7 +122,8 @@ private:
     }
 };
 
-// Of a module of it: struct super { struct task_struct *owner; } and int mount(...).
+// A module of this kernel: struct super { struct task_struct *owner; } and int
+// mount(...).
 struct SmallModule : BtfData {
     explicit SmallModule(const SmallKernel& base) : BtfData(&base)
     {

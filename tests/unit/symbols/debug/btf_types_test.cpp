@@ -27,7 +27,7 @@ DebugType named(BtfTypes& types, Kind kind, std::string_view name)
     return ref ? types.type(*ref) : DebugType{};
 }
 
-// Calls all functions for each entry.
+// Calls each function of BtfTypes with every entry or name.
 void look_at_all(BtfTypes& types, DebugRef end)
 {
     for (DebugRef ref = 0; ref < end; ref++) {

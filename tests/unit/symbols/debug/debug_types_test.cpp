@@ -25,13 +25,13 @@ std::string folder_of_shapes()
 
 std::string shapes(const std::string& variant)
 {
-    // The files of split units are next to them.
+    // The files of split units are in the same folder.
     static const bool added = (add_debug_folder(folder_of_shapes()), true);
     (void)added;
     return SHAPES "." + variant + ".so";
 }
 
-// The DWARF of a file, and its types as text.
+// The DWARF data of a file, with its types as text.
 class Shapes {
 public:
     explicit Shapes(const std::string& path)
@@ -66,7 +66,8 @@ public:
         return type;
     }
 
-    // "const struct node *", "int[2][3]", "function(int, ...) -> void".
+    // Returns a type as text, such as "const struct node *" or "function(int, ...) ->
+    // void".
     std::string text(DebugRef ref) const
     {
         DebugType type = types_->type(ref);
@@ -102,14 +103,14 @@ public:
                 whole += text(parameter) + ", ";
             return whole + (type.varargs ? "...)" : ")") + " -> " + text(type.base);
         }
-        default: // "long int", or "long"
+        default: // the compilers write "long int" or "long"
             return name.ends_with(" int") && name != "unsigned int"
                        ? name.substr(0, name.size() - 4)
                        : name;
         }
     }
 
-    // "name: type at bits[:bits]" of each member.
+    // Returns "name: type at bits[:bits]" for each member.
     std::vector<std::string> members(const DebugType& type) const
     {
         std::vector<std::string> all;
@@ -127,7 +128,7 @@ public:
         return members(at(kind, name));
     }
 
-    // Finds a function by the symbol table, as dtrace does.
+    // Finds a function through the symbol table, as dtrace does.
     std::optional<DebugFunction> function(std::string_view name) const
     {
         const Function* found = image_->functions().find(name);

@@ -43,7 +43,7 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     return seen;
 }
 
-// Returns the places of .debug_* in the file.
+// Returns the positions of the sections .debug_* in the file.
 static std::vector<std::pair<std::size_t, std::size_t>>
 debug_sections(const std::vector<std::byte>& bytes)
 {
@@ -68,7 +68,7 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    // A file in memory has no folder in which split units could be.
+    // A file in memory has no folder that could contain split units.
     const bool split = std::string(GetParam()) == "gcc_split_5";
     EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);

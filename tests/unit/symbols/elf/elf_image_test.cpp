@@ -150,7 +150,7 @@ TEST(ElfImage, DebugLinksDoNotLeaveTheirFolder)
     ASSERT_TRUE(objcopy("--strip-all --remove-section .note.gnu.build-id "
                         "--add-gnu-debuglink=" +
                         debug + " " VICTIM " " + file));
-    // The link says abc.debug; make it say x/c.debug, which exists.
+    // The link names abc.debug. Change it to x/c.debug, which exists.
     auto bytes = read_file(file);
     const char from[] = "abc.debug", to[] = "x/c.debug";
     auto at = std::search(bytes.begin(), bytes.end(),

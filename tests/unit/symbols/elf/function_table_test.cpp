@@ -43,8 +43,8 @@ TEST(FunctionTable, FindsAFunctionByEachOfItsNames)
     EXPECT_FALSE(table.find("mallo"));
 }
 
-// Tests any number of symbols at any addresses: near each other, and at both ends of
-// the range.
+// Tests different numbers of symbols with addresses that are close together and at both
+// ends of the range.
 TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
 {
     for (unsigned bits : {12u, 24u, 40u, 64u}) {

@@ -28,10 +28,10 @@ CanonicalFrame first(std::initializer_list<unsigned> bytes,
 
 TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
 {
-    EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset: a CIE's
+    EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset, in a CIE
     EXPECT_EQ(first({}), at_call);
     EXPECT_EQ(first({0, 0, 0}), at_call);
-    // def_cfa_offset 48 and where a register was saved; 0x80 | 3: offset of rbx
+    // def_cfa_offset 48, then 0x80 | 3: the place where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
     // def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8; def_cfa_sf
@@ -39,7 +39,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
     EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
     EXPECT_EQ(first({0x12, 6, 0x7d}), (CanonicalFrame{rbp, 24, false}));
-    // An expression of three bytes, an operation behind it
+    // An expression of three bytes, alone and followed by another operation
     EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
     EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
     // Rules of other registers are skipped with their operands.
@@ -50,11 +50,11 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
 
 TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
 {
-    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1: a push
+    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1: after a push
     EXPECT_EQ(first({0x02, 1, 0x0e, 16}), at_call); // advance_loc1
-    EXPECT_EQ(first({0x3f, 0x0e, 16}), at_call);    // not known
+    EXPECT_EQ(first({0x3f, 0x0e, 16}), at_call);    // an unknown operation
     EXPECT_EQ(first({0x0e, 16, 0x0b}), at_call);    // restore_state
-    EXPECT_EQ(first({0x0e, 0x80}).reg, rsp);        // cut short
+    EXPECT_EQ(first({0x0e, 0x80}).reg, rsp);        // truncated
     EXPECT_EQ(first({0x0f, 0xff, 0xff, 0x7f}).by_expression, true);
 }
 

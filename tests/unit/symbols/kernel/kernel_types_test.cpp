@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of the kernel by module, its functions and tracepoints.
+// Tests the types of each kernel module, its functions and its tracepoints.
 #include "libdtrace/symbols/kernel/kernel_types.hpp"
 
 #include "scratch.hpp"
@@ -76,7 +76,7 @@ TEST(KernelTypes, ModulesAreKnownBySymbolsOrByTypes)
     ASSERT_TRUE(all);
     ASSERT_EQ(all->size(), 3u);
     EXPECT_EQ((*all)[0].name, "vmlinux");
-    EXPECT_EQ((*all)[2].types, nullptr); // bare has none
+    EXPECT_EQ((*all)[2].types, nullptr); // the module `bare` has no types
 }
 
 TEST(KernelTypes, WithoutBtfTheReasonIsSaid)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A C++ program with names of every sort. Commands on standard input, one byte each:
+// A C++ program with names of every kind. Commands on standard input are one byte each:
 //   l  dlopen the plugin named by argv[1]      u  dlclose it      anything else: exit
-// After each command, and at the start, it writes the address of plugin_work() (0 when it
-// is not loaded), of shop::Cart::total() and of itself, as one line.
+// At the start and after each command, it writes one line with the addresses of
+// plugin_work() (0 if it is not loaded), of shop::Cart::total() and of original_name().
 #include <cstdint>
 #include <cstdio>
 #include <dlfcn.h>

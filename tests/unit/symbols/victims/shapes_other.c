@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A second unit: it defines types that shapes.c only declares, and other
-// objects of the same names.
+// A second compilation unit. It defines types that shapes.c only declares, and
+// other objects of the same names.
 struct elsewhere {
     long a, b;
 };
@@ -11,7 +11,7 @@ struct bits {
 
 struct elsewhere place;
 int declared_only = 4;
-static struct bits* counter; // of another type than that of shapes.c
+static struct bits* counter; // shapes.c has one of another type
 
 int other(struct elsewhere* at, struct bits* bits)
 {
