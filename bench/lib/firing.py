@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one firing costs: the rows of bench/fast_path that are ns per event."""
+"""Measures the cost of one firing, for the rows of bench/fast_path in ns per event."""
 import os, re, subprocess, tempfile, time
 from table import Skip, ours
 from target import Timed, Tracer, numbers, text
@@ -14,7 +14,7 @@ class Case:
         self.threads, self.rounds, self.calls = threads, rounds, calls
 
 def middle_of_work(args):
-    """An offset of work() that is neither its first instruction nor its last."""
+    """Returns an offset in work() that is neither its first instruction nor its last."""
     if hasattr(args, "middle"):
         return args.middle
     with Timed(args) as victim:
@@ -44,7 +44,7 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Traced minus bare, ns. What is not as it should be is said of the row."""
+    """Returns the traced minus the untraced ns of a call. Notes messages and wrong counts at the row."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)
@@ -69,7 +69,7 @@ def limit(args, mode):
         return victim.run(mode) - bare
 
 def recorded(args, row):
-    """Bursts that fit a buffer, and pauses in which they are taken out; every line must come."""
+    """Records in bursts that fit into a buffer, with pauses in which dtrace drains it. Every line must be printed."""
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w+") as out:
         bare = victim.run("work", 11, 50000, 1, 60)
         victim.calls = 0
@@ -84,7 +84,7 @@ def recorded(args, row):
         return traced - bare
 
 def inert(args, row):
-    """dtrace and the agent are killed together: the jumps that remain in the text must cost nothing."""
+    """Kills dtrace and the agent together. The jumps that remain in the text must cost nothing."""
     with Timed(args) as victim:
         bare = victim.run()
         at = victim.address("work")
@@ -97,7 +97,7 @@ def inert(args, row):
         return left - bare
 
 def over_one_thread(args, row, case):
-    """The cost of a case over that of its one thread."""
+    """Returns the ratio of the cost of a case to its cost with one thread."""
     alone = Case(case.name, case.program, rounds=case.rounds, calls=case.calls)
     many, one = one_run(args, case, row), one_run(args, alone, row)
     row.note(f"{many:.2f} ns, alone {one:.2f}")
@@ -117,7 +117,7 @@ def tasks(args, table):
     if n_cpus > 1:
         two = Case("two threads on two CPUs, over one", CASES[0].program, threads=2)
         found.append(ours(lambda row: over_one_thread(args, row, two), two.name, "x", 1.1, 1.0))
-    # Preempted in the middle of firings; a round is some ms for each.
+    # Threads are preempted in the middle of firings: a round takes each of them several ms.
     many = Case("64 threads on each CPU, over one alone", CASES[0].program, threads=min(64 * n_cpus, 256),
                 rounds=5, calls=500000)
     found.append(ours(lambda row: over_one_thread(args, row, many), many.name, "x", 1.1, 1.0))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The same work by peers on the same victim, for bench/fast_path: Debian's bpftrace, perf,
-uftrace, LTTng-UST, callgrind, gdb, ltrace and strace. Each is timed as we are: its calls minus
-the bare calls. gdb, ltrace and strace stop the target for each event, so they are timed by the
-clock of the wall; the CPU time of the target would hide most of the cost.
+"""Measures other tools with the same work on the same victim, for bench/fast_path: Debian's
+bpftrace, perf, uftrace, LTTng-UST, callgrind, gdb, ltrace and strace. The cost is computed as for
+dtrace: the time of traced calls minus that of untraced calls. gdb, ltrace and strace stop the
+target for each event, so their cost is elapsed time; the target's CPU time would hide most of it.
 
-The kernel's uprobe has several prices: work() begins with an instruction that it must
-single-step, frame8() with `push %rbp`, which it emulates. Both are shown.
+The cost of the kernel's uprobe depends on the instruction: it must single-step the first one of
+work(), and emulates that of frame8(), `push %rbp`. Both costs are shown.
 """
 import contextlib, functools, os, re, shutil, signal, subprocess, tempfile, time
 from table import Skip, peer
@@ -33,7 +33,7 @@ def running(command, sig=signal.SIGINT):
             tool.wait()
 
 def while_on(victim, mode, bare, tool=None):
-    """ns of a call, once the tool is felt."""
+    """Waits until the tool slows the victim down. Returns the ns of a call."""
     end = time.monotonic() + 15
     while victim.run(mode, 1, 20000) < bare + 50:
         if (tool and tool.poll() is not None) or time.monotonic() > end:
@@ -42,7 +42,7 @@ def while_on(victim, mode, bare, tool=None):
     return victim.run(mode, 3)
 
 def under(args, mode, *command):
-    """Attached to the victim by its pid."""
+    """Measures a tool that attaches to the victim by its pid."""
     with Timed(args) as victim:
         bare = victim.run(mode)
         words = [word.replace("PATH", victim.path).replace("PID", str(victim.pid)) for word in command]
@@ -57,12 +57,12 @@ TRACEFS = "/sys/kernel/tracing"
 
 @contextlib.contextmanager
 def uprobe(path, function, kinds="p"):
-    """Uprobe events of a function, as perf probe makes them; their names."""
+    """Creates uprobe events of a function, as perf probe does. Yields their names."""
     if not os.access(f"{TRACEFS}/uprobe_events", os.W_OK):
         raise Skip(f"{TRACEFS} cannot be written (bench/install-peers mounts it)")
     names = []
     def say(line):
-        events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)  # It cannot seek.
+        events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)  # This file cannot seek.
         try:
             os.write(events, line.encode() + b"\n")
         finally:
@@ -76,7 +76,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # The kernel releases them late.
+            for _ in range(50):  # The kernel releases the events late.
                 try:
                     say(f"-:{name}")
                     break
@@ -100,7 +100,7 @@ def perf(args, mode, function, *command, kinds="p"):
                                            for word in command), "-p", "PID")
 
 def ftrace(args, mode, function):
-    """Records into the kernel's ring, which is not read."""
+    """Records into the kernel's ring buffer, which is not read."""
     need()
     path = f"{args.build}/tests/victims/timed"
     with uprobe(path, function) as events, Timed(args) as victim:
@@ -119,7 +119,7 @@ def bare_of(args, mode):
         return victim.run(mode)
 
 def uftrace(args, mode, function):
-    """Entry and return recorded of a function that it patches before main()."""
+    """Records the entries and returns of a function, which uftrace patches before main()."""
     need("uftrace", root=False)
     with tempfile.TemporaryDirectory() as folder:
         with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",
@@ -135,39 +135,39 @@ def uftrace(args, mode, function):
         return traced - bare_of(args, mode), f"{int(seen[1]) / calls:.4f} of the calls seen"
 
 def callgrind(args, mode):
-    """The whole program slowed."""
+    """Runs the complete program under callgrind."""
     need("valgrind", root=False)
     with Timed(args, ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=/dev/null"]) as victim:
         traced = victim.run(mode, 5, 500000)
     return traced - bare_of(args, mode)
 
 def by_the_wall(victim, calls):
-    """ns from one call to the next, waits included."""
+    """Returns the ns from one call to the next, including waits."""
     before, began = victim.calls, time.perf_counter()
     victim.run("work", 1, calls)
     return (time.perf_counter() - began) * 1e9 / (victim.calls - before)
 
 def gdb(args):
-    """A breakpoint whose commands only continue."""
+    """Measures a breakpoint whose commands only continue."""
     need("gdb", root=False)
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
         script.write("set pagination off\nbreak work\ncommands\nsilent\ncontinue\nend\ncontinue\n")
         script.flush()
         bare = victim.run("work")
-        # Killed, because an interrupt would stop the target, which ends next.
+        # It is killed, because an interrupt would stop the target, which ends next.
         with running(["gdb", "-q", "-nx", "-batch", "-p", str(victim.pid), "-x", script.name],
                      signal.SIGKILL) as tool:
             while_on(victim, "work", bare, tool)
             return by_the_wall(victim, 10000) - bare
 
 def ltrace(args):
-    """Each call of one function printed, to nowhere."""
+    """Prints each call of one function to /dev/null."""
     need("ltrace", root=False)
     with Timed(args, ["ltrace", "-o", "/dev/null", "-x", "work", "-L"]) as victim:
         return by_the_wall(victim, 10000) - bare_of(args, "work")
 
 def strace():
-    """dd reads and writes a byte at a time: two system calls for each byte."""
+    """Traces a dd that reads and writes one byte at a time, with two system calls for each byte."""
     need("strace", root=False)
     def seconds(n, *under):
         began = time.perf_counter()
@@ -207,7 +207,7 @@ def lttng_session(event):
                 daemon.wait()
 
 def lttng(args):
-    """A tracepoint that was compiled in."""
+    """Measures a tracepoint that is compiled into the victim."""
     source, program = f"{args.here}/lib/lttng", f"{args.build}/bench/lttng_work"
     timed = os.path.join(os.path.dirname(args.here), "tests/victims/timed.c")
     os.makedirs(os.path.dirname(program), exist_ok=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What putting probes in and taking them out costs: time, stopped time, memory; and
-whether one of 50,000 costs more than one alone."""
+"""Measures the cost of planting and removing probes: time, time for which the target is stopped,
+and memory; and whether a probe costs more if it is one of 50,000."""
 import os, re, shutil, signal, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from table import Row, Skip, Task, ours, peer
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 """
 
 def many_functions(args):
-    """A program of 50,000 functions, made once for a build directory."""
+    """Returns the path of a program with 50,000 functions, which is built once for a build folder."""
     folder = f"{args.build}/bench/many"
     program = f"{folder}/many"
     if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(__file__):
@@ -116,11 +116,11 @@ class Many:
     def gaps(self):
         return self.ask()
     def calls(self):
-        """ns of a call of many_1()."""
+        """Returns the ns of a call of many_1()."""
         return sorted(self.ask(str(CALLS))[0] for _ in range(ROUNDS))[ROUNDS // 2]
 
 def ours_kib(pid):
-    """Pss of each mapping of a process by name, KiB."""
+    """Returns the Pss of the mappings of a process by name, in KiB."""
     found, name = {}, ""
     with open(f"/proc/{pid}/smaps") as smaps:
         for line in smaps:
@@ -132,14 +132,14 @@ def ours_kib(pid):
     return found
 
 def grown(before, after):
-    """MiB more, and by which mappings."""
+    """Returns by how many MiB the memory has grown, and the mappings that grew most, as text."""
     more = {name: kib - before.get(name, 0) for name, kib in after.items()}
     largest = sorted(more.items(), key=lambda item: -item[1])[:4]
     return sum(more.values()) / 1024, ", ".join(
         f"{os.path.basename(name.split(' ')[-1])} {kib / 1024:.1f}" for name, kib in largest)
 
 def plant_many(args, rows):
-    """Planting and removing all of many's functions, once: the values of rows()."""
+    """Plants and removes probes on all functions of the program. Returns the values of many_rows()."""
     path = many_functions(args)
     everything = "pid$target:many:many_*:entry { @ = count(); }"
     def places(victim):
@@ -232,7 +232,7 @@ print("ms", load(100))
 """
 
 def library_that_comes_and_goes(args, row):
-    """A library of one function, loaded and unloaded by python3 with all modules probed."""
+    """python3 loads and unloads a library of one function while all modules are probed."""
     if not os.path.exists("/usr/bin/python3"):
         raise Skip("no /usr/bin/python3")
     with tempfile.TemporaryDirectory() as folder:
@@ -261,7 +261,7 @@ def tasks(args, table):
                  "dlopen and dlclose, all of python3 probed", "ms", 5, 1)]
 
 def bpftrace_armed(args):
-    """The time from its start until the kernel's breakpoint is in the text."""
+    """Returns the time from bpftrace's start until the kernel's breakpoint is in the text."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     with Timed(args) as victim:
@@ -279,7 +279,7 @@ def bpftrace_armed(args):
             tool.wait()
 
 def bpftrace_ending(args, n=10):
-    """Its removing of n functions: more take it minutes."""
+    """Measures how bpftrace removes n probes. It takes minutes for many."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     path = many_functions(args)
@@ -299,7 +299,7 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """A complete run under uftrace with all functions patched; the program exits immediately."""
+    """Measures a complete run under uftrace with all functions patched. The program exits immediately."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A PostgreSQL cluster of the benches' own, and pgbench on it."""
+"""A PostgreSQL cluster that only the benchmarks use, and pgbench."""
 import glob, os, pwd, re, shutil, subprocess, tempfile
 from table import Skip
 
 class Postgres:
-    """A cluster of its own in a temporary folder; runs as `postgres` if we are root."""
+    """A cluster in a temporary folder. It runs as the user `postgres` if the benchmark runs as root."""
     def __init__(self):
         places = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not places or not shutil.which("pgbench"):
@@ -36,7 +36,7 @@ class Postgres:
         with open(f"{self.folder}/data/postmaster.pid") as file:
             return int(file.readline())
     def bench(self, seconds=3):
-        """A pgbench that runs, and its backends."""
+        """Starts a pgbench. Returns its process, and the backends that existed before."""
         before = set(self.backends())
         running = subprocess.Popen(
             [*self.as_user, f"{self.bin}/pgbench", "-h", self.folder, "-U", "postgres", "-S", "-c", "2", "-j", "2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real programs under the fast path: python3's allocations, pgbench, a million records."""
+"""Measures probes by jumps in real programs: python3's allocations, pgbench, a million records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
 from postgres import Postgres, per_second
@@ -8,8 +8,8 @@ from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
 
-# Waits for a line, makes 300,000 strings in fresh memory, by about
-# 1.2 M mallocs, and says the CPU time that it took.
+# Waits for a line, creates 300,000 strings in new memory with about 1.2 million
+# mallocs, and prints the CPU time that this took.
 SCRIPT = """
 import gc, sys, time
 gc.disable()
@@ -21,7 +21,7 @@ for i in range(300000):
 print(time.thread_time() - began, flush=True)
 sys.stdin.read()
 """
-TIMES = 5  # of which the median is taken
+TIMES = 5  # number of runs, whose median is used
 
 class Allocating(Victim):
     def __init__(self, env=None):
@@ -33,7 +33,7 @@ class Allocating(Victim):
         self.process.stdout.readline()
         self.pid = self.process.pid
     def run(self):
-        """Once."""
+        """Makes the allocations. Returns their CPU time in seconds."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
@@ -44,7 +44,7 @@ class Allocating(Victim):
 MALLOC = "CPython, quantize of 1.27 M mallocs"
 
 def allocated(env=None, attach=None):
-    """The median time of processes of its own; attach(victim) returns a function that ends the tracing."""
+    """Returns the median time of several new processes. attach(victim) returns a function that ends the tracing."""
     spent = []
     for _ in range(TIMES):
         with Allocating(env) as victim:
@@ -86,7 +86,7 @@ def python_bpftrace(args):
     return allocated(attach=attach) / allocated()
 
 def python_lttng(args):
-    """Recorded by LTTng's wrapper of malloc, which must be preloaded."""
+    """Measures LTTng's wrapper of malloc, which must be preloaded."""
     wrapper = glob.glob("/usr/lib/*/liblttng-ust-libc-wrapper.so*")
     if not wrapper:
         raise Skip("no liblttng-ust-libc-wrapper.so")
@@ -95,7 +95,7 @@ def python_lttng(args):
 
 @functools.lru_cache(None)
 def server():
-    """One cluster for all runs."""
+    """Returns the cluster that all runs share."""
     made = Postgres()
     atexit.register(made.__exit__)
     return made
@@ -103,8 +103,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """% less of transactions while tools trace in the second half of a pgbench; its seconds
-    before are the bare ones."""
+    """Returns by how many percent the transactions decrease when tools trace the second half of a
+    pgbench. Its first half is untraced."""
     database = server()
     running, before = database.bench(seconds)
     try:
@@ -159,7 +159,7 @@ def million(args, row):
 LINES = "lines/s while draining, printf of four values"
 
 def draining(args, row):
-    """What bench/consumer_format measures of the consumer: CPU time of one core."""
+    """Returns what bench/consumer_format measures: millions of lines per second of one core."""
     program = f"{args.build}/bench/consumer_format"
     if not os.path.exists(program):
         raise Skip(f"no {program}")
@@ -167,7 +167,7 @@ def draining(args, row):
     return float(re.search(r"drain, merge, format, write\s+([\d.]+) M", said)[1])
 
 def bpftrace_lines(args):
-    """printf at full speed, in M lines a second."""
+    """Measures bpftrace's printf at full speed, in millions of lines per second."""
     tools.need("bpftrace")
     with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:
         bare = victim.run("stack")

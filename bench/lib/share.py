@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which share of the functions of real programs takes a jump: by dtrace -lv on a process
-that has the file mapped, which plans as planting does, places for trampolines included."""
+"""Measures the share of functions of real programs whose probes can be jumps. dtrace -lv lists them
+for a process that has mapped the file. It plans as for planting, including places for trampolines."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -14,7 +14,7 @@ PROBE = re.compile(r"^ *\d+ +pid\d+ +\S+ +(.+) (entry|return)$")
 PLACE = re.compile(r"^\t\t[+-]0x[0-9a-f]+: (.*)$")
 
 def listed(args, path, library):
-    """Of each probe: function, entry or return, its places' mechanisms."""
+    """Returns for each probe its function, `entry` or `return`, and the mechanisms of its places."""
     what = os.path.basename(os.path.realpath(path))
     command = [args.dtrace, "-lvn", f"pid$target:{what if library else 'a.out'}::[er]*"]
     if library:
@@ -46,7 +46,7 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Measures its shares. Adds a line with reasons below the table."""
+    """Returns the shares of a file in percent. Adds lines with the reasons below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The table that bench/fast_path prints, and the order in which it is measured.
 
-A Row is a number that a benchmark reports; a Task measures the rows of one experiment once. All
-tasks run once, then all once again: what else the machine does falls on everybody. The
-table comes at the end, each row with the medians of its runs and its peers below it.
+A Row is a number that a benchmark reports. A Task measures the rows of one experiment once. All
+tasks run once, then all run once again, so that other load on the machine affects them equally.
+The table is printed at the end. Each row shows the median of its runs, and its peers are below it.
 """
 import os, re, statistics, sys, traceback
 
 class Skip(Exception):
-    """What is missing for a row, in words."""
+    """A row cannot be measured. The text says what is missing."""
 
 class Row:
     def __init__(self, work, unit="ns", must=None, aim=None, most=True, peer_of=None):
-        """must and aim bound from above, or from below where most is False."""
+        """must and aim are upper bounds, or lower bounds if most is False."""
         self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
-        self.peer_of = peer_of  # the work of a row of ours
+        self.peer_of = peer_of  # the work of the row of dtrace with which it is compared
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):
@@ -34,7 +34,7 @@ class Row:
 
 class Task:
     def __init__(self, rows, once, at_most=1000):
-        """once() gives the rows' values, one each (a number alone for one row)."""
+        """once() returns one value for each row (a plain number if there is only one row)."""
         self.rows, self.once, self.at_most = rows, once, at_most
         self.n_failed = 0
 

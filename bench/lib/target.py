@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A process to trace, and a dtrace that traces it, for bench/fast_path.
 
-That a probe is in is seen in the target's text: dtrace says what matched before it plants.
+A probe is planted when the target's text has changed. dtrace's message about matched probes comes earlier.
 """
 import functools, os, re, select, signal, statistics, subprocess, tempfile, time
 from table import Skip
 
 @functools.lru_cache(None)
 def symbols(path, dynamic=False):
-    """Functions of a file: name to address in the file."""
+    """Returns the functions of a file as a dictionary from the name to the address in the file."""
     said = subprocess.run(["nm", *(["-D"] if dynamic else []), path], capture_output=True, text=True)
     found = {}
     for line in said.stdout.splitlines():
@@ -23,7 +23,7 @@ def is_fixed(path):
         return elf.read(17)[16] == 2  # ET_EXEC
 
 def address(pid, path, name, dynamic=False):
-    """Where a function of a mapped file is in a process."""
+    """Returns the address of a function of a mapped file in a process."""
     path = os.path.realpath(path)
     value = symbols(path, dynamic)[name]
     if is_fixed(path):
@@ -41,7 +41,7 @@ def text(pid, at, n=64):
         return memory.read(n)
 
 class Victim:
-    """Its process ends with a with block."""
+    """Base of classes with a member `process`, which is killed when the with block ends."""
     def __enter__(self):
         return self
 
@@ -50,7 +50,7 @@ class Victim:
         self.process.wait()
 
 class Timed(Victim):
-    """tests/victims/timed, waiting for a word; `under` is a command that runs it."""
+    """A running tests/victims/timed, which waits for a line. `under` is a command that runs it."""
     def __init__(self, args, under=(), path="", env=None):
         self.path = path or f"{args.build}/tests/victims/timed"
         if not os.path.exists(self.path):
@@ -66,12 +66,12 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """By the end of its input, for tools that write at the end."""
+        """Ends the victim by the end of its input, so that tools can write their results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
-        """ns per call, the median of the rounds; self.calls counts the calls."""
+        """Returns the ns per call, the median of the rounds. Adds the number of calls to self.calls."""
         self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()
@@ -144,5 +144,5 @@ class Tracer:
         return len(agents)
 
 def numbers(output):
-    """The counts of an aggregation as it was printed, all of them."""
+    """Returns all counts of a printed aggregation."""
     return [int(n) for n in re.findall(r"(?:^|\s)(\d+)\s*$", output, re.M)]
