@@ -14,7 +14,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 ID = r"[A-P]-?\d+[a-z]?"
 
 def links():
-    """Yields a sentence for each relative link that leads nowhere."""
+    """Yields a message for each relative link to a file that does not exist."""
     skipped = {"build", ".git"}
     for page in TREE.rglob("*.md"):
         if skipped & set(page.relative_to(TREE).parts):
@@ -24,7 +24,7 @@ def links():
                 yield f"{page.relative_to(TREE)}: the link {link} leads nowhere"
 
 def cited_ids():
-    """Returns the ids that tests name, each with the name of a file that does."""
+    """Returns the ids that tests name, each with the name of one of these files."""
     ids = {}
     for test in (TREE / "tests").rglob("*.py"):
         for cited in re.findall(rf'"""((?:{ID})(?:(?:, | to ){ID})*)(?=[:."])', test.read_text()):
@@ -39,7 +39,7 @@ def unit_tests():
     return names
 
 def catalogue():
-    """Yields a sentence for each difference between docs/faults.md and the tests."""
+    """Yields a message for each difference between docs/faults.md and the tests."""
     text = (TREE / "docs/faults.md").read_text()
     ids = re.findall(rf"^\| ({ID}) \|", text, re.M)
     for number in sorted(set(ids)):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Reads every #include of the tree and checks that it points down. ALLOWED says which rooms a
-room may include besides itself; a test may include what the room under test may include."""
+"""Checks that every #include of the tree refers to the same or a lower layer. The layers are folders, which are
+called rooms here. ALLOWED lists the other rooms that a room may include. A test may include the same as its room."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
@@ -33,7 +33,7 @@ ALLOWED = {
     "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],
 }
-# What programs outside may include, too.
+# Headers that programs outside of the tree may include, too.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
 # A unit test may include the folder that it tests with its subfolders, and everything that this folder may include.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
@@ -42,11 +42,11 @@ TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "li
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
 # The tests of the runtime compile their D programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# The top of compile/ runs the passes and hands out their tables.
+# The files directly in compile/ run the passes and publish their tables, so they may include all rooms below it.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):
-    """The longest room of ALLOWED that path is in, or its first folder."""
+    """Returns the innermost room of ALLOWED that contains the path, or the first folder of the path."""
     folders = pathlib.PurePosixPath(path).parts[:-1]
     for n in range(len(folders), 0, -1):
         if "/".join(folders[:n]) in ALLOWED:
@@ -63,7 +63,7 @@ def may_include(room, included):
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]
-    # Outside of compile/ and symbols/, their rooms are one.
+    # For other folders, compile/ and symbols/ with all of their subfolders are one room each.
     return target in below or any(target.startswith(whole + "/") and whole in below and not is_inside(room, whole)
                                   for whole in ("libdtrace/compile", "libdtrace/symbols"))
 

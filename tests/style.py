@@ -2,11 +2,11 @@
 """Checks the rules of docs/style.md that a program can check: the layout of clang-format, file-local names that two
 files of one merged compilation share, subjects of commits, and words. Prints each violation with its place.
 
-    tests/style.py [CHECK...]    names of functions below without check_; all if there is none"""
+    tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; all if none is given"""
 import collections, io, os, pathlib, re, subprocess, sys, tokenize
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# The commit before these checks existed. Older subjects are as they are.
+# The last commit before these checks existed. Subjects up to it are not checked.
 FIRST_CHECKED = "657f32c"
 MAX_SUBJECT = 72
 
@@ -36,8 +36,8 @@ DECLARED = re.compile(
     r"[A-Za-z_][\w:<>,&* ]*?[\s&*](?P<name>\w+)\s*(?P<then>[(={\[;])")
 
 def merged_folders():
-    """Each C++ file with the folder whose CMakeLists.txt compiles it, which may merge it with its neighbours.
-    Folders of programs have one file for each program, so they merge nothing."""
+    """Returns each C++ file with the folder whose CMakeLists.txt compiles it, which may merge it with other files.
+    Folders with one file for each program merge nothing, so they are omitted."""
     for name in sources(r"\.cpp$"):
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():
@@ -56,7 +56,7 @@ def check_local_names():
             found = DECLARED.match(line)
             if not found:
                 continue
-            # Functions of one name and other parameters do not clash.
+            # Functions of the same name with different parameters do not conflict.
             key = found["type"] or (line if found["then"] == "(" else found["name"])
             places[folder, key].setdefault(name, line.strip())
     return [f"{', '.join(sorted(where))}: all have the file-local name {key!r}; merged compilation needs different ones"
@@ -76,12 +76,12 @@ LIMITED = {
     r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "complete", r"(?:is|are) none": "does not exist",
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
-# How many words of LIMITED a folder may have. Lower the number when you remove some. It never rises.
+# How many words of LIMITED each folder may have. When you remove words, lower its number. Never raise it.
 LIMITS = {".": 4, "abi": 1, "base": 5, "bench": 9, "cmd": 23, "dif": 41, "docs": 31, "fasttrap": 56, "kmod": 25,
           "libdtrace": 149, "process": 2, "ptrace-agent": 32, "tests": 142, "usdt": 19}
 
 def texts_of(name):
-    """The comments, documents and messages of a file: pairs of a line number and its text."""
+    """Yields the comments, documents and messages of a file, as pairs of a line number and a text."""
     text = (TREE / name).read_text()
     if name.endswith((".md", ".1")):
         text = re.sub(r"(?ms)^\.(?:nf|EX)$.*?^\.(?:fi|EE)$|^```.*?^```|^    .*?$|`[^`\n]*`", lambda m: "\n" * m[0].count("\n"), text)

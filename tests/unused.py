@@ -3,14 +3,14 @@
 clang parses each C and C++ file of the programs, libraries and benchmarks. A function is used if a main(), a function
 of a published header, a virtual function or an initializer reaches it through calls.
 
-    tests/unused.py [--build build/release]    a configured and built tree"""
+    tests/unused.py [--build build/release]    the folder of a configured and built tree"""
 import argparse, collections, json, multiprocessing, pathlib, re, shlex, subprocess, sys
 
 from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Calls from other folders, which are those of tests, do not count.
+# Calls from other folders do not count, because those contain tests.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Functions that programs outside the tree call.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
@@ -24,7 +24,7 @@ FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.C
 
 
 def path_in_product(cursor):
-    """The path of the cursor's file below TREE if a folder of PRODUCT contains it, otherwise None."""
+    """Returns the path of the cursor's file below TREE if a folder of PRODUCT contains it, otherwise None."""
     file = cursor.location.file
     if not file or not file.name.startswith(f"{TREE}/"):
         return None
@@ -33,7 +33,7 @@ def path_in_product(cursor):
 
 
 def usr_of(function):
-    """The name that the linker would see, without the arguments of templates."""
+    """Returns a name that is unique like that of the linker, without the arguments of templates."""
     template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
     return (template or function).get_usr()
 
@@ -46,7 +46,7 @@ class Findings:
         self.defined = set()
         self.calls = collections.defaultdict(set)  # USR of the caller, "" outside of functions: USRs
         self.roots = set()
-        self.unresolved = set()  # names that templates call and only their instances resolve
+        self.unresolved = set()  # names called by templates, which only their instances resolve
 
     def visit(self, cursor, caller):
         for child in cursor.get_children():
@@ -106,7 +106,7 @@ def parse(command):
 
 
 def commands_of(build):
-    """The compilations of the product. A file that is compiled twice is read once."""
+    """Returns the compile commands of the product, one for each file, even if it is compiled twice."""
     database = json.loads(subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True,
                                          check=True).stdout)
     found = {}
@@ -118,7 +118,7 @@ def commands_of(build):
 
 
 def words_of_other_sources():
-    """Identifiers in files that clang does not read here: the kernel module and assembly."""
+    """Returns the identifiers in files that are not parsed by clang: the kernel module and assembly."""
     names = subprocess.run(["git", "ls-files"], cwd=TREE, capture_output=True, text=True).stdout.split()
     texts = [(TREE / name).read_text() for name in names if re.match(r"kmod/.*\.[ch]$|(?!tests/|bench/).*\.S$", name)]
     return set(re.findall(r"\w+", "\n".join(texts)))

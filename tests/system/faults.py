@@ -86,7 +86,7 @@ class Tracer(Holder):
         return self.out.read_text()
 
 def traced_again_and_again(t, program, target, seconds, flags=()):
-    """Traces a process again and again, for the given time, until it ends. Returns how often dtrace ended normally."""
+    """Traces a process repeatedly, for `seconds` each time, until it ends. Returns how often dtrace ended normally."""
     n_rounds = 0
     while target.poll() is None:
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
@@ -101,7 +101,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
     return n_rounds
 
 def found(text, name):
-    """Returns the number that an aggregation was printed with, or 0 if it was not printed."""
+    """Returns the printed number of an aggregation, or 0 if it was not printed."""
     match = re.search(rf"^{name} (-?\d+)$", text, re.M)
     return int(match.group(1)) if match else 0
 
@@ -119,7 +119,7 @@ class Paced:
         self.n = n * max(threads, 1)
         words = self.lines.next().split()
         equal(words[0], b"ready")
-        self.inner_pid = int(words[1])   # in its own pid namespace
+        self.inner_pid = int(words[1])   # its pid inside its pid namespace
         self.pid = self.process.pid
 
     def call(self):

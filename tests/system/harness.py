@@ -13,7 +13,7 @@ class Skip(Exception):
     pass
 
 class Context:
-    """The parameter of a test: the build folder, a scratch folder, and whether this is a long run."""
+    """The parameter of a test: the build folder, a scratch folder, and whether the run is a long one."""
     def __init__(self, build, long):
         self.build = build.resolve()
         self.dtrace = str(self.build / "cmd/dtrace/dtrace")
@@ -41,7 +41,7 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """Returns the words that root puts before a command to run it as an ordinary user."""
+    """Returns the words that root writes before a command to run it as an ordinary user."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
@@ -87,7 +87,7 @@ def wait_until(true, seconds=20, what="condition"):
         time.sleep(0.02)
 
 def cpu_ticks(pid):
-    """The CPU time of a process in clock ticks of 10 ms. None if it has exited."""
+    """Returns the CPU time of a process in clock ticks of 10 ms, or None if it has exited."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -95,7 +95,7 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 def computes(pid, seconds=20):
-    """Waits until a process has used CPU time since the call."""
+    """Waits until a process uses more CPU time."""
     before = cpu_ticks(pid)
     wait_until(lambda: before is not None and (cpu_ticks(pid) or 0) > before, seconds, f"CPU time of process {pid}")
 

@@ -5,11 +5,11 @@
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-`files` are files of tests/ in the build folder, or functions of the context and the kernel that make a file.
+`files` are files of tests/ in the build folder, or functions that create a file from the context and the kernel.
 
 All scripts of a suite run one after the other in one boot of each kernel. The module is loaded, and dtrace is in
-the PATH. Then each check is called once for each kernel. A script that does not end in a minute is killed (a script
-may set a longer time). If a script crashes the kernel, the failure shows the kernel's log.
+the PATH. Then each check is called once for each kernel. A script that does not end within a minute is killed (a
+script may set a longer time). If a script crashes the kernel, the failure shows the kernel's log.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -62,7 +62,7 @@ def module(t, kernel):
     return folder / "dtrace.ko"
 
 def module_of_the_kernels(t, kernel, name):
-    """Returns a module of the kernel, for example drivers/block/brd.ko. Newer kernels have compressed modules."""
+    """Returns a module of the kernel itself, for example drivers/block/brd.ko. Newer kernels compress their modules."""
     fetched(t, kernel)
     stored = kernels(t) / kernel / "modules/kernel" / name
     if stored.exists():

@@ -77,7 +77,7 @@ def traced(t, program, command, flags):
     return done.stdout, [(module, function, int(at, 16), int(n)) for module, function, at, n in found]
 
 def is_refused(t, module, names, command, flags):
-    """Returns whether a listing says that functions of these names cannot have a probe."""
+    """Returns whether a listing reports that functions of these names cannot be probed."""
     return any("+0x0: none: " in t.run(*flags, "-lvn", f"pid$target:{module}:{name}:entry", "-c",
                                        " ".join(command)).stdout for name in names)
 
@@ -103,7 +103,7 @@ def counts_are_those_of_single_steps(t, command, evaltime, n_functions):
         for at in counts.keys() & functions.keys():
             module, names = functions[at]
             if at in fired:
-                # Several names of one function share a probe, which has one of the names.
+                # All names of a function share one probe, which is listed under one of them.
                 equal(fired[at] in {f"{module}:{name}" for name in names}, True,
                       f"{fired[at]} at {at:#x}, which is {names}")
             else:

@@ -44,7 +44,7 @@ QUESTIONS = ("pid$target:libc.so.6:malloc:entry { @[ustack(5)] = count(); } "
              "pid$target:libc.so.6:free:entry { @v = sum(vtimestamp > 0); }")
 
 def agent_of(dtrace):
-    """Returns the pid of the agent of a dtrace, or 0 if there is no agent yet or any more."""
+    """Returns the pid of the agent of a dtrace, or 0 if it has not started or has exited."""
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -92,7 +92,7 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# Functions that no thread calls while it blocks SIGTRAP. Four threads call them all the time.
+# Functions that are not called by a thread that blocks SIGTRAP. Four threads call them all the time.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
@@ -265,7 +265,7 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         n = re.search(r"dtrace: (\d+) breakpoints would end the process if ptrace-agent were killed", done.stderr)
         equal((done.returncode, n is not None), (0, True), done.stderr)
         listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
-        # The table has room for 65,536. A return probe has several breakpoints.
+        # The table has space for 65,536 breakpoints. A return probe has several.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
 TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,

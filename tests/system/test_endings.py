@@ -42,7 +42,7 @@ def two_interrupts_end_dtrace_immediately(t):
         tracing(dtrace, target.pid)
         wait_until(lambda: pipe_is_full(reader), what="a full pipe")
         dtrace.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # Two presses of a key are further apart than one interrupt lasts.
+        time.sleep(0.1)  # The time between two presses of a key is longer than dtrace takes signals as one interrupt.
         dtrace.send_signal(signal.SIGINT)
         try:
             dtrace.wait(timeout=10)
@@ -132,7 +132,7 @@ def a_failed_compilation_ends_the_command_that_dtrace_started(t):
     path = script(t, f"#!/bin/sh\ntouch {marker}\n", "toucher")
     os.chmod(path, 0o755)
     fails_with(t.run("-n", "BEGIN { trace(nothing); }", "-c", path))
-    time.sleep(0.2)  # A command that was not killed would run in this time.
+    time.sleep(0.2)  # If the command were still alive, it would run in this time.
     equal(marker.exists(), False, "the command ran although nothing was traced")
 
 TESTS = tests_in(globals())

@@ -26,7 +26,7 @@ def return_probes_have_offset_and_value(t):
                       "} pid$target:a.out:tell: { @[probename] = count(); }",
                       "-c", t.victim("facts")))
     offset = re.search(r"value -12345 offset ([0-9a-f]+)\n", done.stdout).group(1)
-    # The offset probe of the same instruction fired, too.
+    # The offset probe at the same instruction has fired, too.
     contains(done.stdout, f"  {offset} ")
 
 def offset_probes_fire_at_their_instruction(t):

@@ -72,7 +72,7 @@ def a_target_that_is_given_up_is_named_and_the_other_stays_traced(t):
 def a_second_interrupt_ends_the_wait_for_the_release(t):
     def twice(process):
         interrupt(process)
-        time.sleep(0.3) # longer than dtrace takes two signals as one interrupt
+        time.sleep(0.3) # If the time is shorter, dtrace treats two signals as one interrupt
         if process.poll() is None:
             interrupt(process)
     _, took = attacked(t, b"c", b"circles\n", twice)

@@ -9,7 +9,7 @@ from harness import *
 NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
 
 def told(errors, note):
-    """Checks that dtrace printed the note, or nothing if the note is empty."""
+    """Checks that dtrace printed the note, or that it printed nothing if the note is empty."""
     if not note:
         equal(errors, "", "messages of dtrace")
     contains(errors, note)

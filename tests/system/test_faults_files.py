@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of hostile files. A target chooses which files it maps, what is later at their names, and
-their contents. dtrace does not open FIFOs and devices, checks every offset, and opens other files
-only in the debug folders."""
+"""Tests of hostile files. A target chooses which files it maps, what it later puts under their names, and
+what they contain. dtrace does not open FIFOs and devices, and checks every offset. It opens files
+that are not mapped only in the debug folders."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *

@@ -1,5 +1,5 @@
-"""Tests of threads that are at any place while probes are planted, fire and are removed (C of the
-catalogue of faults)."""
+"""Tests of threads that may be at any instruction while probes are planted, fire and are removed (C of
+the catalogue of faults)."""
 import os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -43,7 +43,7 @@ def a_thread_may_be_at_any_instruction_of_a_window(t):
             if got is None:
                 break
             counts, offset = got
-            # The call in which the thread is, and 999 more. Each passes two return sites.
+            # The call that the thread is executing, and 999 more. Each call passes two return sites.
             equal(counts["entry"], 1000 if offset == 0 else 999, f"entries, from +{offset:#x}")
             equal(counts["return"] in (1999, 2000), True, f"returns, from +{offset:#x}")
         equal(k > 15, True, f"only {k} instructions")

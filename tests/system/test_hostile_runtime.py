@@ -20,7 +20,7 @@ def nobodys(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):
-    """Returns how many descriptors of dtrace's memory a process of the targets' user found, and how many it opened."""
+    """Returns how many descriptors of dtrace's memory a process of the same user found, and how many it opened."""
     with contextlib.ExitStack() as ends:
         targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
         for target in targets:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of consumers of the kernel module: several at once, killed ones and hostile ones. No consumer
-leaves anything behind in the kernel."""
+leaves anything in the kernel when it exits."""
 import re
 
 from machines import *

@@ -103,7 +103,7 @@ def a_wait_is_as_long_as_the_lock_was_held(output):
     if len(waits) != 1 or not 100 <= waits[0] <= elapsed:
         raise AssertionError(f"{waits} ms of {elapsed}")
 
-# Two threads may never contend for the mutex. A thread that needs a mutex which another one holds always waits.
+# In `counted waits`, the threads may never contend for the mutex. In `counted held`, a thread always waits for it.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 dtrace -qn 'lockstat:::adaptive-block, lockstat:::adaptive-spin, sysinfo:::mutex_adenters /execname == "counted"/ {

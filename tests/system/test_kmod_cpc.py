@@ -104,7 +104,7 @@ dtrace -qn 'cpc:::page-faults-user-1 /execname == "counted"/ { @ = count(); } EN
 """)
 def two_consumers_count_independently(output):
     n = {row[0]: int(row[1]) for row in rows(output) if row[0] in ("inner", "outer")}
-    # A start of counted has less than 100 faults more.
+    # Starting `counted` causes fewer than 100 additional faults.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
 # Starts 4 dtraces with 25 counters each. Then the module is removed, and the events happen without it.

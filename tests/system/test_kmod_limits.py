@@ -84,7 +84,7 @@ def the_memory_of_a_consumer_and_of_its_control_group_is_limited(output):
     for line in ("64k 0", "32m 1", "128k 0", "48m 1", "oom_kill 0"):
         equal(lines.count(line), 1, line + "\n" + output.text)
 
-# Prints a program with as many searches for a long string in a longer one as fit into a firing, and more.
+# Prints a program that searches for a long string in a longer one more often than the time of a firing allows.
 SEARCHES = """
 searches() {
     echo 'BEGIN { s = "aaaaaaaa"; }'
@@ -173,7 +173,7 @@ def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 def fuse_module(t, kernel):
-    """Returns the module FUSE of a kernel. One of the kernels has it built in, so its file is empty."""
+    """Returns the module FUSE of a kernel. One of the kernels has FUSE built in; an empty file is returned for it."""
     folder = t.scratch / f"fuse-{kernel}"
     folder.mkdir(exist_ok=True)
     fetched(t, kernel)

@@ -45,7 +45,7 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     # The host may stop the virtual machine during a few holds, so this tests their number, not their average.
     holds = re.split(r"^-{20,}$", output.text, flags=re.M)
     holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
-    counts = {True: 0, False: 0} # numbers of holds that were long or not
+    counts = {True: 0, False: 0} # numbers of long (True) and short (False) holds
     for ns, count in re.findall(r"^ *(\d+) \|@* +(\d+) ", "".join(holds), re.M):
         counts[int(ns) >= 4_194_304] += int(count)
     if counts[False] < 10 or counts[True] > counts[False] / 4:
@@ -68,7 +68,7 @@ def stacks_and_distributions_are_printed(output):
 def profiling_shows_the_functions_in_which_processors_are(output):
     n, table = rows(output, "Profiling interrupt")
     rate = int(re.search(r"^Profiling interrupt: .* \((\d+) events/sec\)", output.text, re.M)[1])
-    # A busy machine misses interrupts, but no processor has more of them than requested.
+    # A busy machine misses interrupts, but no processor gets more of them than requested.
     if n < 20 or rate > 500:
         raise AssertionError(f"{n} interrupts, {rate} a second")
     contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")

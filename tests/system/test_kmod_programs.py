@@ -8,7 +8,7 @@ loader = importlib.machinery.SourceFileLoader("run_d", str(ROOT / "tests/run-d")
 run_d = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_d", loader))
 loader.exec_module(run_d)
 
-# Patterns of programs that have another output in the kernel, and the reasons.
+# Patterns of programs whose output differs in the kernel, and the reasons.
 ELSEWHERE = {
     r"@flags:.*-(c|p|l|e|h|G)\b": "has a target, or does not run",
     r"@flags:.*-(C\b|x ?cpp)|^#!.*-C": "there is no cpp(1) in the machine",
@@ -61,7 +61,7 @@ def programs_have_the_same_output_in_the_kernel(output):
         word, why = run_d.judge(program, run_d.directives(program.read_text(errors="replace")), *came[number])
         if word != "PASS":
             wrong.append(f"{name}: {why}\n{came[number][2].decode(errors='replace')}")
-    output.text = "" # it is encoded, so a failure does not print it
+    output.text = "" # cleared, because a failure would print the encoded text
     if wrong:
         raise AssertionError(f"{len(wrong)} of {len(PROGRAMS)} programs differ:\n" + "\n".join(wrong))
 

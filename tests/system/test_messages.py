@@ -74,8 +74,8 @@ def a_probe_without_a_target_says_how_to_name_one(t):
     fails_with(t.run("-n", "pid$target:::entry"), "-p", "-c")
 
 def nobody(t):
-    """Returns the words that run a command as the user nobody, and a folder with programs for it. An
-    ordinary user needs no such words."""
+    """Returns the words that run a command as the user nobody (none if the test does not run as root), and a
+    folder with programs for this user."""
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):
@@ -179,7 +179,7 @@ def is_kernel_thread(path):
     return int(fields[6]) & 0x00200000 != 0  # PF_KTHREAD
 
 def dtrace_does_not_trace_itself(t):
-    # The shell executes dtrace, so the pid of dtrace is known before.
+    # The shell executes dtrace, so the pid of dtrace is known before it starts.
     done = subprocess.run(["/bin/sh", "-c", f"exec {t.dtrace} -n BEGIN -p $$"],
                           capture_output=True, text=True, timeout=20)
     fails_with(done, "failed to grab pid")

@@ -125,7 +125,7 @@ def java_works_the_same_with_every_module_probed(t):
     subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
-# Does rounds of work until its input ends, and prints the results, which are always the same.
+# Each program works in rounds until its input ends, then prints its results, which are the same in every run.
 UNTIL_TOLD = {
     "Rounds.java": """
 import java.util.*;
@@ -209,7 +209,7 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """Returns the output of a program of rounds, while the given number of tracers attach and detach."""
+    """Returns the output of a program that works in rounds while the given number of tracers attach and detach."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:

@@ -78,7 +78,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
     for compiler in ("gcc", "clang"):
         need(compiler)
         program = t.scratch / f"short-{compiler}"
-        # gcc would turn equal functions into jumps of two bytes. Many of those in a row are a known limit.
+        # gcc would replace identical functions by two-byte jumps. Many of those in a row are a known limitation.
         more = ["-fno-ipa-icf"] if compiler == "gcc" else []
         subprocess.run([compiler, "-Os", "-w", "-fno-inline", *more, "-fpie", "-pie", "-o", program, source],
                        check=True)
@@ -87,7 +87,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # The first ten refusals have a line each. There are some 680 sites.
+        # The first ten refusals have a line each. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:

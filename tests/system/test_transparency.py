@@ -71,7 +71,7 @@ def all_probes_of(name):
     return test
 
 def long_programs(t):
-    """Returns programs that run for about half a second without tracing, and their outputs."""
+    """Returns programs that run for about half a second if they are not traced, and their outputs."""
     sample = sample_file(t)
     commands = [
         ["/usr/bin/python3", "-S", "-c", "print(sum(hash((i, i * 3)) % 7 for i in range(900000)))"],

@@ -11,7 +11,7 @@ ROOT = HERE.parent.parent
 INCLUDE = ROOT / "usdt/include"
 KINDS = ROOT / "tests/victims/usdt/kinds.c"
 
-# Prints the same lines as kinds.c itself, by its probes.
+# A D program that prints the same lines as kinds.c, from the arguments of its probes.
 PROGRAM = """
 kinds*:::none { printf("none\\n"); }
 kinds*:::small { printf("small %d %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4], args[5]); }
@@ -34,7 +34,7 @@ def compiled(t, compiler, *flags, source=KINDS):
     return str(out)
 
 def agrees(t, program, *flags):
-    """Checks that the program's own lines and those of its probes are equal."""
+    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", PROGRAM, "-c", program + " 5"))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
@@ -209,7 +209,7 @@ def well_known_providers_have_types(t):
         contains(listing, line)
     with Queries() as server:
         listing = good(t.run("-lv", "-n", "postgresql$target:::", "-c", server.bin("postgres") + " --version")).stdout
-    # If the table of PostgreSQL's probes were not used, the types would only give the sizes.
+    # Without the table of PostgreSQL's probes, only the sizes of the arguments would be known.
     for name in ("query-start", "smgr-md-read-done", "lock-wait-start", "sort-start"):
         contains(listing, name)
     contains(listing, "args[0]: const char *query")

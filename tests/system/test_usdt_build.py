@@ -11,7 +11,7 @@ ROOT = HERE.parent.parent
 USDT = ROOT / "tests/victims/usdt"
 STRICT = ["-Wall", "-Wextra", "-Werror", "-Wpedantic"]
 
-# Prints the same lines as shop.c itself, by its probes.
+# A D program that prints the same lines as shop.c, from the arguments of its probes.
 PROGRAM = """
 shop*:::order-placed { printf("order %d %d %s %d %d %d\\n", args[0]->number, args[0]->first->weight,
     stringof(args[0]->first->label), args[1]->weight, args[0]->open, args[2]); }
@@ -51,7 +51,7 @@ def program(folder, compiler, *flags, link=(), out="shop"):
     return linked(folder, compiler, *objects, out=out, flags=[*flags, *link])
 
 def agrees(t, command, *flags, env=None):
-    """Checks that the program's own lines and those of its probes are equal."""
+    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", "-L", str(USDT / "libraries"), *flags, "-o", str(came), "-n", PROGRAM,
                       "-c", command + " 5", env=env))

@@ -12,7 +12,7 @@ VICTIMS = ROOT / "tests/victims/usdt"
 SYSTEMTAP = pathlib.Path("/usr/include/x86_64-linux-gnu")
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
-# Print the same lines as the victims themselves, by their probes.
+# D programs that print the same lines as the victims, from the arguments of their probes.
 OPERANDS = """
 operands*:::bits { printf("bits %d %d %u\\n", args[0], args[1], args[2]); }
 operands*:::packed { printf("packed %d %d %016x %s\\n", args[0], args[1], arg2, copyinstr(arg3)); }
@@ -125,7 +125,7 @@ def no_operand_needs_a_symbol(file):
 # Tracing
 
 def prints_its_own_lines(t, program, script, *arguments, flags=()):
-    """Checks that the program's lines and those of its probes are equal."""
+    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", script, "-c", " ".join([str(program), *arguments])))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
@@ -278,7 +278,7 @@ def functions_that_differ_by_a_probe_are_not_folded(t):
             program = str(t.scratch / "folded")
             subprocess.run([compiler, *typed, "-O2", *WARNINGS, "-ffunction-sections", f"-fuse-ld={linker}", f"-Wl,--icf={icf}",
                             f"-I{INCLUDE}", *(["-x", "c++"] if typed else []), str(source), "-o", program], check=True)
-            if icf == "all":  # the linker folds equal functions
+            if icf == "all":  # the linker merges identical functions
                 places = {line.split()[2]: line.split()[0] for line in
                           subprocess.run(["nm", "-C", program], capture_output=True, text=True).stdout.splitlines()
                           if len(line.split()) > 2}
@@ -386,7 +386,7 @@ def notes_equal_those_of_systemtap_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The compiler may have put an argument to another place, but size and sign are equal.
+            # The location of an argument may differ, but its size and sign must be equal.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:

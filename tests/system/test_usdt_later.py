@@ -23,7 +23,7 @@ def plugin(t, name="plug"):
     return str(out)
 
 def loads(t, *steps, flags=(), program=TICKS):
-    """Traces `loads.py STEPS`. Returns the rows of the D program, and how often loads.py found itself traced."""
+    """Traces `loads.py STEPS`. Returns the rows of the D program, and how often loads.py found its probe enabled."""
     done = good(t.run("-Zq", *flags, "-n", program, "-c", " ".join([PYTHON, LOADS, *steps])))
     told = sum(int(n) for n in re.findall(r"traced (\d+)", done.stdout))
     return table(done.stdout), told

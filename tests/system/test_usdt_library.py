@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of probes that programs create at run time, by libdtrace-usdt and by Python's dtrace_usdt. The
-arguments and counts of the probes must equal the program's own output, and a tracer must leave nothing
-behind."""
+arguments and counts of the probes must equal the program's own output, and nothing of a tracer may remain
+in the program."""
 import itertools, os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from harness import *
@@ -10,7 +10,7 @@ from traced import *
 ROOT = HERE.parent.parent
 MADE = ROOT / "tests/victims/usdt/made.c"
 
-# Prints the same lines as made.c itself, by its probes.
+# A D program that prints the same lines as made.c, from the arguments of its probes.
 PROGRAM = """
 made*:::none { printf("none\\n"); }
 made*:::small { printf("small %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4]); }
@@ -38,7 +38,7 @@ def compiled(t, *compiler):
     return str(out)
 
 class Made(Holder):
-    """A running made.c, or a script with the same protocol. It does what the lines on its stdin request."""
+    """A running made.c, or a script with the same protocol. It executes the commands on its stdin."""
     def __init__(self, t, *arguments, command=None, before=(), **environment):
         command = command or [compiled(t, "gcc", "-O2")]
         self.process = subprocess.Popen([*before, *command, *arguments], stdin=subprocess.PIPE, text=True,
@@ -90,7 +90,7 @@ def changed_text(pid):
     return changed
 
 def agrees(t, made, *flags, n=5):
-    """Checks that the program's own lines and those of its probes are equal."""
+    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
     traced = Traced(t, PROGRAM, made.pid, flags=flags)
     said = made.does(f"fire {n}")
     came = [line for line in traced.finish(signal.SIGINT).splitlines() if line and line != "BEGAN"]
