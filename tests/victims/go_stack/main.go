@@ -1,5 +1,5 @@
 // Calls functions that use the last byte of their stack, and functions that grow it:
-// gostack CALLS. Prints how many words below the stack of the former were overwritten,
+// gostack CALLS. Prints how many words below the first functions' stack were overwritten,
 // and how often each function was called.
 package main
 
