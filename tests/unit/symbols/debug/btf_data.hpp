@@ -87,8 +87,8 @@ private:
         btf__add_enum64(**this, "wide", 8, false);
         btf__add_enum64_value(**this, "WIDE", 0x123456789ab);
     }
-    // int wake(struct task_struct *task, long unsigned int flags), say(char *text,
-    // ...), and a tracepoint sched_wake(struct task_struct *task)
+    // int wake(struct task_struct *task, long unsigned int flags),
+    // int say(char *text, ...), and a tracepoint sched_wake(struct task_struct *task)
     void add_functions()
     {
         int wake = btf__add_func_proto(**this, int_type);
@@ -122,8 +122,8 @@ private:
     }
 };
 
-// A module of this kernel: struct super { struct task_struct *owner; } and int
-// mount(...).
+// A module of this kernel, with struct super { struct task_struct *owner; } and
+// int mount(...).
 struct SmallModule : BtfData {
     explicit SmallModule(const SmallKernel& base) : BtfData(&base)
     {

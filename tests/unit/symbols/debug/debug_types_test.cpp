@@ -66,8 +66,8 @@ public:
         return type;
     }
 
-    // Returns a type as text, such as "const struct node *" or "function(int, ...) ->
-    // void".
+    // Returns a type as text, such as "const struct node *", "int[2][3]" or
+    // "function(int, ...) -> void".
     std::string text(DebugRef ref) const
     {
         DebugType type = types_->type(ref);
