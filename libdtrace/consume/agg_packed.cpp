@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// Returns the columns of a key's part. Strings and other non-integers have 16.
+// Returns the width of a part of a key. Values that are not integers have 16 columns.
 static std::size_t key_columns(const RecordDesc& part)
 {
     switch (part.size) {
@@ -80,7 +80,8 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
     }
 }
 
-// The edges of lquantize() have 8 columns, those of quantize() as many as they need.
+// Returns the width of an edge: 8 columns for lquantize(), and as many as needed for
+// quantize().
 static std::size_t edge_columns(const AggEntry& row, const Bucket& bucket)
 {
     return row.agg->function == DTRACEAGG_lquantize ? 8 : edge_text(bucket).size();

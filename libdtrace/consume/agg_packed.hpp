@@ -22,10 +22,10 @@ namespace dt {
 
 class PackedTables {
 public:
-    // rows: those that will be printed.
+    // `rows` contains all rows that will be printed.
     PackedTables(std::span<AggEntry* const> rows, const Display& display);
     // Prints the row, after the table's header if it is the first row. Returns false if
-    // it is not part of a table.
+    // the row is not part of a table.
     bool put_row(std::string& out, const PrintContext& context, const AggEntry& row);
 
 private:

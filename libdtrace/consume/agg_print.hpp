@@ -2,7 +2,8 @@
 // printa(): prints rows of keys and values, in the default form or with a format.
 //
 // The columns of a row are the aggregations of the statement. The key is taken from any
-// of them. A column without that key prints as zero or as an empty distribution.
+// of them that contains it. A column without this key prints as zero or as an empty
+// distribution.
 #pragma once
 
 #include "libdtrace/consume/agg_packed.hpp"
@@ -13,11 +14,12 @@
 
 namespace dt {
 
-// Prints the value of a column by a conversion (%@d): a number or a distribution.
+// Prints the value of a column, a number or a distribution, with a conversion (%@d).
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
 // Prints keys, values and a newline. Commits pieces if the output requires them.
-// tables: describes the rows that are printed, some of which may form one table.
+// `tables` describes all rows that are printed, because some of them may form one
+// table.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic of aggregated values.
 //
-// Averages are divided twice and truncated, by the normal and by the count, so that
+// Averages are divided by the normal and by the count, and truncated each time, so that
 // they equal the results of classic DTrace. Deviations are sqrt(mean of squares -
 // square of mean), in 128 bits. All sums wrap. No operation may trap, because the words
 // come from a target.
@@ -40,8 +40,8 @@ bool is_distribution(std::uint32_t function)
            function == DTRACEAGG_llquantize;
 }
 
-// Returns the lower bounds of llquantize's buckets, from factor^low up. The last one is
-// the overflow.
+// Returns the lower bounds of llquantize's buckets, from factor^low upwards. The last
+// one is the bound of the overflow bucket.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The meaning of an aggregation's words: how to add them, the number they show, and
-// their order.
+// SPDX-License-Identifier: MIT Interprets the words of an aggregated value: adds them,
+// and computes the number that is shown and the order of values.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -15,11 +14,12 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether the size of a value fits the function and its parameters.
+// Returns whether a value of this aggregating function with these parameters has this
+// size.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
-// Adds `from` to `into` by the rules of the function. Both are words of the same
-// aggregation.
+// Merges `from` into `into` by the rules of the aggregating function. Both are words of
+// the same aggregation.
 void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
                std::span<const std::byte> from);
 // Returns a value without data: zeros, except for the parameter word of lquantize and
@@ -30,18 +30,18 @@ std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
 // Returns a / b, and 0 if b is 0. INT64_MIN / -1 wraps.
 std::int64_t divide(std::int64_t a, std::int64_t b);
 
-// Returns a bucket's count in the form that is shown.
+// Returns a bucket's count as it is shown.
 inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
 {
     return divide(count, static_cast<std::int64_t>(normal));
 }
 
 // Returns the number that %d and default printing show. Averages and deviations are
-// computed and normalized; doubles are truncated. words: the value's. Distributions
+// computed and normalized; doubles are truncated. `words` is the value. Distributions
 // have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
-// The same for values that are doubles.
+// Does the same for values that are doubles.
 double shown_double(std::uint32_t function, std::span<const std::byte> words,
                     std::uint64_t normal);
 

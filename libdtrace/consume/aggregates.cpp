@@ -82,12 +82,12 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     if (entry.counted[place])
         return add_words(agg.function, agg.arg, into, value);
-    std::copy(value.begin(), value.end(), into); // zero is not a minimum
+    std::copy(value.begin(), value.end(), into); // first value: zero is no minimum
     entry.counted[place] = true;
 }
 
-// Returns the approximate memory of an entry of the aggregation, with its share of the
-// hash table.
+// Returns the approximate size of an entry of the aggregation, including its part of
+// the hash table.
 std::uint64_t Aggregates::bytes_of_entry(const AggDesc& agg) const
 {
     constexpr std::uint64_t hash_node_bytes = 64;
@@ -213,8 +213,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // A bucket below the lowest bound is weighted with the bound minus one, as in
-        // classic DTrace.
+        // The bucket below the lowest bound has the bound minus one as its weight, as
+        // in classic DTrace.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);
@@ -284,8 +284,7 @@ std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
         if (id == 0 || table_id == id)
             for (auto& [key, entry] : table)
                 all.push_back({entry.get(), {}});
-    // A hash table has no order of its own. The order of creation makes walks
-    // repeatable.
+    // A hash table has no defined order. Sorting by creation makes walks repeatable.
     std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
         return a.entry->order < b.entry->order;
     });

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The consumer's aggregations: the counts of all shards, added up by key.
+// SPDX-License-Identifier: MIT The consumer's aggregations: the values of all shards,
+// merged by key.
 //
 //   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
 //
@@ -7,9 +7,10 @@
 // other functions are sums of 64-bit words (stddev's squares are 128-bit). clear(),
 // trunc() and normalize() act here, never in the arena.
 //
-// With keep_places(), an entry also stores the count of each place: the CPUs by number,
-// and last the counts without a known CPU. A thread that finds the shard of its CPU
-// busy uses the next one, and is counted there.
+// With keep_places(), an entry also stores a value for each place. The places are the
+// CPUs by number, and one more place for values whose CPU is not known. A thread that
+// finds the shard of its CPU busy uses the next shard, and its values count for that
+// shard's CPU.
 //
 // limit_memory() limits the memory of all entries, because a target can create keys
 // faster than a user can read them. Values of known keys are always added.
@@ -31,8 +32,8 @@
 
 namespace dt {
 
-// One aggregation of a program. Parts describe the key; their offsets count from its
-// start.
+// One aggregation of a program. The parts describe the key. Their offsets are counted
+// from the start of the key.
 struct AggDesc {
     std::uint32_t id = 0; // variable id
     std::string name;     // without @
@@ -40,7 +41,7 @@ struct AggDesc {
     std::uint64_t arg = 0;
     std::vector<RecordDesc> parts;
     std::uint32_t key_bytes = 0, value_bytes = 0;
-    std::uint32_t epid = 0; // the first clause found to feed it
+    std::uint32_t epid = 0; // of the first clause found that aggregates into it
     bool printed = false;   // printa() has printed it, so it is not printed at the end
 };
 
@@ -65,7 +66,7 @@ struct AggEntry {
     {
         return std::span(bytes).subspan(agg->key_bytes);
     }
-    // The size of the value in 64-bit words.
+    // Returns the size of the value in 64-bit words.
     std::size_t n_words() const { return agg->value_bytes / 8; }
     std::int64_t word(std::size_t n) const;
     std::span<const std::byte> place(std::size_t n) const
@@ -77,7 +78,7 @@ struct AggEntry {
 // The order of a walk. The C API's _walk_* functions use these and their reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
-// The request of a walk's callback for the entry; the C API's DTRACE_AGGWALK_*.
+// What a walk's callback requests for an entry: the C API's DTRACE_AGGWALK_*.
 enum class AggVerdict {
     Error = -1,
     Next = 0,
@@ -91,7 +92,7 @@ enum class AggVerdict {
 enum class Merge {
     Added,
     Misfit, // the sizes differ from those of the aggregation
-    NoRoom  // the key is new and the entries have reached the limit of memory
+    NoRoom  // the key is new, and the entries have reached the memory limit
 };
 
 class Aggregates {
@@ -99,8 +100,8 @@ public:
     // Declares an aggregation and the layout of its keys. Declaring the same id with
     // the same layout again returns the existing description.
     AggDesc& declare(AggDesc desc);
-    // Announces an aggregation of a program. Until it is declared, its keys are
-    // unknown, and it prints as zero next to other aggregations.
+    // Announces an aggregation of a program before its keys are known. Until it is
+    // declared, it prints as zero next to other aggregations.
     void announce(AggDesc desc);
     // Returns null if the aggregation was neither declared nor announced.
     AggDesc* find(std::uint32_t id);
@@ -111,13 +112,13 @@ public:
 
     // Sets the number of places. Call it before the first merge().
     void keep_places(std::size_t n_places) { n_places_ = n_places; }
-    // Returns the values of all places with nothing counted.
+    // Returns the values of all places before anything has been aggregated.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
     // Limits the memory of all entries to approximately this number of bytes.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
 
-    // Adds one shard's count for a key, counted at a place.
+    // Merges one shard's value for a key, which was aggregated at this place.
     Merge merge(AggDesc& agg, std::span<const std::byte> key,
                 std::span<const std::byte> value, std::size_t place = 0);
 
@@ -144,8 +145,8 @@ public:
               const std::function<AggVerdict(AggEntry&)>& fn);
     std::size_t size() const { return n_entries_; }
 
-    // Compares the numbers by which entries are sorted (for distributions: the weighted
-    // sum).
+    // Compares the numbers by which entries are sorted. For a distribution, this is the
+    // weighted sum.
     static int compare_keys(const AggEntry& a, const AggEntry& b,
                             std::size_t first_part);
 
@@ -159,7 +160,8 @@ private:
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
-    // The same aggregation with keys of other widths, per clause that feeds it.
+    // Further descriptions of an aggregation whose keys have other widths in other
+    // clauses.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0, n_places_ = 0;

@@ -6,7 +6,7 @@
 
 namespace dt {
 
-// The compiler translates a constant to one instruction and ret.
+// The compiler translates a constant to one instruction that loads it, and ret.
 std::optional<ConstantValue> constant_of(const Difo& difo)
 {
     if (difo.text.size() != 2)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Values of a record that the compiled clause determines.
 //
-// A target can write any record of a clause that fires in it. The program's constants
-// are the aggregation in trunc(@a), the option in setopt(), and a command without
-// conversions. A record with another value is forged.
+// A target can forge any record of a clause that fires in it. Some values in records
+// are constants of the program: the aggregation in trunc(@a), the option in setopt(),
+// and a command without conversions. A record with another value for a constant is
+// forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -21,7 +22,7 @@ namespace dt {
 // The constant that a DIF object returns.
 using ConstantValue = std::variant<std::uint64_t, std::string>;
 
-// Returns the constant. Returns nothing if the object computes its value.
+// Returns the constant. Returns nullopt if the object computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
 // A constant and its place in a record. A string ends with its first NUL; the bytes

@@ -30,11 +30,12 @@ namespace dt {
 
 namespace {
 
-// The number of consecutive rounds for which a locked shard delays the records of the
-// other shards.
+// The maximum number of consecutive rounds for which a locked shard delays the records
+// of the other shards.
 constexpr int max_locked_rounds = 5;
 
-// How often a drain tests locks of shards in total, and each of them at least.
+// The total number of times that a drain tests the locks of shards, and the minimum
+// number for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
 int thread_lives(dt_u32 owner)
@@ -84,19 +85,20 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
-    // Copies records from the shards, starting at next_shard, until all shards were
-    // read or the round has enough. `began` is the start time of the round.
+    // Copies records from the shards, starting at next_shard, until all shards have
+    // been read or the round has enough records. `began` is the start time of the
+    // round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
     // Returns the time up to which all records were copied, ignoring shards that were
     // locked for max_locked_rounds.
     std::uint64_t read_until() const;
-    // Returns how often to test a locked shard. Targets can keep locks locked, so the
-    // shards of a round share a budget, and a shard that stays locked gets less and
-    // less.
+    // Returns how many times to test the lock of a shard. Targets can hold locks
+    // forever, so all shards of a round share a budget, and a shard that stays locked
+    // gets a smaller part each time.
     dt_u32 spins_for(std::uint32_t shard) const;
     void spend_spins(dt_u32 given, dt_u32 left);
-    // Returns how many full buffers a round may copy. Only forged data fill more shards
-    // between two rounds than there are CPUs.
+    // Returns how many full buffers a round may copy. Between two rounds, only forged
+    // data can fill more shards than there are CPUs.
     std::uint64_t round_buffers() const
     {
         return std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2;
@@ -173,7 +175,7 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
     liars[shard] = true;
 }
 
-// Counts a key that is not kept, and reports the first one with advice for the user.
+// Counts a key that was dropped, and reports the first one with advice for the user.
 void Consumer::Impl::drop_key(std::uint32_t shard)
 {
     drops.lose_aggregated(shard);
@@ -184,8 +186,8 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
             "fewer keys, or remove some with trunc()");
 }
 
-// How long the last drain waits for a thread in a probe: the machine may be busy, and
-// the agent may stop the thread for a moment.
+// The time for which the last drain waits for a thread that is in a probe. The machine
+// may be busy, or the agent may have stopped the thread for a moment.
 constexpr std::uint64_t last_timeout_ns = 1'000'000'000;
 
 // Takes the records of a shard. The last drain waits for the lock: records that are not
@@ -282,7 +284,8 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         if (!ecb || described == ecb->aggregations.end() ||
             described->second.desc.id != entry.aggvar)
             return distrust(shard, "holds an aggregation that no clause makes");
-        // The clause determines the length of keys and values, not the entry.
+        // The lengths of keys and values come from the clause, not from the untrusted
+        // entry.
         const AggDesc& desc = described->second.desc;
         AggDesc*& declared = described->second.declared;
         if (!declared)
@@ -311,8 +314,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     if (!to)
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
-        // The entries that the engine makes from counters belong to clauses that use
-        // counters. They are trusted like those of a shard that no target maps.
+        // The engine makes these entries from counters of clauses that use counters.
+        // They are trusted like the entries of a shard that no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
             if (n == 0)
@@ -325,7 +328,7 @@ Result<Ok> Consumer::Impl::snapshot_counters()
 }
 
 // Reads the aggregations of all shards once. Except in the last drain, stops when the
-// round has enough, and the next round continues there.
+// round has read enough. The next round continues from there.
 Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 {
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
@@ -409,15 +412,16 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
-    // A ring buffer keeps the newest records, a fill buffer the oldest ones that fit.
-    // Both are read only once, at the end. Records that the last round had no time to
-    // run come first.
+    // Buffers of the policies ring and fill are read only once, at the end: a ring
+    // buffer keeps the newest records, and a fill buffer the oldest ones that fit.
+    // Records that the last round did not have time to run come first.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
             return collected;
-        // A locked shard may still deliver records that are older than `began`. If no
-        // locked shard is waited for, all existing records may be delivered.
+        // A locked shard may still deliver records that are older than `began`. If the
+        // drain does not wait for any locked shard, all records read so far may be
+        // delivered.
         watermark = std::max(watermark, std::min(began, read_until()));
     }
     if (!final)
@@ -428,7 +432,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Forged timestamps can hold back no more records than a round may copy.
+    // Forged timestamps can delay at most as many records as a round may copy.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -439,9 +443,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     return run_records(final, n, out, sink);
 }
 
-// How long a round runs records before it leaves the rest to the next one. A record can
-// take long: for example, printa() prints all keys. The session does no other work in
-// that time.
+// The time for which a round runs records before it leaves the rest to the next round.
+// A record can take long: for example, printa() prints all keys. The session does no
+// other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
 // Runs the first n records of the round, and keeps the others.
@@ -529,8 +533,8 @@ double Consumer::fullest() const
 }
 
 // Returns whether aggregations should be read now. The buffers are large, so that a
-// late consumer loses nothing, but their pages take memory only once written: usually a
-// small part of a buffer is enough between two reads.
+// late consumer loses nothing. Their pages use no memory until they are written, and
+// frequent reads keep most pages unwritten.
 bool Consumer::wants_snapshot() const
 {
     constexpr std::uint64_t early_bytes = 1 << 20;

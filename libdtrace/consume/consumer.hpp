@@ -14,9 +14,9 @@
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
 // Time order: a record is printed once its timestamp is before the start of the current
-// round, because no shard can then deliver an older one. Later records wait for the
-// next round. Final prints all records. Without the temporal option, shards are printed
-// one after the other.
+// round, because no shard can deliver an older record after that. Newer records wait
+// for the next round. DrainKind::Final prints all records. Without the temporal option,
+// shards are printed one after the other.
 //
 // Targets can write the data part of the arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an
@@ -49,7 +49,7 @@ public:
         Events* events = nullptr;      // null: faults and drops are not reported
         std::uint32_t owner = 0;       // our id for locks of shards; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
-        bool per_cpu = false; // aggregations also store the counts of each CPU
+        bool per_cpu = false; // aggregations also store the values of each CPU
         std::uint64_t max_aggregated_bytes =
             ~std::uint64_t{0}; // for all keys and values
         std::function<std::uint64_t()> clock = monotonic_ns;
@@ -59,26 +59,27 @@ public:
     Consumer(const Consumer&) = delete;
     Consumer& operator=(const Consumer&) = delete;
 
-    // Clause k of the program is the arena's clause first_clause + k.
+    // Adds a program whose clause k is the arena's clause first_clause + k.
     void add_program(std::shared_ptr<const Program> program,
                      std::uint32_t first_clause);
 
     Display& display();
 
     // Runs one round: copies records from all shards, takes a snapshot of aggregations,
-    // then runs the records. So a printa() shows at least the counts up to its own
-    // time.
+    // then runs the records. Therefore a printa() shows at least all values that were
+    // aggregated before it was recorded.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();
-    // Returns whether the last round had no time to run all its records.
+    // Returns whether the last round did not have time to run all of its records.
     bool is_late() const;
-    // All records made before this time (of Config::clock) have been delivered.
+    // Returns the time (of Config::clock) before which all records have been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // Reports the losses since the last report, per shard and kind. After a round it
-    // does so at most once a second. Returns false if a handler ended the consumption.
+    // Reports the losses since the last report, for each shard and kind. After
+    // DrainKind::Round, reports at most once a second. Returns false if a handler ended
+    // the consumption.
     bool report_drops(DrainKind kind = DrainKind::Final);
     // Prints every aggregation that printa() has not printed, at the end of tracing.
     // With `all`, also prints the others.
@@ -88,7 +89,7 @@ public:
     Result<Ok> print_entry(Output& out, const AggEntry& entry,
                            class PackedTables* tables = nullptr);
 
-    // Fill level of the fullest active principal buffer, 0 to 1.
+    // Returns the fill level of the fullest active principal buffer, from 0 to 1.
     double fullest() const;
     // Returns whether an aggregation buffer is so full that it should be read now.
     bool wants_snapshot() const;

@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: MIT
-// The conversions of printf, one row each by their last letter, and their printing
-// functions.
+// SPDX-License-Identifier: MIT The conversions of printf: a table with a row for each
+// last letter, and the functions that print them.
 //
-// The checker handles sizes (h, l, ll, L). Here the size of the value itself counts,
-// except that h truncates it as in C. Flags, width and precision follow C's rules. Only
-// floating-point numbers are printed by stdio.
+// The checker has already handled the length modifiers (h, l, ll, L). This code uses
+// the size of the value itself, except that h truncates it as in C. Flags, width and
+// precision follow C's rules. Only floating-point numbers are printed by stdio.
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/net_names.hpp"
 #include "libdtrace/consume/numbers.hpp"
@@ -34,7 +33,8 @@ static std::string grouped(std::string_view digits)
     return text;
 }
 
-// prefix: sign or 0x, which precedes the zeros that fill a width.
+// Prints digits in their field. The prefix, a sign or 0x, precedes the zeros that fill
+// the width.
 static void put_digits(std::string& out, const Conversion& c, std::string_view prefix,
                        std::string_view digits, int width, int precision, bool left)
 {
@@ -100,7 +100,7 @@ void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                precision, left);
 }
 
-// %hd of a wider value shows its low 16 bits, %hhd its low 8.
+// Returns the low 16 bits of a wider value for %hd, and the low 8 bits for %hhd.
 static std::span<const std::byte> narrowed(const FormatItem& item)
 {
     const std::string& name = item.step.conversion.name;
@@ -242,7 +242,8 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // Longer than any double in %f, before precision and width are added.
+    // The constants leave enough space for any number in %f, before precision and
+    // width.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),

@@ -30,8 +30,8 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
     flow.last_probe = data.probe->id;
 }
 
-// Links all records in one pass. A target can give each record a CPU number of its own,
-// so a search from each record would take quadratic time.
+// Links all records in one pass. A target can give each record a different CPU number,
+// so a search that starts from each record would take quadratic time.
 void CpuFlows::link(std::span<const RoundRecord> records)
 {
     const auto none = static_cast<std::uint32_t>(records.size());

@@ -18,9 +18,9 @@ public:
     // Forgets the records of the previous round.
     void begin_round() { next_on_cpu_.clear(); }
     // Sets the arrow and the indentation of a record's row. Call it once for each
-    // record of the round, in order. Several clauses of one firing indent once: an
-    // entry is compared with the previous record on its CPU, a return with the next
-    // one.
+    // record of the round, in order. If several clauses run in one firing, the
+    // indentation changes only once. To find this out, an entry is compared with the
+    // previous record on its CPU, and a return with the next one.
     void set(std::span<const RoundRecord> records, std::size_t index, ProbeData& data);
 
 private:
@@ -31,8 +31,8 @@ private:
         std::uint32_t last_probe = 0;
     };
     std::unordered_map<std::uint32_t, CpuFlow> flows_; // indexed by CPU
-    // For each record of the round, the index of the next one on its CPU. Empty: not
-    // computed.
+    // For each record of the round, the index of the next one on its CPU. Empty if not
+    // computed yet.
     std::vector<std::uint32_t> next_on_cpu_;
 };
 

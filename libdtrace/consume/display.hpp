@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The options that control how records and aggregations are printed.
 //
-// agghist shows counts and sums as bars, aggpack a distribution as one line
+// agghist shows counts and sums as bars. aggpack shows a distribution as one line
 // (agg_packed.hpp).
 #pragma once
 
@@ -37,8 +37,8 @@ struct Display {
     DT_DISPLAY_COUNTS(X)
 #undef X
 
-    // Sets an option by name, from the text of -x ("", "yes", "off", "3"). not_found:
-    // it is not one of these options.
+    // Sets an option by name, from the text of -x ("", "yes", "off", "3"). Error
+    // not_found: the name is not one of these options.
     Result<Ok> set(std::string_view name, std::string_view value);
 };
 

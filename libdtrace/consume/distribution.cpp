@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: MIT
-// Drawing distributions: a bar per bucket.
+// SPDX-License-Identifier: MIT Draws distributions with one bar for each bucket.
 //
-// A bar's length is its share of all counts (with aggzoom: of a little more than the
-// largest count). It is rounded to the nearest of 40 columns, or in UTF-8 down to an
-// eighth of a column.
+// A bar's length is its share of all counts. With aggzoom, it is the share of a little
+// more than the largest count. It is rounded to the nearest of 40 columns, or in UTF-8
+// down to an eighth of a column.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -15,7 +14,7 @@ namespace dt {
 
 namespace {
 
-// With aggzoom, the largest count takes nearly the full width.
+// With aggzoom, the bar of the largest count has nearly the full width.
 constexpr long double zoomed = 0.95L;
 
 // Appends one of the block elements U+2581 to U+2588 and U+2588 to U+258F.
@@ -29,8 +28,8 @@ void put_block(std::string& out, unsigned number)
 
 constexpr unsigned full_block = 8, eighths = 8;
 
-// Draws in eighths of a column. The characters for these are consecutive, from the full
-// block on.
+// Draws a bar in eighths of a column. The characters for the eighths are consecutive,
+// starting with the full block.
 void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
     long double columns = scale.share(count) * static_cast<int>(bar_columns);

@@ -6,9 +6,10 @@
 //                2 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1
 //                4 |                                         0
 //
-// A drawing extends from one bucket below the first with a count to one above the last.
-// Counts may be negative (negative increments). Then bars grow to the left of the line;
-// with both signs, each side has half the width.
+// A drawing extends from one bucket below the first bucket with a count to one bucket
+// above the last. Counts may be negative, because increments may be. Bars of negative
+// counts grow to the left. If both signs occur, each side of the line has half the
+// width.
 #pragma once
 
 #include "libdtrace/consume/agg_value.hpp"

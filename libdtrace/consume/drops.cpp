@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Drop reports. One row per kind contains the text in two halves, before and after the
-// plural's s. A star in it is replaced by another s.
+// SPDX-License-Identifier: MIT Reports drops. A table contains the text for each kind
+// in two halves, before and after the plural's s. A star in the text is replaced by
+// another plural's s.
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>

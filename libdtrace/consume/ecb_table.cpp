@@ -93,8 +93,8 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the action changes what the consumer stores, prints or does, or the
-// place of its output.
+// Returns whether the action changes the data that the consumer stores, the work that
+// it does, or its output.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||
@@ -128,7 +128,8 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // Key parts precede the aggregating entry; an increment may be in between.
+    // The parts of the key precede the aggregating entry. An increment may be between
+    // them.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

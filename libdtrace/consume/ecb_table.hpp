@@ -6,10 +6,10 @@
 //
 // The arena's clause gives the offsets of the bytes, the program gives their meaning.
 // Both have the same actions in the same order. A row is created when its EPID first
-// occurs, and is kept, because probes can appear while tracing. A record in a shard
-// that targets map is accepted only if its clause is enabled at a probe that fires in
-// targets. This code reads only the program part of the arena, which targets cannot
-// write.
+// occurs, because probes can appear while tracing, and is then kept. A record from a
+// shard that targets map is accepted only if its clause is enabled for a probe that
+// fires in targets. This code reads only the program part of the arena, which targets
+// cannot write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -32,13 +32,14 @@ struct Aggregating {
 
 struct EcbState {
     EcbInfo info;
-    bool own = false;       // fires in the consumer and the agent, never in a target
+    bool own = false;       // its probe never fires in a target
     Flow flow = Flow::None; // follows from the probe's name alone
     std::string_view prefix;
-    // Constants of actions that change the consumer or its output. A record with other
-    // values is forged.
+    // The constant arguments of actions that change the consumer or its output. A
+    // record with other values is forged.
     std::vector<RecordedConstant> constants;
-    // For the first record of each printf, system and freopen; else null.
+    // Indexed by record. Null, except for the first record of each printf, system and
+    // freopen.
     std::vector<std::unique_ptr<FormatPlan>> plans;
     // Indexed by the aggregating action's index in the clause.
     std::map<std::uint32_t, Aggregating> aggregations;
@@ -58,8 +59,8 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // The same, but also returns null if no host that uses this shard runs the EPID's
-    // clause.
+    // Does the same as find(), but also returns null if no host that uses this shard
+    // runs the EPID's clause.
     EcbState* find_in(std::uint32_t shard, std::uint32_t epid)
     {
         EcbState* state = find(epid);

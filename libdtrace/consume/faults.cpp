@@ -28,7 +28,8 @@ const FaultRow& row_of(std::uint32_t fault)
     return rows[0]; // unknown fault
 }
 
-// action: counted from 1; 0: the predicate.
+// Returns the source of an action, which is counted from 1, or of the predicate if
+// `action` is 0.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

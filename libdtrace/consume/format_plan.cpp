@@ -108,8 +108,8 @@ static std::span<const std::byte> slice(std::span<const std::byte> base,
     return base.subspan(offset, size);
 }
 
-// Gets the width and precision for this record: from the format, or from the data,
-// limited.
+// Returns the item with its width and precision for this record. They come from the
+// format, or from the data within limits.
 static FormatItem item_of(std::string& out, const PrintContext& context,
                           const FormatStep& step, std::span<const std::byte> base)
 {

@@ -59,7 +59,8 @@ struct FormatStep {
     TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
-    // For `*`: the places of width and precision; size 0: none
+    // The places of width and precision in the data, for `*`. A size of 0 means that
+    // there is none.
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
 };
@@ -70,7 +71,7 @@ inline Escaping FormatItem::escaping() const
 }
 
 // The aggregated value of a column in a printa() row. The columns are in the order of
-// the arguments. A null entry means that this aggregation does not have the key, and
+// the arguments. If the entry is null, this aggregation does not contain the key and
 // prints as zero.
 struct AggColumn {
     const AggDesc* agg = nullptr;
@@ -79,13 +80,13 @@ struct AggColumn {
 
 class FormatPlan {
 public:
-    // values: all records of the statement, in order, including those for `*`.
+    // `values` contains all records of the statement in order, including those for `*`.
     FormatPlan(const Format& format, std::span<const RecordDesc> values);
 
-    // Appends the text. base: the bytes that the descs' offsets refer to.
+    // Appends the text. The offsets of the record descriptions refer to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // The same for a row of printa(), and for outputs that require pieces: commits
+    // Prints a row of printa(), or prints to an output that requires pieces. Commits
     // after each conversion.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
@@ -102,7 +103,7 @@ private:
 // Returns the printer of a conversion by its name ("d", "lld", "wc"). Returns null if
 // there is none.
 FormatPrinter find_printer(std::string_view name);
-// Prints a number with a conversion's flags, for aggregated values.
+// Prints an aggregated number with the flags of a conversion.
 void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                 bool is_signed, int width, int precision, bool left);
 void put_double(FormatItem& item, long double value);

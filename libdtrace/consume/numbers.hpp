@@ -2,8 +2,8 @@
 // Converts integers to text, and bytes to integers, without stdio. This is the
 // consumer's inner loop.
 //
-// put_* functions append to a string. They take two digits at a time from a table, and
-// use neither locales nor formats. Values in records are 1, 2, 4 or 8 bytes, in the
+// The put_* functions append to a string. They copy two digits at a time from a table,
+// and use neither locales nor formats. Values in records are 1, 2, 4 or 8 bytes, in the
 // machine's byte order.
 #pragma once
 

@@ -3,9 +3,9 @@
 //
 // Printers append to text() and then call commit(), which describes the piece. A
 // FileOutput passes it to its FILE, a HandlerOutput to a callback (the C API's buffered
-// handler). A piece is all text appended since the last commit(). After an output has
-// failed (disk full, closed pipe), commit() continues to fail and the text is
-// discarded.
+// handler). A piece is all text that was appended since the last commit(). After an
+// output has failed (the disk is full, or the pipe is closed), every further commit()
+// fails and discards the text.
 #pragma once
 
 #include "base/fd.hpp"
@@ -24,8 +24,8 @@ struct ProbeData;
 struct RecordDesc;
 struct AggEntry;
 
-// The objects that a piece of text belongs to. Each may be null. Flags are the C API's
-// DTRACE_BUFDATA_*.
+// Describes the origin of a piece of text. Each pointer may be null. The flags are the
+// C API's DTRACE_BUFDATA_*.
 struct Piece {
     const ProbeData* probe = nullptr;
     const RecordDesc* record = nullptr;
@@ -40,13 +40,14 @@ public:
     virtual ~Output() = default;
     std::string& text() { return text_; }
     Result<Ok> commit(const Piece& piece = {});
-    // Empties our buffers, so that others may write to the same place.
+    // Flushes our buffers, so that other code can write to the same file.
     virtual Result<Ok> flush() { return Ok{}; }
-    // freopen(): an empty path restores the original output.
+    // Implements freopen(). An empty path restores the original output.
     virtual Result<Ok> reopen(const std::string& path);
-    // ftruncate(): empties a regular file; has no effect on others.
+    // Implements ftruncate(): empties a regular file, and has no effect on other files.
     virtual Result<Ok> truncate() { return Ok{}; }
-    // Whether pieces are required one by one (per conversion), not per record.
+    // Returns whether each conversion must be committed as a piece of its own, not only
+    // each record.
     virtual bool wants_pieces() const { return false; }
     // Returns whether this writes to a terminal. Strings of targets are then escaped.
     virtual bool to_terminal() const { return false; }

@@ -28,9 +28,9 @@ struct ProbeName {
     std::string provider, module, function, name;
 };
 
-// An action that records data, or prints at its place (a printf without arguments). If
-// a printf has several values, each has one RecordDesc; the first has the format and
-// n_values.
+// An action that records data, or that only prints (a printf without arguments). If a
+// printf has several values, each value has a RecordDesc. The first one has the format
+// and n_values.
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
@@ -40,7 +40,7 @@ struct RecordDesc {
     const Action* compiled = nullptr; // never null; type, format, place
 };
 
-// One enabled probe for one clause.
+// One probe that is enabled for one clause.
 struct EcbInfo {
     std::uint32_t epid = 0;
     const ProbeName* probe = nullptr;
@@ -74,9 +74,9 @@ struct ProbeData {
 // The C API's DTRACE_CONSUME_*.
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
-// Called for each record. This: print it in the default way; Next: skip it. A sink may
-// write to the same place as the Output (a C program's callback with its FILE), so the
-// text of what was printed before is committed before each call.
+// Called for each record. This prints the record in the default form; Next skips it. A
+// sink may write to the same file as the Output (for example, the callback of a C
+// program). Therefore all text printed so far is committed before each call.
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
@@ -112,8 +112,9 @@ public:
     virtual ~Events() = default;
     virtual bool fault(const FaultEvent&) { return true; }
     virtual bool drop(const DropEvent&) { return true; }
-    // setopt(): returns nothing if the option was set, else why not. The implementation
-    // may change Consumer::display(). Without Events, setopt() changes only that.
+    // Implements setopt(). Returns nullopt if the option was set, otherwise the reason
+    // why not. The implementation may change Consumer::display(). Without Events,
+    // setopt() changes only the display options.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
     // Runs a command of system() like system(3), and returns the same value. A session
@@ -122,7 +123,8 @@ public:
     {
         return std::system(command.c_str());
     }
-    // Prints a sentence on stderr (a failed freopen(), a corrupt shard).
+    // Prints a message on stderr, for example about a failed freopen() or a corrupt
+    // shard.
     virtual void complain(std::string_view text) = 0;
 };
 

@@ -35,7 +35,7 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-// The clocks of hosts differ by less than this.
+// The maximum difference between the clocks of two hosts.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
@@ -74,7 +74,7 @@ bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
     return honest;
 }
 
-// Merges neighbouring runs until one is left: log2(shards) passes.
+// Merges adjacent runs in log2(shards) passes, until only one run remains.
 void Round::order()
 {
     while (runs_.size() > 1) {
@@ -101,7 +101,8 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // Without memory for a copy, the records stay where they are, which wastes space.
+    // If there is no memory for a copy, the records stay at their place, which wastes
+    // space.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

@@ -6,8 +6,9 @@
 //   order()    merge the shards' runs by time
 //   records()  those before the watermark; hold() keeps the rest for the next round
 //
-// The copy is ours, so a target cannot change a header after its check. The rest of a
-// shard's copy after the first record that fits no clause is discarded.
+// Targets cannot write to the copy, so they cannot change a header after it was
+// checked. If a record matches no clause, it and the rest of its shard's copy are
+// discarded.
 #pragma once
 
 #include "libdtrace/consume/ecb_table.hpp"
@@ -33,7 +34,7 @@ struct RoundRecord {
 // Memory that grows without being zeroed. Unused pages cost nothing.
 class ByteBuffer {
 public:
-    // Provides at least this much space after used().
+    // Returns the address after used(), with at least this much space there.
     std::byte* room(std::size_t bytes);
     void use(std::size_t bytes) { used_ += bytes; }
     void clear() { used_ = 0; }
@@ -53,8 +54,8 @@ public:
     // Returns the place for the next shard's records. Returns null if out of memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
     // Adds the next shard's copy, made at `now`. Returns false if it contains an
-    // invalid record. A time far in the future is replaced by now, because the record
-    // would be held back forever.
+    // invalid record. A time far in the future is replaced by `now`; otherwise the
+    // record would be held back forever.
     bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
                  std::uint64_t now);
     void order();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Runs the consumer's actions, in the order of the records.
 //
-// One entry of an action list is one RecordDesc. The first entry of a statement
-// contains the number of its entries. If a sink returns This, the complete statement is
-// printed and the sink is called again after it. If it returns Next, it is called for
-// each entry.
+// Each entry of an action list is a RecordDesc. The first entry of a statement contains
+// the number of entries in the statement. If a sink returns This, the complete
+// statement is printed and the sink is called again after it. If it returns Next, it is
+// called for each entry.
 //
-// The output of a command of system() appears between the records. In the formats for
-// programs, every line must be in the format, so the command's output goes to stderr.
+// The output of a system() command appears between the records. In json and folded,
+// every line must have that format, so the command's output goes to stderr.
 #include "libdtrace/consume/runner.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -103,8 +103,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
 {
     const RecordDesc& desc = ecb.info.records[index];
     const FormatPlan* plan = ecb.plans[index].get();
-    // Skips a later value of a statement whose first one was skipped, but not
-    // freopen("").
+    // Skips further values of a statement whose first value was skipped. freopen("")
+    // has no values and is not skipped.
     if (!plan && !(desc.action == DTRACEACT_FREOPEN && desc.size == 0))
         return Ok{};
     if (desc.action == DTRACEACT_PRINTF) {
@@ -222,7 +222,7 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
     return Ok{};
 }
 
-// Changes an option. A refused option is a fault of the library, without a place in the
+// Changes an option. If it is refused, reports a fault without an offset in the
 // program's DIF.
 Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
                           const std::string& name, const std::string& value)

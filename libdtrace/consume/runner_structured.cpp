@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Prints a record's statements in a format for programs (structured.hpp). The sink is
-// called as for text. Skipped actions are not in the record's line, which is printed
-// after the sink was called for all of them.
+// SPDX-License-Identifier: MIT Prints a record's statements in a format for programs
+// (structured.hpp). The sink is called as for text. The record's line is printed after
+// the sink has been called for all actions, and does not contain the actions that the
+// sink skipped.
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -52,7 +52,7 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             break;
         case DTRACEACT_SYSTEM:
         case DTRACEACT_FREOPEN:
-            // Earlier values are printed first, as a record of their own.
+            // The values before this action are printed first, as a separate record.
             if (!record.empty()) {
                 record.finish(out.text());
                 part.emplace(data, context());

@@ -15,14 +15,15 @@ namespace dt {
 using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
-// Returns an object's text. Strings of targets need not be UTF-8, so bytes that are not are
-// replaced. JSON allows DEL and the C1 controls in strings, but a terminal takes U+009B for
-// the start of a sequence, so they are escaped like the other controls.
+// Returns an object's text. Strings of targets may contain bytes that are not UTF-8;
+// these are replaced. JSON allows DEL and the C1 controls in strings, but terminals
+// interpret U+009B as the start of an escape sequence. Therefore these characters are
+// escaped like the other controls.
 static std::string json_text(const Json& object)
 {
     const std::string text =
         object.dump(-1, ' ', false, Json::error_handler_t::replace);
-    // del, and the first of a C1 control's two bytes
+    // DEL, and the first of the two bytes of a C1 control in UTF-8
     constexpr char del = 0x7f, c1 = '\xc2';
     constexpr char controls[] = {del, c1, '\0'};
     std::string out;

@@ -15,9 +15,9 @@
 // arrays of frames with the innermost first, and structures are objects. Bytes that are
 // not text are {"bytes": "0a1b.."}. Future versions may add fields.
 //
-// folded: the input of flame graphs. A line is "outermost;...;innermost N". Keys of an
-// aggregation that are not stacks precede the stack. Only the stacks of records are
-// shown, and each counts as 1.
+// folded: the input of flame graphs. A line is "outermost;...;innermost N". In an
+// aggregation, the keys that are not stacks precede the stack. Of records, only the
+// stacks are shown, and each counts as 1.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -53,7 +53,7 @@ private:
 
     const ProbeData& data_;
     const PrintContext context_;
-    const OutputForm form_; // fixed: setopt() changes only the next record's
+    const OutputForm form_; // constant, even if the record contains a setopt()
     std::unique_ptr<nlohmann::ordered_json> values_;
     std::string folded_;
     bool any_ = false;
@@ -66,7 +66,7 @@ void put_json(std::string& out, const DropEvent& event);
 
 // typed_json.cpp
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
-// Numbers that JSON does not have become text: "inf", "-inf", "nan".
+// Returns numbers that JSON cannot represent as text: "inf", "-inf", "nan".
 nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);
 

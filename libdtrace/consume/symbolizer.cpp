@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// The symbolizer without names.
+// SPDX-License-Identifier: MIT The symbolizer that knows no names.
 #include "libdtrace/consume/symbolizer.hpp"
 
 #include "base/hex_text.hpp"

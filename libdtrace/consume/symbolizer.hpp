@@ -29,7 +29,8 @@ public:
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
-    // Returns $target, for %A of a plain number; 0: none.
+    // Returns the pid $target, whose symbols %A uses for a plain number. Returns 0 if
+    // there is none.
     virtual std::uint64_t target() { return 0; }
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // print(): prints a value by its type.
 //
-// Offsets and sizes come from debug data, which the target's author controls. So every
-// access is limited to the available bytes, and nesting ends at a depth that no real
-// type has.
+// Offsets and sizes come from debug data, which the target's author controls. Therefore
+// every access is limited to the available bytes, and nesting is limited to a depth
+// that no real type reaches.
 #include "libdtrace/consume/typed.hpp"
 
 #include "base/printable.hpp"
@@ -43,12 +43,12 @@ constexpr std::size_t indent_columns = 4;
 
 using Bytes = std::span<const std::byte>;
 
-// `end`: the size of `out` at which the rest is omitted.
+// Appends a value. `end` is the size of `out` at which the rest is omitted.
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
-// Returns the type as its author declared it, without marks such as userland. A type
-// without a name is "struct " with the blank.
+// Returns the name of the type as its author declared it, without marks such as
+// userland. An unnamed type gives "struct ", including the blank.
 std::string written(const Type* type)
 {
     std::string text = type_text(type);

@@ -20,21 +20,21 @@
 
 namespace dt {
 
-// Debug data may be invalid. So nesting ends at a depth that no real type has, and each
-// access is limited to the available bytes.
+// Debug data may be invalid. Therefore nesting is limited to a depth that no real type
+// reaches, and each access is limited to the available bytes.
 constexpr int max_type_depth = 64;
 std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
                                std::uint64_t size);
-// Returns nothing if some of the bits are not available.
+// Returns nullopt if some of the bits are not available.
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
-// The maximum length of one value's text, and the mark for an omitted rest. Members of
-// a union share their bytes, so a type of a few bytes could print gigabytes.
+// The maximum length of one value's text, and the mark that replaces the omitted rest.
+// Members of a union share their bytes, so a type of a few bytes could print gigabytes.
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 
-// Writes `typed_rest` if the text is truncated.
+// Appends the value's text. If it is truncated, ends it with `typed_rest`.
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 
 } // namespace dt

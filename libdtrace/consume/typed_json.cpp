@@ -34,7 +34,7 @@ private:
 // new name, which takes quadratic time for a type with many members.
 class Object {
 public:
-    // If several values have the same name, the last one counts.
+    // Sets a member. If several values have the same name, the last one is kept.
     void set(const std::string& name, Json value)
     {
         auto [at, is_new] = places_.emplace(name, list_.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Prints single values in the default form.
 //
-// The rule for text is that of classic DTrace: printable bytes up to a NUL, and only
-// NULs after it. A value of type string is always text, even if it is empty, if other
-// bytes follow its NUL, or if it is UTF-8.
+// The bytes of a value count as text by the rule of classic DTrace: printable bytes up
+// to a NUL, and only NULs after it. A value of type string always counts as text, even
+// if it is empty, has other bytes after its NUL, or is UTF-8.
 #include "libdtrace/consume/values.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -115,7 +115,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-// Keys of one and two bytes print as unsigned, which is also how they are sorted.
+// Keys of one or two bytes are printed as unsigned numbers, because they are also
+// sorted as unsigned.
 static void put_integer(std::string& out, std::span<const std::byte> bytes,
                         Column column, bool quiet)
 {

@@ -31,12 +31,12 @@ enum class Column { Trace = 33, Key = 50, Packed = 16 };
 enum class Padding { None, Column };
 void put_float(std::string& out, double value, Padding padding);
 
-// Returns how text of this value is printed: names are always escaped, a target's
-// strings only on a terminal.
+// Returns how to escape the text of this value: names are always escaped, strings of a
+// target only on a terminal.
 Escaping escaping_of(TextOrigin origin, const Display& display);
 Escaping escaping_of(const RecordDesc& desc, const Display& display);
 
-// Prints any recorded value: number, text, bytes, stack, symbol.
+// Prints any recorded value: a number, text, bytes, a stack or a symbol.
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);
 
@@ -46,8 +46,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
                const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);
 
-// Prints a newline and a line per frame. arg: DTRACE_USTACK_ARG; bytes: pid, then
-// frames.
+// Prints a newline, then a line for each frame. `arg` is a DTRACE_USTACK_ARG; `bytes`
+// contains the pid and then the frames.
 void put_ustack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,
                 std::uint64_t arg, std::uint64_t indent);
 void put_kstack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,

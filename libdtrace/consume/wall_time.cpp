@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Formats wall-clock times, in English whatever the locale.
+// SPDX-License-Identifier: MIT Formats wall-clock times, always in English.
 #include "libdtrace/consume/wall_time.hpp"
 
 #include <cstdio>
