@@ -23,7 +23,7 @@ void append_text(std::string& to, std::string_view text)
     to.append(text).push_back('\0');
 }
 
-// Reads consecutive texts, each with its NUL.
+// Reads consecutive texts that each end with a NUL.
 class Texts {
 public:
     explicit Texts(std::string_view all) : left_(all) {}
@@ -152,7 +152,8 @@ int save_anonymous(SessionState& state, FILE* file)
     return 0;
 }
 
-// Compiles the sources of the enabling again. programs: the DOF of each, from the file.
+// Compiles the sources of the enabling again. `programs` contains the DOF of each from
+// the file.
 static int recompile(SessionState& state, ProgramCompiler& compiler,
                      std::string_view programs, std::string_view sources)
 {

@@ -3,8 +3,8 @@
 // loaded (kmod/anonymous.c), and another session claims it.
 //
 //   save    the programs as DOF, the probes, their places by name, and the D source
-//   claim   the arena with the records; the source is compiled again, because records
-//           are read with the help of their programs. The same DOF must come out.
+//   claim   the arena with the records. The source is compiled again, because records
+//           can be read only with their programs. The resulting DOF must be the same.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

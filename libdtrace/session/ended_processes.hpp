@@ -3,12 +3,12 @@
 // processes that became targets later. This class keeps the data that give names to the
 // addresses of their stacks.
 //
-//   a child that only forked       has its parent's modules, so its parent's names
+//   a child that only forked       has its parent's modules, and uses its names
 //   a process with other modules   its symbols are kept, for the last thousand of them
 //
 // A server that forks for each connection is traced for weeks, so the number is
-// limited. Addresses of the processes that exited first are then shown as hexadecimal
-// numbers.
+// limited. Beyond it, addresses of the processes that exited first are shown as
+// hexadecimal numbers.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"

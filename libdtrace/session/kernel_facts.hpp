@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: MIT
-// Answers the compiler's questions about the kernel: its names, and the functions,
-// tracepoints and system calls that probes are in. The answers need no kernel module:
-// they come from /proc/kallsyms and BTF. A program that then reads memory of the kernel
-// needs the module.
+// SPDX-License-Identifier: MIT Answers the compiler's questions about the kernel: its
+// names, and the functions, tracepoints and system calls that probes belong to. The
+// answers come from /proc/kallsyms and BTF, so the kernel module is not needed for
+// them. It is needed to run a program that reads kernel memory.
 //
 // The arguments of the stable providers are declared in D libraries. These libraries
 // take longer to compile than most programs, so they are compiled only when a program
-// needs them. The compiler then refuses the program, because it uses a word of such a
-// library or the arguments of such a probe. The libraries are compiled, and then the
+// needs them. The compiler refuses a program that uses a word of such a library or the
+// arguments of such a probe. Then the libraries are compiled, and after them the
 // program again. Sessions without the kernel module do not use these libraries.
 #pragma once
 
@@ -28,18 +27,18 @@ struct KernelLibrary;
 
 class KernelFacts {
 public:
-    // The text says why the arguments are not known.
+    // The text says why the arguments are unknown.
     using Probed = Environment::Probed;
     using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
         std::string_view text, const std::string& name)>;
 
     explicit KernelFacts(SessionState& state) : s_(state) {}
 
-    // These answer the compiler (Environment).
+    // The following functions answer the compiler (Environment).
     bool is_module(std::string_view scope) { return types_.is_module(scope); }
     Result<std::vector<TargetModule>> modules(std::string_view scope);
     Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
-    // Returns where a probe of a kernel provider is.
+    // Returns the function, tracepoint or system call of a kernel provider's probe.
     Probed probed(const ProbeInfo& probe);
     // Returns whether the kernel has a member, such as "task_struct.comm".
     bool has_member(std::string_view name);
@@ -53,7 +52,7 @@ public:
     bool has_tried(std::string_view library) const { return tried_.contains(library); }
 
 private:
-    // An empty module means any module.
+    // Finds a function of the kernel. An empty module means any module.
     Probed function(std::string_view module, std::string_view function,
                     ProbedFunction::At at);
     Probed tracepoint(std::string_view module, std::string_view name);

@@ -37,7 +37,8 @@ static Result<Library> read_library(const std::string& path)
     return Library{path, std::move(text).str()};
 }
 
-// Sorts depth first. Visiting a library again during its own visit means a circle.
+// Sorts the libraries depth first. If a library is reached again during its own visit,
+// the dependencies are circular.
 class InOrder {
 public:
     explicit InOrder(std::vector<Library> all)

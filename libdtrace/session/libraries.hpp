@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT
-// D libraries (-L): which files they are, and in which order they are compiled.
+// SPDX-License-Identifier: MIT Finds the D libraries (-L) and determines the order in
+// which they are compiled.
 //
-// A library is a file NAME.d of a folder: inlines, types, translators and attributes,
-// no clauses. A library with `#pragma D depends_on library OTHER.d` is compiled after
-// OTHER.d.
+// A library is a file NAME.d in a folder. It contains inlines, types, translators and
+// attributes, but no clauses. A library with `#pragma D depends_on library OTHER.d` is
+// compiled after OTHER.d.
 #pragma once
 
 #include "base/result.hpp"
@@ -19,9 +19,9 @@ struct Library {
 };
 
 // Returns the libraries in the order of the folders and of the names of their files,
-// except that a library comes after those that it depends on. not_found, permission,
-// io: a folder or file cannot be read. invalid: a library depends on one that does not
-// exist, or libraries depend on each other in a circle.
+// except that a library comes after those that it depends on. Errors: not_found,
+// permission or io if a folder or file cannot be read; invalid if a library depends on
+// one that does not exist, or if dependencies are circular.
 Result<std::vector<Library>> libraries_in(const std::vector<std::string>& folders);
 
 } // namespace dt

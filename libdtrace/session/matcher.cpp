@@ -83,7 +83,7 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
            " may not be read: that requires its user, or root";
 }
 
-// Returns why descriptions of the kernel's providers match nothing.
+// Returns the reason why a description of a kernel provider matches nothing.
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
     if (!s_.kernel)
@@ -110,8 +110,8 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
     return "";
 }
 
-// Returns the processes that were searched for static probes, if the session has none
-// of its own.
+// Returns the end of a message that says how many processes were searched for static
+// probes. Returns "" if the session has processes of its own.
 std::string Matcher::searched_text(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;

@@ -15,8 +15,9 @@ class Matcher {
 public:
     explicit Matcher(SessionState& state) : s_(state) {}
 
-    // Returns the probes that a description matches. Its provider may create them now.
-    // A description that matches none is refused, unless probes may appear later.
+    // Returns the probes that a description matches. Providers may create them in this
+    // call. A description that matches no probe is refused, unless probes may appear
+    // later.
     std::variant<ProbeMatch, Diagnostic> match(const ProbeSpec& spec);
     // Forgets the results of the last compilation.
     void clear() { matches_.clear(); }

@@ -23,14 +23,15 @@ namespace dt {
 
 namespace {
 
-// times after the exec
+// A new process is checked at these times after its exec.
 constexpr std::array<std::uint64_t, 6> check_after_ns = {
     0, 5'000'000, 20'000'000, 100'000'000, 500'000'000, 2'000'000'000};
 constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr int answer_ms = 50;
 constexpr int queue_bytes = 1 << 20;
 
-// Returns nothing if the datagram is something else. Events need not be aligned.
+// Returns the process event in a datagram, or nullopt if it does not contain one.
+// Events need not be aligned.
 std::optional<proc_event> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
@@ -54,7 +55,7 @@ void NewProcesses::begin()
         read_proc(0, false);
 }
 
-// Returns false if the kernel does not report events to us. It acknowledges a
+// Subscribes to process events. Returns false if the kernel does not acknowledge the
 // subscription.
 bool NewProcesses::listen()
 {

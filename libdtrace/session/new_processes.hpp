@@ -4,7 +4,7 @@
 //   the kernel's process events   netlink connector, proc_event of exec (needs
 //                                 CAP_NET_ADMIN and the host's own network and pid
 //                                 namespaces)
-//   otherwise /proc               read ten times a second: misses processes that live
+//   otherwise /proc               read ten times a second; misses processes that live
 //                                 shorter, and an exec of the same file
 //
 // A process is reported several times in its first seconds, because it loads its
@@ -33,7 +33,7 @@ public:
 
     // Returns the processes that should be checked now. now_ns is monotonic time.
     std::vector<pid_t> due(std::uint64_t now_ns);
-    // Ends the checks of a process that has exited or needs no further one.
+    // Ends the checks of a process that has exited or needs no further checks.
     void forget(pid_t pid) { checks_.erase(pid); }
     void check_again(pid_t pid, std::uint64_t now_ns) { checks_[pid] = {now_ns, 0}; }
 
@@ -51,7 +51,7 @@ private:
     bool began_ = false;
     Fd events_;
     std::map<pid_t, Checks> checks_;
-    std::map<pid_t, Program> known_; // without events
+    std::map<pid_t, Program> known_; // used if the kernel reports no events
     std::uint64_t read_at_ = 0;
 };
 

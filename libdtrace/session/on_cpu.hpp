@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Runs a part of the calling thread on the one CPU that -x cpu names.
+// SPDX-License-Identifier: MIT Runs a part of the calling thread on the CPU that -x cpu
+// names.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Moves the calling thread to a CPU. The destructor restores its former CPUs.
+// Pins the calling thread to a CPU. The destructor restores its previous affinity.
 class OnCpu {
 public:
     // Does nothing if cpu is DT_OPT_UNSET.
@@ -16,7 +16,8 @@ public:
     OnCpu(const OnCpu&) = delete;
     OnCpu& operator=(const OnCpu&) = delete;
 
-    // Whether the CPU is unavailable to this thread, as with a cpuset that excludes it.
+    // Returns whether this thread may not run on the CPU, for example because a cpuset
+    // excludes it.
     bool refused() const { return refused_; }
 
 private:

@@ -13,7 +13,7 @@ namespace dt {
 // Changes an option, and applies it immediately to everything that depends on it.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
-// The same for the C API. A null value is an empty one. Returns 0, or -1 after
+// Does the same for the C API. A null value means an empty one. Returns 0, or -1 after
 // SessionState::fail().
 int change_option(SessionState& state, const char* name, const char* value);
 // Returns a sentence that says why an option was refused.

@@ -95,10 +95,10 @@ std::string lower(std::string_view text)
     return low;
 }
 
-// Options whose values are words and become members of Options.
+// Options whose values are words. They are stored in members of Options.
 struct ChoiceOption {
     std::string_view name;
-    std::string_view allowed; // the words of the enumerators, in their order
+    std::string_view allowed; // one word per enumerator, in order
     void (*set)(Options&, int enumerator);
     int (*get)(const Options&);
 };
@@ -117,7 +117,7 @@ constexpr ChoiceOption choice_options[] = {
 };
 #undef CHOICE
 
-// Returns the index of a word among the choices. Returns nothing if it is not one of
+// Returns the index of a word among the choices. Returns nullopt if it is not one of
 // them.
 std::optional<int> place_of(std::string_view choices, std::string_view value)
 {
@@ -172,7 +172,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     case Kind::SIZE:
         return parse_size(text);
     case Kind::RATE:
-        // For cleaning, "never" is replaced by the longest interval.
+        // A cleanrate of 0 means never, and is replaced by the longest interval.
         if (option.number == DTRACEOPT_cleanrate && parse_count(text) == 0)
             return INT64_MAX;
         return parse_rate(text);
@@ -185,8 +185,8 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options that have no effect here: a program that relies on one must not run without
-// it.
+// Options that are refused because they have no effect here. A program that relies on
+// one of them must not run without it.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
 // Returns whether the engine supports a value of an option.

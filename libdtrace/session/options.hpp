@@ -2,8 +2,8 @@
 // Options of a session, parsed from the text of -x, #pragma D option, DTRACE_OPT_* and
 // setopt(). Run-time options (dif/options.h) are kept as numbers.
 //
-// A size takes k, m, g or t. A rate takes a unit and is kept in ns. A boolean takes on,
-// off and their synonyms; an empty value means on.
+// A size may end in k, m, g or t. A rate may have a unit and is stored in ns. A boolean
+// is on, off or a synonym; an empty value means on.
 #pragma once
 
 #include "base/result.hpp"
@@ -32,8 +32,8 @@ struct CompileFlags {
          unodefs = false;
 };
 
-// Values of options that are one word of several. The enumerators are in the order of
-// the words in choice_options (options.cpp); the manual page explains them.
+// Values of options that accept one of several words. The enumerators are in the order
+// of the words in choice_options (options.cpp). The manual page explains them.
 enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
@@ -44,9 +44,9 @@ class Options {
 public:
     Options();
 
-    // Why an option was refused. unsupported: it is known, but has no effect here.
-    // version_undefined: there is no such version. version_raised: a lower version was
-    // set before.
+    // The reason why an option was refused. unsupported: the option is known, but has
+    // no effect here. version_undefined: there is no such version of D. version_raised:
+    // a lower version was set before.
     enum class Refused {
         none,
         name,
@@ -58,13 +58,13 @@ public:
         version_raised
     };
 
-    // Sets an option. An empty value is that of a bare -x name. If `running`, tracing
-    // has begun, and only dynamic options may change.
+    // Sets an option. The value is empty for -x NAME without a value. If `running` is
+    // true, tracing has begun, and only dynamic options may change.
     Refused set(std::string_view name, std::string_view value, bool running);
-    // Returns DT_OPT_UNSET if a known option is not set. Returns nothing for unknown
+    // Returns DT_OPT_UNSET if a known option is not set. Returns nullopt for unknown
     // options and for lists, such as setenv.
     std::optional<std::uint64_t> get(std::string_view name) const;
-    // Returns the most similar option name, or nothing if none is similar.
+    // Returns the most similar option name. The result is empty if no name is similar.
     static std::vector<std::string> suggest(std::string_view name);
 
     // Returns "auto, jump or int3", or "" if the values of the option are not a list.
@@ -97,8 +97,8 @@ public:
     // language_options.cpp
     // Returns the version of D whose names are available.
     Version version() const;
-    // Returns the least stability that a program may rely on. Returns nothing if it is
-    // not set.
+    // Returns the minimum stability that a program may rely on. Returns nullopt if it
+    // is not set.
     std::optional<Attributes> amin() const;
 
 private:

@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// Removes a script's `#!`, which C does not have.
+// Removes the `#!` line of a script, because it is not valid C.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;
@@ -59,7 +59,7 @@ static std::string hex(std::uint32_t n)
     return text;
 }
 
-// GCC predefines these without underscores; they are names of modules.
+// GCC predefines these macros without underscores, but in D they are names of modules.
 constexpr std::array not_d = {"-Ulinux", "-Uunix"};
 
 static std::vector<std::string> arguments_of(const Preprocessor& by,
@@ -67,8 +67,8 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
 {
     utsname system{};
     uname(&system);
-    // A program with more rights than its user, for example set-uid, runs the system's
-    // own preprocessor.
+    // A program that has more rights than its user, for example because it is set-uid,
+    // uses only the system's own preprocessor.
     const bool privileged = ::getauxval(AT_SECURE) != 0;
     std::vector<std::string> args{
         privileged ? "/usr/bin/cpp" : by.path, "-D__SUNW_D=1",
@@ -103,8 +103,8 @@ static Result<Fd> file_of(std::string_view text)
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
         return errno_error("memory for the preprocessor");
-    // A preprocessor that reopens /dev/stdin runs as our user. The default mode is
-    // 0777.
+    // A preprocessor that reopens /dev/stdin runs as our user, so only the user needs
+    // access. The default mode is 0777.
     if (fchmod(file.get(), 0600) != 0)
         return errno_error("permissions of the preprocessor's memory");
     for (std::size_t done = 0; done < text.size();) {
@@ -178,8 +178,9 @@ Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
     const std::string marker =
         "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
     std::string first = marker + "\n";
-    // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The preprocessor
-    // predefines it, and only a system header (3) may change that without a warning.
+    // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The
+    // preprocessor predefines it, and only a system header (the 3 below) may redefine
+    // it without a warning.
     if (by.dialect == 'a' || by.dialect == 't')
         first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
                  " 2\n";

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The C preprocessor before the D compiler (-C): cpp(1), in a process of its own.
+// SPDX-License-Identifier: MIT Runs the C preprocessor, cpp(1), before the D compiler
+// (-C). It runs in a separate process.
 //
 // The output contains line markers (# 1 "foo.h"), so that errors are reported with the
 // file and line of the source. It defines GCC's macros, so that headers declare the
@@ -23,14 +23,14 @@ struct Preprocessor {
     std::vector<std::string> define, undef, incdir;
     std::string arguments;     // further arguments, separated by blanks
     bool list_headers = false; // list headers on stderr
-    // -X: a and t are GNU C, c is ISO C, s is C before the standard.
+    // The dialect of -X: a and t are GNU C, c is ISO C, and s is C before the standard.
     char dialect = 'a';
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };
 
-// Returns the preprocessed text. `name` is the name of the script, "" if the text has
-// none. not_found: there is no such preprocessor. invalid: it refused the text and
-// reported why on stderr. io.
+// Returns the preprocessed text. `name` is the name of the script, or "" if the text is
+// not from a script. Errors: not_found if there is no such preprocessor; invalid if it
+// refused the text and reported the reason on stderr; io.
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name);
 

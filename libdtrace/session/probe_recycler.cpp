@@ -16,7 +16,8 @@ void ProbeRecycler::end_program(ps_prochandle& process)
     process.program_probes.reset();
     if (probes == nullptr)
         return;
-    // A child that only forked has sites by the ids of its parent, and none of its own.
+    // A child that has not executed another program uses the probe ids of its parent,
+    // and has none of its own.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         if (s_.registry.at(id).owner == &s_.providers.pid)
             probes->ids.push_back(id);
@@ -30,7 +31,7 @@ void ProbeRecycler::recycle()
            retired_.front().since_ns < s_.consumer->consumed_until()) {
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
-        // The process may have the same functions in the program that it runs now.
+        // The program that the process now executes may have the same functions.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

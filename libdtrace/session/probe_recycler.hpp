@@ -28,7 +28,7 @@ public:
     int rename();
 
 private:
-    // Probes that no process fires any more, whose records may still be in buffers.
+    // Probes that no process can fire any more. Their records may still be in buffers.
     struct Retired {
         std::shared_ptr<ProgramProbes> probes;
         std::uint64_t since_ns = 0;

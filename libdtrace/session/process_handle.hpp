@@ -2,11 +2,11 @@
 // The handle of one target, which the C API passes to its callers.
 //
 //          leave()
-//   held ───────────▶ exited     it has exited, with a wait status
+//   held ───────────▶ exited     the process has exited, with a wait status
 //        ───────────▶ lost       the agent gave it up or died; the process may still run
 //        ───────────▶ released   the session detached from it
 //
-// A handle leaves `held` once. Reports that come later change nothing.
+// A handle leaves `held` only once. Later reports are ignored.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -21,7 +21,7 @@
 
 namespace dt {
 
-// Why a process is a target.
+// The reason why a process is a target.
 enum class TargetKind {
     created, // by dtrace_proc_create(): dtrace must start it
     named,   // by dtrace_proc_grab()
@@ -51,7 +51,8 @@ struct ps_prochandle {
     // Changes the state from `held` to another one. Returns false, and changes nothing,
     // if the process was not held. wait_status is the one of waitpid(2) for `exited`.
     bool leave(dt::HoldState to, int wait_status = 0);
-    // Returns the wait status if the process has exited, -1 if it was lost, and else 0.
+    // Returns the wait status if the process has exited, -1 if it was lost, and
+    // otherwise 0.
     int status() const { return status_; }
 
     // Returns whether the user named this process.
@@ -63,7 +64,7 @@ struct ps_prochandle {
 
     const pid_t pid;
     dt::TargetKind kind;
-    // Of a followed child: its parent, and its nearest ancestor that is not followed.
+    // For a followed child: its parent, and its nearest ancestor that is not followed.
     pid_t parent = 0, origin = 0;
 
     bool execed = false;  // it has executed another program while it was traced
@@ -71,10 +72,10 @@ struct ps_prochandle {
     bool breakpoints_only = false; // ProcessBackend::choose_mechanism()
     std::string unmatched;         // the program it executed, if no probe matches there
     std::uint64_t executed_ns = 0; // monotonic time of that exec
-    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if it is followed
+    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if followed
     std::set<std::uint32_t> reported_probes;           // by SiteReports
     std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
-    std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
+    std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites
     // Uprobes that were requested for its current program: probe, file, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
 

@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: MIT
-// Matches the enabled descriptions against the modules that one process has now: when
-// it becomes a target while the session traces, has loaded a library, or has executed a
-// program.
+// SPDX-License-Identifier: MIT Matches the enabled descriptions against the current
+// modules of one process. This is done when a process becomes a target while the
+// session traces, has loaded a library, or has executed a program.
 //
 //   descriptions ──▶ pid and usdt providers ──▶ new probes ──▶ Backend: arena, ECBs
 //
 // dtrace_prog::matched contains the probes that a description matched when it was
 // compiled. Probes that it matches later are added to the arena immediately. Their
-// sites are not in place yet.
+// sites are planted later.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -21,8 +20,8 @@
 
 namespace dt {
 
-// Serves one pass over the descriptions. The process must have symbols, and they must
-// have been refreshed.
+// Makes one pass over the descriptions. The process must have symbols that were
+// refreshed before.
 class ProcessMatcher {
 public:
     ProcessMatcher(SessionState& state, Backend& backend, ProbeRecycler& recycler,
@@ -43,7 +42,8 @@ private:
     ps_prochandle& process_;
     // The name that descriptions use for the pid provider of this process.
     const std::string provider_;
-    // A description in several clauses is matched once. The key is its four parts.
+    // If several clauses have the same description, it is matched once. The key
+    // consists of the four parts of the description.
     using Names = std::tuple<std::string, std::string, std::string, std::string>;
     std::map<Names, std::vector<std::uint32_t>> matched_;
 };

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Answers the compiler's questions about the traced processes: names with a backquote,
-// and the functions that probes are in.
+// SPDX-License-Identifier: MIT Answers the compiler's questions about the traced
+// processes: the meaning of names with a backquote, and the functions that contain
+// probes.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -24,7 +24,7 @@ public:
     struct Scope {
         ps_prochandle* process = nullptr;
         std::string_view module;
-        std::string why_not; // why there is no process
+        std::string why_not; // the reason why there is no process
     };
     // Returns the meaning of the text before a name's backquote: "pid42`libc.so.6",
     // "a.out", "pid42", "".

@@ -68,8 +68,8 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     auto adopted = adopt(pid, kind);
     if (!adopted)
         return adopted;
-    // Restores text that an earlier tracer patched and did not restore: sites cannot be
-    // planned in patched text.
+    // If an earlier tracer patched the text and did not restore it, restores it now,
+    // because sites cannot be planned in patched text.
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
         if (auto put = agent_->put_back(pid, *left); !put)
@@ -192,7 +192,7 @@ void Processes::remove_ended()
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
-        // A process that exited before it was read has its parent's symbols.
+        // If a process exited before it could be read, its parent's symbols are used.
         const ProcessSymbols* parent =
             process->is_followed() ? traced_symbols(process->parent, traced) : nullptr;
         const bool like_parent =
@@ -214,7 +214,7 @@ ps_prochandle* Processes::first()
 // none, or if it has no symbols.
 ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
 {
-    // Pids are reused: the chain of ancestors could be circular.
+    // Pids are reused, so the chain of ancestors could be circular.
     constexpr int max_ancestors = 32;
     traced = false;
     for (int i = 0; i < max_ancestors; ++i) {

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The traced processes of a session. The ptrace-agent holds them, and their symbols
-// name addresses.
+// SPDX-License-Identifier: MIT The traced processes of a session. The ptrace-agent
+// holds them, and their symbols give names to addresses.
 //
 // The agent is started with the first process. A process that has exited stays known,
 // so that addresses that were recorded before still get names. If the user did not name
@@ -31,23 +30,25 @@ class Processes : public Symbolizer {
 public:
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
-    // Returns the existing handle if the process is held. The kind is for a new one.
+    // Grabs a process. If it is already held, returns its existing handle, and ignores
+    // the kind.
     Result<ps_prochandle*> grab(pid_t pid, TargetKind kind = TargetKind::named);
     // Returns the symbols of a process. Grabs the process first if it is not a target
     // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
     // Returns the symbols of every process that we may read, except our own processes.
-    // Probes that are found in them stay valid if such a process is grabbed later.
+    // Probes that were found in a process stay valid if it is grabbed later.
     std::vector<ProcessSymbols*> all_readable();
     // Returns the symbols of a process that is not a target, for one check. Returns
     // null if they cannot be read, or if the process is one of ours.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
-    // Returns how many processes the last all_readable() was not permitted to read.
+    // Returns the number of processes that the last all_readable() was not permitted to
+    // read.
     int n_forbidden() const { return n_forbidden_; }
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. It may have exited.
     void follow(pid_t parent, pid_t child);
-    int n_followed() const; // that are held
+    int n_followed() const; // children that are held
 
     // Removes the handles of processes that have exited and that the user did not name.
     void remove_ended();
@@ -62,15 +63,16 @@ public:
     UntracedSymbols& untraced() { return untraced_; }
     AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
     Result<Ok> ensure_agent();
-    // Returns sentences about files of targets of which not everything is read.
+    // Returns, and forgets, the messages about tables in files of targets that were
+    // truncated.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
-    // Symbolizer
+    // These functions implement Symbolizer.
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
-    // Returns the kernel's symbols. They belong to no process, but the code that names
-    // addresses needs them as well.
+    // Returns the kernel's symbols. They belong to no process, but giving names to
+    // addresses requires them as well.
     KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;

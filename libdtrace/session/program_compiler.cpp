@@ -127,7 +127,7 @@ Result<KernelSymbol> ProgramCompiler::kernel_symbol(std::string_view module,
     return kernel_.symbol(module, name);
 }
 
-// Returns the session's options, for a program or a library.
+// Returns the compiler's options for a program or a library of this session.
 CompileOptions ProgramCompiler::compile_options(uint_t cflags)
 {
     CompileOptions to;
@@ -157,7 +157,8 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
     return to;
 }
 
-// Returns whether the tag is an internal error: the checker lets no program cause it.
+// Returns whether the tag denotes an error that is most likely a defect of the
+// compiler.
 static bool is_internal(Tag tag)
 {
     return tag == Tag::UNKNOWN || tag == Tag::ASRELO || tag == Tag::CG_DYN;
@@ -169,7 +170,7 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
         with_tag ? std::string("[") + tag_name(diagnostic.tag) + "] " : "";
     if (!diagnostic.source.empty())
         text += "\"" + diagnostic.source + "\", ";
-    // The text of -n has one line, so its number is omitted.
+    // The line number is omitted for text that has only one line, as with -n.
     if (diagnostic.at.line > 0 && !(one_line && diagnostic.source.empty()))
         text += "line " + std::to_string(diagnostic.at.line) + ": ";
     else if (diagnostic.tag == Tag::EMPTY && !one_line)
@@ -202,7 +203,7 @@ int ProgramCompiler::load_libraries(uint_t cflags)
             continue;
         CompileOptions to = compile_options(cflags);
         to.library = to.empty = true;
-        to.amin.reset(); // only the program that uses the library is judged
+        to.amin.reset(); // -x amin is checked only for programs
         to.source_name = library.path;
         auto compiled = compiler_->compile(library.text, to);
         auto* diagnostic = std::get_if<Diagnostic>(&compiled);
@@ -227,7 +228,7 @@ bool ProgramCompiler::load_kernel_libraries(std::string_view refused)
         refused, [this](std::string_view text, const std::string& name) {
             CompileOptions to = compile_options(0);
             to.library = to.empty = true;
-            to.amin.reset(); // only the program that uses the library is judged
+            to.amin.reset(); // -x amin is checked only for programs
             to.source_name = name;
             return compiler().compile(text, to);
         });
@@ -333,7 +334,8 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
             diagnostic->source.empty() ? quote_source(text, diagnostic->at) : "";
         std::string why =
             text_of(*diagnostic, s_.options.flags.errtags, string_program);
-        // A function or a type can be unknown because a table of its file is too large.
+        // A function or type may be unknown because a table of its file was too large
+        // to be read completely.
         constexpr std::size_t most = 3;
         const std::vector<std::string> cuts = s_.processes.take_cuts();
         for (std::size_t i = 0; i < std::min(most, cuts.size()); i++)

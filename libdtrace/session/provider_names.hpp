@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Checks the names of a program's provider blocks. A block that only declares how
-// stable a provider is, such as `provider dtrace`, may have any name.
+// SPDX-License-Identifier: MIT Checks the names of a program's provider blocks. A block
+// that only declares the stability of a provider, such as `provider dtrace`, may have
+// any name.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -10,8 +10,8 @@
 
 namespace dt {
 
-// Returns what is wrong with a name of the block. Returns nothing if all names are
-// valid.
+// Returns an error for the first invalid name in the block. Returns nullopt if all
+// names are valid.
 std::optional<Diagnostic> wrong_name(const ProviderBlock& block);
 
 } // namespace dt

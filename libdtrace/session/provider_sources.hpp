@@ -12,23 +12,23 @@
 
 namespace dt {
 
-// The names that the probes of all providers of a program have in C. Two probes cannot
-// have the same one.
+// The C names of the probes of all providers of a program. Two probes must not have the
+// same C name.
 class NamesInC {
 public:
-    // Reserves the names of a probe. Returns "", or a text with the name that another
-    // probe has already.
+    // Reserves the C names of a probe. Returns "" on success, or an error text if
+    // another probe already has one of the names.
     std::string take(const ProviderBlock& block, const ProviderProbe& probe);
 
 private:
     std::map<std::string, std::string> owners_; // "shop:::start of line 3"
 };
 
-// Whether the D text of the provider is put into the program (not with -x strip).
+// Whether the D text of the provider is stored in the program. With -x strip it is not.
 enum class Definitions { Carried, Left };
 
-// Returns the provider in terms of C. invalid: C code cannot have one of the probes.
-// The sentence names the probe and its line.
+// Returns the provider in terms of C. Error invalid: one of the probes cannot be
+// expressed in C. The error text names the probe and its line.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,
                                              NamesInC& names);

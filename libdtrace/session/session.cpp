@@ -208,7 +208,7 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // A target or an agent that died needs nothing undone.
+        // If a target or the agent has died, nothing needs to be undone there.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -239,8 +239,8 @@ int Session::stop()
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
-    // Records that were committed and are still in other shards are part of the output.
-    // A target can add records at the same time, so the time is limited.
+    // Committed speculations that have not been copied out of their shards belong to
+    // the output. Targets can keep adding records, so this stops after one second.
     constexpr std::uint64_t longest_ns = 1'000'000'000;
     const std::uint64_t until = monotonic_ns() + longest_ns;
     auto clean = [this, base, until] {
@@ -265,7 +265,7 @@ int Session::status()
     auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
     if (dt_has_exited(s_.arena->base()))
         return DTRACE_STATUS_EXITED;
-    // Targets can write the word, but not in an arena of the kernel module.
+    // Targets can overwrite this word, except in the kernel module's arena.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);
@@ -314,7 +314,7 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        targets_.report_cuts(); // files are also read when an address gets its name
+        targets_.report_cuts(); // looking up names while consuming also reads files
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
         dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);

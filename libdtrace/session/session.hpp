@@ -6,12 +6,13 @@
 //
 // go() chooses the backend, makes the arena, loads the DOF of each program into it,
 // adds the probes and their ECBs, plants the sites and fires BEGIN. If a step fails,
-// all steps before it are undone: the targets have their bytes back, and go() may be
-// called again. A library that a target loads later can add probes to the same arena.
-// stop() fires END. The records that are still in the buffers are consumed after it.
+// all steps before it are undone: the original bytes of the targets are restored, and
+// go() may be called again. A library that a target loads later can add probes to the
+// same arena. stop() fires END. The records that are still in the buffers are consumed
+// after it.
 //
-// Everything happens in the caller's thread, except tick and profile (TimerThread) and
-// the sweeps of modules while probes are made (ExtentMaps).
+// Everything runs in the caller's thread, except tick and profile (TimerThread) and the
+// sweeps of modules while probes are created (ExtentMaps).
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -48,8 +49,8 @@ public:
     // Does the periodic work while a session traces: renews the lease that keeps probes
     // firing and the clock line, and cleans dynamic variables and speculations.
     void tend(std::uint64_t now_ns);
-    // Handles events of targets and calls tend(). For waits in which no records are
-    // consumed.
+    // Handles events of targets and calls tend(). Used while waiting without consuming
+    // records.
     void serve_targets();
     // Writes the executed programs for the kernel module, which enables them when it is
     // loaded.

@@ -64,7 +64,7 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
             all.push_back(process->symbols.get());
     if (!all.empty() || scope == SearchScope::named)
         return all;
-    // Watching begins before the list is read, so that no process is missed between.
+    // Watching begins before the list is read, so that no process is missed in between.
     new_processes.begin();
     return processes.all_readable();
 }

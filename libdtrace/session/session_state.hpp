@@ -26,10 +26,10 @@
 
 namespace dt {
 
-// The agent prepares in advance if at least this many sites are to be planted.
+// The minimum number of sites for which the agent prepares in advance.
 constexpr std::size_t many_sites = 10'000;
 
-// The program that uses the session: the C API's handlers.
+// Receives the events of a session. The C API passes them to its handlers.
 class Listener : public Events {
 public:
     // Reports the text about a process. A null text means that the process has exited.
@@ -42,8 +42,8 @@ public:
 struct SessionState {
     explicit SessionState(Listener& to);
 
-    // Keeps an error of the C API (EDT_*, or errno) with its text, and returns -1. If
-    // the text is empty, dtrace_errmsg() returns the number's own text.
+    // Stores an error of the C API (EDT_* or errno) with its text, and returns -1. If
+    // the text is empty, dtrace_errmsg() returns the standard text of the number.
     int fail(int number, std::string text = "");
     int fail(const Error& cause);
     // Reports a condition that only a defect of this library causes. With -x core the
@@ -55,16 +55,17 @@ struct SessionState {
         listener.process(process, text.c_str());
     }
 
-    // Opens the kernel module's device again, because a device has only one arena in
-    // its life.
+    // Opens the kernel module's device again, because each open device can have only
+    // one arena.
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
-    // Returns the processes in which static probes are searched. If these are all
-    // processes of the machine, starts the search for new ones.
+    // Returns the processes that are searched for static probes. If these are all
+    // processes of the machine, starts watching for new processes.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
-    // Returns the name that descriptions use for the pid provider of a process. If a
-    // child was followed into another program, they name the process that it came from.
+    // Returns the name that descriptions use for the pid provider of a process. For a
+    // child that was followed into another program, this name contains the pid of the
+    // process that it descends from.
     std::string pid_provider_of(const ps_prochandle& process) const;
     // Returns whether an enabled description may match probes of libraries that this
     // process loads later.
@@ -86,17 +87,17 @@ struct SessionState {
 
     Listener& listener;
     int error = 0;
-    std::string error_text;  // for the last error; empty: use the number's own text
+    std::string error_text;  // of the last error; empty: use the standard text
     std::string error_quote; // source line and caret of the last compile error
     Options options;
     Processes processes;
-    NewProcesses new_processes; // watched if descriptions mean all processes
+    NewProcesses new_processes; // used if descriptions apply to all processes
     ProviderSet providers;
     Registry& registry = providers.registry;
     ProcessProbes& probes = providers.probes;
     std::vector<std::unique_ptr<dtrace_prog>> programs;
     std::vector<Enabling> enabled; // in the order of exec()
-    // The kernel module's device, if there is one that this process may use.
+    // The kernel module's device, if it exists and this process may use it.
     std::optional<KernelDevice> kernel;
     std::string why_no_kernel;
 

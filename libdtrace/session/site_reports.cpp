@@ -9,10 +9,10 @@ const SiteWords not_probed{"cannot probe ", "", " more places that cannot be pro
 const SiteWords by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
                               " more places that fire by a breakpoint"};
 
-// Returns whether to report a remark on the places of a probe for this process. A
-// process that the user has not named, or that executed another program, repeats no
-// remark on a function of the same name in the same module: a shell loop would print it
-// for each process that it starts.
+// Returns whether to report a remark about the sites of a probe in this process. If the
+// user did not name the process, or if it has executed another program, a remark that
+// was already reported for the same function of the same module is not repeated.
+// Otherwise a shell loop would print it for each process that it starts.
 bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view remark,
                                std::uint32_t id)
 {
@@ -56,7 +56,6 @@ void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& 
     process.reported_probes.insert(reported.begin(), reported.end());
 }
 
-// Reports the first functions by name, and the number of the others.
 void SiteReports::report_loops(ps_prochandle& process, const std::vector<Site>& sites,
                                const std::vector<std::uint32_t>& looping)
 {

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Remarks on sites that cannot be probed, that fire by a breakpoint, or whose entry
-// probe also fires in a loop. A remark is reported once for each probe, although
-// libraries may be loaded and unloaded all the time.
+// SPDX-License-Identifier: MIT Reports sites that cannot be probed, that use a
+// breakpoint, or whose entry probe also fires in a loop. A remark is reported once for
+// each probe, although libraries may be loaded and unloaded all the time.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -28,8 +27,8 @@ public:
     // Reports the first refused sites with the reason, and the number of the others.
     void report_sites(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<Refusal>& refused, const SiteWords& words);
-    // Reports the first functions by name, and the number of the others. looping holds
-    // indexes of sites.
+    // Reports the first few functions whose entry probe also fires in a loop, and the
+    // number of the others. `looping` contains indexes into `sites`.
     void report_loops(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 

@@ -47,7 +47,7 @@ Mechanism mechanism_of(const Options& options)
     return Mechanism::automatic;
 }
 
-// Returns the index of the new entry.
+// Adds an entry, and returns its index.
 static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
 {
     table.sites.push_back({from.semaphore,
@@ -74,9 +74,10 @@ static std::vector<std::uint32_t> named_probes(const SessionState& state)
             auto n = std::count_if(specs.begin(), specs.end(), is_named);
             if (n == 0)
                 continue;
-            // A description may name an alias of the function. If no description of the clause
-            // has a wildcard, all of its probes count. Otherwise a probe counts only if a
-            // description gives its id or the function's name as dtrace shows it.
+            // A description may name an alias of the function. If no description of the
+            // clause has a wildcard, all probes of the clause count as named. Otherwise
+            // a probe counts only if a description contains its id, or the function's
+            // name as dtrace shows it.
             bool all = n == std::ssize(specs);
             for (std::uint32_t id : each.prog->matched[k]) {
                 auto fits = [&](const ProbeSpec& spec) {

@@ -34,8 +34,8 @@ void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgo
         s_.complain(s_.error_text);
 }
 
-// Reports a command's program that has no probes. Called when the program has had time
-// to load its libraries, and when it exits.
+// Reports that no probe matches in the program that a process executed. Called after
+// the program has had time to load its libraries, and when it exits.
 void Targets::report_unmatched(ps_prochandle& process)
 {
     if (process.unmatched.empty())
@@ -54,7 +54,7 @@ void Targets::report_unmatched(std::uint64_t now_ns)
             report_unmatched(*process);
 }
 
-// Records which program a target now runs, if the user named the target.
+// Records the program that a target now executes, if the user named the target.
 void Targets::note_program(ps_prochandle& process, bool still_traced,
                            const std::string& program)
 {
@@ -73,12 +73,12 @@ void Targets::note_program(ps_prochandle& process, bool still_traced,
     process.executed_ns = monotonic_ns();
 }
 
-// Updates a process after exec. program: the new one's path, or "". still_traced: the
-// process is also traced in it (-x follow).
+// Updates a process after exec. `program` is the path of the new program, or "".
+// `still_traced` says whether the process is also traced in it (-x follow).
 void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
-    // If descriptions match all processes, it counts as a new process.
+    // If descriptions apply to all processes, it is treated as a new process.
     const bool is_new = !still_traced && !process.by_user() && !s_.has_own_targets();
     if (is_new && !process.is_followed()) {
         s_.processes.release(&process);
@@ -98,7 +98,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.uprobes.clear();
     process.reported_probes.clear();
     note_program(process, still_traced, program);
-    // Fails if the process has exited since. Its exit event will report that.
+    // This fails if the process has exited. Its exit event will report that.
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
         return;

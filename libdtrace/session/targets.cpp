@@ -21,7 +21,8 @@ int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
     std::vector<Site> sites = missing_sites(s_, process, statics);
-    // The agent watches libraries from the first call on, even if nothing matches yet.
+    // The agent must watch the libraries from the first call on, even if no probe
+    // matches yet.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
     if (!std::exchange(process.watched, true))
@@ -58,7 +59,7 @@ void Targets::report_notes(ps_prochandle& process)
 
 void Targets::report_cuts()
 {
-    // A limit, because each process can map many such files.
+    // The number is limited, because each process can map many such files.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)
@@ -70,8 +71,8 @@ bool Targets::admits(pid_t pid)
     return !backend().targets_share_memory() || users_.admits(pid);
 }
 
-// Makes targets of the processes that descriptions found only by their probes. Reports
-// a process that cannot be traced, and continues with the others.
+// Grabs the processes that descriptions matched only by their probes. Reports a process
+// that cannot be traced, and continues with the others.
 void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {
@@ -113,9 +114,9 @@ void Targets::resume_changed(const AgentEvent& event)
         s_.complain(resumed.error().text);
 }
 
-// Returns how many threads block SIGTRAP. After the agent's death the target restores
-// its text at the first breakpoint that a thread reaches. If that thread blocks
-// SIGTRAP, the target is terminated instead.
+// Returns how many threads block SIGTRAP. After the agent's death, the target restores
+// its text when a thread reaches a breakpoint. If that thread blocks SIGTRAP, the
+// kernel terminates the target instead.
 static std::size_t n_blocking_traps(pid_t pid)
 {
     const std::vector<pid_t> threads = threads_of(pid);
@@ -157,8 +158,9 @@ static const char* event_text(AgentEvent::Kind kind)
     return "";
 }
 
-// A program that loads libraries all the time causes events faster than they can be
-// handled. The rest waits until records have been drained.
+// The time is limited, because a program that loads libraries all the time causes
+// events faster than they can be handled. The remaining events are handled after
+// records have been drained.
 void Targets::handle_events()
 {
     AgentClient* agent = s_.processes.agent();
@@ -225,7 +227,7 @@ void Targets::handle_events()
             break;
         case AgentEvent::agent_gone:
             s_.complain("the process that holds the targets died: " + event.text);
-            // The processes may still run, but for this session all have ended.
+            // The processes may still run, but this session has lost all of them.
             for (const auto& other : s_.processes.all()) {
                 if (!other->leave(HoldState::lost))
                     continue;

@@ -5,7 +5,7 @@
 //
 //   AgentClient ──events──▶ Targets ──▶ rematch descriptions ──▶ Backend: probes, sites
 //
-// Remarks and state changes go to SessionState's listener.
+// Remarks and state changes are reported to SessionState's listener.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -31,26 +31,26 @@ public:
     // Grabs the processes whose probes descriptions matched and that are not targets
     // yet.
     void grab_matched();
-    // Plants the sites of a process that are not in place yet. Returns 0, or -1 after
-    // SessionState::fail().
+    // Plants the sites of a process that have not been planted yet. Returns 0, or -1
+    // after SessionState::fail().
     int plant(ps_prochandle& process);
     // Handles the pending events of the agent, for at most 100 ms.
     void handle_events();
-    // Checks processes that started since the last call, if descriptions mean all
-    // processes.
+    // Checks processes that have started since the last call, if descriptions apply to
+    // all processes.
     void check_new_processes(std::uint64_t now_ns);
-    // Reports programs that were executed and in which no probe matches, if they had
-    // time to load their libraries.
+    // Reports executed programs in which no probe matches, after they have had time to
+    // load their libraries.
     void report_unmatched(std::uint64_t now_ns);
-    // Reports tables in files of targets that are too large and are not read
-    // completely.
+    // Reports tables in files of targets that were truncated because they are too
+    // large.
     void report_cuts();
 
 private:
     Backend& backend() { return *backend_; }
     bool admits(pid_t pid);
     void report_untraced(pid_t pid, const Error& why);
-    void report_notes(ps_prochandle& process); // new ones of the providers
+    void report_notes(ps_prochandle& process); // new messages of the providers
     void report_threads_in_danger(const ps_prochandle& process);
     void report_unmatched(ps_prochandle& process);
     void forget_sites(pid_t pid);

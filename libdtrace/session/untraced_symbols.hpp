@@ -2,9 +2,9 @@
 // Symbols of processes that are not traced. They give names to addresses, for example
 // of a profile of all CPUs.
 //
-// Such a profile can contain addresses of thousands of processes, so only the processes
-// that were used last are kept (-x pgmax). A process without readable symbols is kept
-// as well, so that it is not opened again for each of its addresses.
+// Such a profile can contain addresses of thousands of processes, so only the most
+// recently used processes are kept (-x pgmax). A process without readable symbols is
+// kept as well, so that it is not opened again for each of its addresses.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -30,8 +30,8 @@ public:
     // Opens the symbols of a process again, and keeps them. If that fails, the ones
     // that were kept before stay.
     Result<ProcessSymbols*> open(pid_t pid);
-    // Limits the number of processes, which must be at least 1. Removes the ones that
-    // were used longest ago.
+    // Limits the number of processes, which must be at least 1. Removes the least
+    // recently used ones.
     void set_limit(std::size_t limit);
 
     bool keeps(pid_t pid) const { return kept_.count(pid) != 0; }

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT
-// Decides which processes may become targets, by their users. All targets of a session
-// write to one memory, so one of them can spoil the records of another. If descriptions
-// match processes only by their probes, processes of dtrace's user and of one other
-// user become targets. Processes of further users require -x trust=all.
+// SPDX-License-Identifier: MIT Decides which processes may become targets, by their
+// users. All targets of a session write to shared memory, so one of them can corrupt
+// the records of another. If descriptions find processes only by their probes, only
+// processes of dtrace's user and of one other user become targets. Processes of further
+// users require -x trust=all.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -24,7 +24,7 @@ public:
 
 private:
     SessionState& s_;
-    std::optional<std::uint64_t> other_user_; // the first one that is not dtrace's own
+    std::optional<std::uint64_t> other_user_; // the first user that is not dtrace's own
     std::set<std::uint64_t> left_out_users_, reported_users_;
     std::set<pid_t> left_out_;
 };

@@ -1,20 +1,20 @@
-// SPDX-License-Identifier: MIT
-// Computes how much memory a session takes: its arena, and the sizes that options
-// request.
+// SPDX-License-Identifier: MIT Computes how much memory a session uses for its arena
+// and for the buffer sizes that options set.
 //
-// The arena is sparse: only pages that are written take memory. It contains only parts
-// that the programs can use: for example, without aggregations there are no aggregation
-// buffers.
+// The arena is sparse: only pages that are written use memory. It contains only the
+// parts that the programs can use. For example, it has no aggregation buffers if the
+// programs have no aggregations.
 //
-// All buffers can become full at the same time, so that memory must be available at the
-// start. With bufresize auto the largest sizes are halved until they fit; with manual
-// the session is refused. A size above the engine's maximum counts as one that does not
-// fit. The arena must also fit into the limits: the size of files (RLIMIT_FSIZE),
-// because its parts are files in memory, and the address space of this process and of
-// the targets (RLIMIT_AS).
+// All buffers can become full at the same time, so memory for all of them must be
+// available at the start. If it is not, bufresize=auto halves the largest sizes until
+// they fit, and bufresize=manual refuses the session. A size above the engine's maximum
+// is treated in the same way. The arena must also fit into two limits: the size of
+// files (RLIMIT_FSIZE), because its parts are files in memory, and the address space of
+// this process and of the targets (RLIMIT_AS).
 //
-// If a target is in a control group with little memory left, no target pays for pages
-// of the arena: the arena is made small, and this process touches all of it first.
+// If the control group of a target has little free memory, no pages of the arena are
+// charged to targets: the arena is made small, and this process touches all of it
+// first.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
 #include "dif/actions.h"
@@ -31,7 +31,8 @@ namespace dt {
 
 namespace {
 
-// One each for BEGIN and END, for tick and profile, for the agent, and for draining.
+// There is one private shard for BEGIN and END, one for tick and profile, one for the
+// agent, and one for draining.
 constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
@@ -54,7 +55,7 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// The amounts that the programs of a session can use.
+// The amounts of clauses, probes and memory that the programs of a session need.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -88,7 +89,7 @@ struct Needs {
     }
 };
 
-constexpr std::uint64_t name_bytes = 256; // of a probe's names, in the heap
+constexpr std::uint64_t name_bytes = 256; // for the names of a probe, in the heap
 
 dt_arena_config arena_config(const Options& options, const Needs& needs)
 {
@@ -124,8 +125,8 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     return config;
 }
 
-// The size in an option, and the number of buffers that have it. The engine's maximum is
-// `limit`.
+// The size that an option sets, and the number of buffers of that size. `limit` is the
+// engine's maximum.
 struct Sized {
     int option;
     std::uint64_t limit, copies;
@@ -205,7 +206,7 @@ Layout layout_of(const dt_arena_config& config)
     return {program, total - program};
 }
 
-// Limits for the memory of the arena.
+// The limits for the memory of the arena.
 struct Room {
     std::uint64_t file = no_limit;    // for each part
     std::uint64_t address = no_limit; // for all parts
@@ -230,9 +231,9 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
     return {};
 }
 
-// Makes the arena smaller by one step: first the buffers, down to half a megabyte; then
-// shards, of which few are needed in the common case; then both, as far as possible.
-// Returns false when no step is left.
+// Makes the arena smaller by one step. First reduces the buffers, down to half a
+// megabyte. Then reduces the number of shards, because few are usually needed. Then
+// reduces both as far as possible. Returns false if no further step is possible.
 bool shrink(dt_arena_config& config, bool only_program)
 {
     if (only_program) {
@@ -305,13 +306,14 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
     room.address = address_space_left(0) / 2;
     const std::uint64_t smallest = smallest_arena_bytes(config);
     for (pid_t pid : pids_of_targets(state)) {
-        // A target that cannot map even the smallest arena gets breakpoints.
+        // A target that cannot map even the smallest arena is traced with breakpoints.
         const std::uint64_t left = address_space_left(pid) / 2;
         if (left >= smallest)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // The group has enough memory if it has eight times the maximum of the busy shards.
+    // The group has enough memory if it can hold eight times the maximum size of the
+    // busy shards.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {

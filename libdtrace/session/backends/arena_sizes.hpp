@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// The sizes of the parts of a session's arena, from what the options request, what the
-// programs can use, and what limits and control groups allow.
+// SPDX-License-Identifier: MIT The sizes of the parts of a session's arena. They follow
+// from the options, the needs of the programs, resource limits and control groups.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -12,16 +11,16 @@ namespace dt {
 // Returns how many shards are likely to become full: one for each CPU, and two more.
 std::uint64_t n_busy_shards();
 
-// Adjusts sizes and rates of options to possible values: halves buffers until their
-// memory is available. Fails if bufresize=manual forbids that. If the user gave no
-// aggsize, uses default_aggsize, or the general default if that is 0. Returns 0, or -1
-// after SessionState::fail().
+// Replaces option values (sizes and rates) that are not possible: halves buffers until
+// enough memory is available for them. Fails if bufresize=manual forbids that. If the
+// user gave no aggsize, uses default_aggsize, or the general default if that is 0.
+// Returns 0, or -1 after SessionState::fail().
 int fit_options(SessionState& state, std::uint64_t default_aggsize);
 
 // Makes the arena of a session whose probes fire in processes. It is no larger than the
-// programs need and the limits of the targets allow. Sets charged_to_us if targets have
-// so little memory left that this process must touch the arena first. Returns 0, or -1
-// after SessionState::fail().
+// programs need and the limits of the targets allow. Sets charged_to_us if so little
+// memory is available to targets that this process must touch the arena first. Returns
+// 0, or -1 after SessionState::fail().
 int make_shared_arena(SessionState& state, bool& charged_to_us);
 
 } // namespace dt

@@ -23,7 +23,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
         for (const auto& ids : each.prog->matched)
             n_ecbs += ids.size();
     }
-    // Modules that are loaded later also need space.
+    // Leaves space for the names of modules that are loaded later.
     constexpr std::size_t more = 4096, name_bytes = 64;
     auto count = [](std::size_t n) { return static_cast<dt_u32>(n); };
     config.max_probes = count(state.registry.size() + more);
@@ -38,7 +38,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
     return config;
 }
 
-// Takes the arena of the module's device. From now on the module walks user stacks with
+// Uses the arena of the module's device. From now on, the module walks user stacks with
 // the tables that the session passes.
 void KernelBackend::use(ArenaMemory arena)
 {
@@ -134,8 +134,7 @@ int KernelBackend::enable(std::span<const std::uint32_t> ids, std::size_t clause
     return added ? 0 : s_.fail(added.error());
 }
 
-// Returns whether programs walk stacks of user space. If not, files of targets need not
-// be read.
+// Returns whether programs walk user stacks. If not, files of targets need not be read.
 bool KernelBackend::walks_user_stacks() const
 {
     return std::any_of(s_.enabled.begin(), s_.enabled.end(), [](const Enabling& each) {
@@ -181,8 +180,8 @@ static std::string text_of_error(const dtk_site& site)
     return std::strerror(error);
 }
 
-// Attaches sites. ids: the probe of each. Reports a probe that fires nowhere. Some
-// places of a probe with several ones may fail.
+// Attaches sites. `ids` contains the probe of each site. Reports a probe if none of its
+// sites can be attached. If a probe has several sites, some of them may fail.
 int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
                                 const std::vector<std::uint32_t>& ids)
 {
@@ -224,7 +223,8 @@ static std::string loaded_modules()
     return names;
 }
 
-// Creates the probes of a newly loaded module that enabled descriptions match.
+// If modules have been loaded, creates those of their probes that match an enabled
+// description.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;
@@ -302,8 +302,8 @@ void KernelBackend::tend(std::uint64_t now_ns)
     unwind_->pass_unknown(now_ns); // last, because it may take longest
 }
 
-// Creates uprobes for the sites. The agent gets none of them: it only watches
-// libraries.
+// Creates uprobes for the sites. The sites are not passed to the agent, which only
+// watches libraries.
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {

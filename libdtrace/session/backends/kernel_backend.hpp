@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Probes that fire in the kernel module. All probes of a session fire there, also
-// BEGIN, END, tick and profile, if a program needs one probe or one value that only the
-// module has, or with -x mechanism=uprobe. backend_choice.hpp has the exact rule.
+// SPDX-License-Identifier: MIT Probes that fire in the kernel module. This backend is
+// used if a program needs a probe or a value that only the module has, or with -x
+// mechanism=uprobe (backend_choice.hpp has the exact rule). Then all probes of the
+// session fire in the module, including BEGIN, END, tick and profile.
 //
 // The module owns the arena, and the consumer drains it like any other. Processes
 // cannot write to that arena, so probes in processes are uprobes (uprobes.hpp).
@@ -22,7 +22,7 @@ dt_arena_config kernel_arena_config(const SessionState& state);
 
 class KernelBackend : public Backend {
 public:
-    // The state must have a device.
+    // The state must have an open device.
     KernelBackend(SessionState& state, SiteReports& reports)
         : Backend(state), reports_(reports)
     {

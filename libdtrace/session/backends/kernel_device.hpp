@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: MIT
-// The kernel module's side of a session: one open file of /dev/dtrace (abi/ioctl.h).
+// SPDX-License-Identifier: MIT The connection to the kernel module: one open file of
+// /dev/dtrace (abi/ioctl.h).
 //
-// A session in user space changes its own arena by dt_load(), dt_probe_add() and
-// dt_ecb_add(). Here the module does that. Draining is the same, in the mapped arena. A
-// list is passed in one call, a very long one in several. Closing the file ends
-// everything, also when the kernel closes it because this process has died.
+// A session in user space changes its own arena with dt_load(), dt_probe_add() and
+// dt_ecb_add(). With this device, the module changes the arena. Draining is the same:
+// it reads the mapped arena. A list is passed in one call, or in several if it is very
+// long. Closing the file ends the tracing, even if the kernel closes it because this
+// process has died.
 #pragma once
 
 #include "abi/ioctl.h"
@@ -22,12 +23,12 @@ namespace dt {
 
 class KernelDevice {
 public:
-    // Opens the device. not_found: the module is not loaded. permission. unsupported:
-    // the module has another version.
+    // Opens the device. Errors: not_found if the module is not loaded, permission, and
+    // unsupported if the module has another version.
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // limit: there is not enough memory.
+    // Error limit: there is not enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
     // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
@@ -38,17 +39,17 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Attaches sites, and sets the error of each.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Returns the number of the new table. limit: there is no room for it.
+    // Returns the number of the new table. Error limit: there is no space for it.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Replaces the maps of a process. gone: there is no such process.
+    // Replaces the maps of a process. Error gone: there is no such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
-    // Stores pids of processes in whose text ustack() found no table. Returns how many
-    // were stored.
+    // Stores the pids of processes that have text for which ustack() found no table.
+    // Returns the number of pids stored.
     Result<std::uint32_t> take_unknown(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
-    // Makes this device the consumer of the anonymous enabling. not_found: there is
-    // none.
+    // Makes this device the consumer of the anonymous enabling. Error not_found: there
+    // is none.
     struct Claimed {
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous
