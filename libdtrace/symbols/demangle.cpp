@@ -67,10 +67,11 @@ bool part_of_sequence(char c)
 }
 
 // Returns an upper bound of the length of the demangled form. Output can be longer than
-// input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part.
-// Multiplying by n takes n of them on one level of nesting, so k references spread over
-// levels give at most 3^(k/3) <= e^(k/e). Pack expansions (Dp, sp) repeat a pattern for
-// each element of a pack, and a pack has fewer elements than the name has bytes.
+// input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part. To
+// multiply the length by n, n references are needed on one level of nesting, so k
+// references on several levels multiply it by at most 3^(k/3) <= e^(k/e). Pack
+// expansions (Dp, sp) repeat a pattern for each element of a pack, and a pack has fewer
+// elements than the name has bytes.
 double estimated_bytes(std::string_view mangled)
 {
     double references = 0, expansions = 0;
@@ -180,8 +181,8 @@ std::size_t start_of_name(std::string_view text)
     return 0;
 }
 
-// Adds the length of the output to `cost`, also if the output is too long and is
-// refused.
+// Demangles a name. Adds the length of the output to `cost`, even if the output is
+// refused because it is too long.
 std::optional<std::string> demangle_counted(std::string_view name, std::size_t& cost)
 {
     cost += name.size();

@@ -2,10 +2,10 @@
 // Demangles C++ names and makes names safe to print.
 //
 // Symbol names come from untrusted files. A mangled name of 150 bytes can expand to
-// gigabytes of output. Therefore this code computes a bound of the output before the
-// C++ library gets a name, and a matcher of many names has a budget. A name that
-// exceeds a limit stays mangled. (The C++ library itself has limited the depth since
-// GCC 9.)
+// gigabytes of output. Therefore this code computes an upper bound of the output's
+// length before it passes a name to the C++ library, and a matcher of many names has a
+// budget. A name that exceeds a limit stays mangled. (The C++ library itself has
+// limited the depth since GCC 9.)
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ constexpr std::size_t max_mangled_bytes = 8192;
 constexpr std::size_t max_demangled_bytes = 65536;
 constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 
-// Returns the demangled form. Returns nothing if `name` is not a C++ name or exceeds a
+// Returns the demangled form. Returns nullopt if `name` is not a C++ name or exceeds a
 // limit.
 std::optional<std::string> demangle(std::string_view name);
 

@@ -28,7 +28,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t largest_memory_image = 64 << 20;
-// the limit for the search for a mapped file
+// The maximum number of descriptors that are searched for a mapped file.
 constexpr std::size_t max_descriptors = 4096;
 
 std::string proc(pid_t pid, std::string_view entry)
@@ -92,7 +92,7 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
-// Opens the target's own descriptor of a mapped file that no path leads to. Links are
+// Opens a mapped file that has no path through a descriptor of the target. Links are
 // compared before any file is opened.
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {

@@ -12,14 +12,15 @@ namespace dt {
 
 class ImageCache;
 
-// Returns the file that is really mapped there, see process_symbols.hpp. If no file can
-// be verified, returns the content of memory. Errors as in ElfImage::open().
+// Returns the file that is actually mapped there (see process_symbols.hpp). If no file
+// can be verified, returns an image of the memory. Errors are as in ElfImage::open().
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
-// The last method of the above: copies the segments from the target's memory into the
-// layout of a file. Section headers are available only if a segment contains them.
+// The last method that image_of_mapping() tries: copies the segments from the target's
+// memory into the layout of a file. Section headers are available only if a segment
+// contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 
@@ -33,7 +34,7 @@ bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 
-// The same for a mapping of the start of the file.
+// Does the same for a mapping of the start of the file.
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 

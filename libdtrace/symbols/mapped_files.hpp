@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: MIT
-// The files of one process's mappings, each opened once. With CAP_CHECKPOINT_RESTORE
-// this is the mapped file itself, whatever its path means now. Otherwise it is the file
-// that the path leads to.
+// SPDX-License-Identifier: MIT The files of one process's mappings. Each file is opened
+// once. With CAP_CHECKPOINT_RESTORE, the mapped file itself is opened, even if its path
+// now leads to another file. Otherwise the file at the path is opened.
 #pragma once
 
 #include "base/fd.hpp"

@@ -16,16 +16,16 @@ namespace {
 constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
 constexpr std::string_view memory_file_path = "/memfd:"; // memfd_create(2)
-// Only a hostile process has more; the addresses in further modules print as
-// hexadecimal.
+// Only a hostile process has more modules. Addresses in the modules beyond this limit
+// are printed in hexadecimal.
 constexpr std::size_t max_modules = 4096;
 
 std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
-    // A memory file has a name that its program chose, which may contain colons; fields
-    // of probe descriptions cannot.
+    // The name of a memory file is chosen by its program and may contain colons, which
+    // are not possible in fields of probe descriptions.
     if (path.starts_with(memory_file_path))
         path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
@@ -126,9 +126,9 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     return nullptr;
 }
 
-// A library that is loaded again at the same place is the same module, unless another
-// file has got its inode number since then. In that case the cache has another image
-// for it.
+// A library that is loaded again at the same address is the same module, unless its
+// inode number now belongs to another file. In that case the cache contains another
+// image.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),
@@ -178,8 +178,8 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     module->begin =
         module->target_addr(module->image->segments().front().addr & ~0xfffULL);
     module->end = module->target_addr(last.addr + last.mem_bytes);
-    // Segments may claim less than is mapped: the range includes at least the mapping
-    // itself.
+    // The segments may cover less than what is mapped, so the range is extended to the
+    // mapping itself.
     module->begin = std::min(module->begin, mapping.begin);
     module->end = std::max(module->end, mapping.end);
     return module;

@@ -5,15 +5,15 @@
 //
 // A module is an ELF file that is mapped with executable pages: the program (also
 // called `a.out`), its libraries, the dynamic linker, the vDSO. The file is opened
-// through the kernel's own link to it (map_files, exe) if that is permitted, otherwise
-// by path below the target's root. A file opened by path is accepted only if it has the
+// through the kernel's link to it (map_files, exe) if that is permitted, otherwise by
+// its path in the target's root. A file opened by path is accepted only if it has the
 // same inode, the same build id, or the same headers as the mapped one: a file that
 // replaced the program at the same path is not the program.
 //
 // refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
-// kept for addresses that no mapped module covers. So stacks that were recorded before
-// a dlclose, or are printed after the process has exited, still have names. References
-// to Modules stay valid as long as the ProcessSymbols.
+// kept for addresses that no mapped module covers. Therefore stacks still have names if
+// they were recorded before a dlclose, or are printed after the process has exited.
+// References to Modules stay valid as long as the ProcessSymbols.
 //
 // Only one thread may use an object at a time.
 #pragma once
@@ -39,7 +39,7 @@ class ImageCache {
 public:
     Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
                                            const std::string& root);
-    // Returns the sentences of ElfImage::take_cuts() for all images.
+    // Returns the messages of ElfImage::take_cuts() of all images.
     std::vector<std::string> take_cuts();
 
 private:
@@ -71,8 +71,8 @@ struct Module {
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    // D's rules: base name, full path, `a.out`, executed_as; then `libc` or `libc.so`
-    // for libc.so.6.
+    // Returns whether D programs may use this name for the module: its base name, full
+    // path, `a.out`, executed_as, or `libc` or `libc.so` for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };
@@ -97,24 +97,26 @@ public:
     // Errors gone and permission come from /proc. The cache must outlive this object.
     static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
 
-    // Reads the maps again. gone: the process has exited; known modules are kept.
+    // Reads the maps again. Error gone: the process has exited. The known modules are
+    // kept.
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }
     const ProcessMaps& maps() const { return maps_; } // as of the last refresh
     const Module* main_module() const;
     std::vector<const Module*> modules() const; // live ones, in address order
-    // Returns the modules that a description's module field selects: all for "" and
-    // "*"; else those with exactly this name; else those with this abbreviation; else
-    // those that match the glob.
+    // Returns the modules that a description's module field selects. "" and "*" select
+    // all. Otherwise these are the modules with exactly this name; if there are none,
+    // those with this abbreviation; if there are none, those that match the glob.
     std::vector<const Module*> match_modules(std::string_view pattern) const;
     const Module* module_at(TargetAddr addr) const;
-    // Returns whether each module of the other object is here, at the same address, or
-    // was.
+    // Returns whether each module of the other object is or was also in this object, at
+    // the same address.
     bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
-    // Searches by module, then by FunctionTable::find(). not_found: with suggestions.
+    // Finds a function by its module and by FunctionTable::find(). The error not_found
+    // contains suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
     // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,

@@ -2,9 +2,9 @@
 // Suggestions ("did you mean"): the names that are nearest to the typed text.
 //
 // A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
-// most 2, or at most 1 for names below four bytes, or if the typed text is a prefix of
-// it. The nearest name comes first. A prefix counts as distance 3, and shorter names
-// come first.
+// most 2 (at most 1 for names shorter than four bytes), or if the typed text is a
+// prefix of it. The nearest name comes first. A prefix counts as distance 3, and
+// shorter names come first.
 #pragma once
 
 #include <cstddef>

@@ -7,8 +7,8 @@
 // A DebugRef is BTF's number of a type. The types that a module shares with the kernel
 // proper belong to the base. owner() returns the owner of a number, so that a type is
 // created only once. Pointers lead to the kernel unless the caller says otherwise. BTF
-// has no addresses, and it describes only variables in certain sections: on most
-// kernels, the per-CPU ones.
+// has no addresses. It describes only variables in certain sections, on most kernels
+// only the per-CPU variables.
 //
 // The data are untrusted. libbpf checks that the sections are complete. This class
 // checks each number and name: an invalid one becomes void or an empty name.
@@ -49,7 +49,8 @@ public:
     std::vector<std::string_view> names(Kind kind) override;
 
     std::optional<DebugFunction> function_named(std::string_view name);
-    // Returns the function of a type that is a prototype or leads to one.
+    // Returns the function that a type describes, if the type is a prototype or a
+    // pointer or typedef that leads to one.
     std::optional<DebugFunction> function_of(DebugRef ref);
 
 private:

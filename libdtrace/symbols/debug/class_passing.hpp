@@ -4,8 +4,8 @@
 //
 // Some compilers record this (DW_AT_calling_convention). Otherwise it follows from the
 // class's declarations and members. DWARF 5 records whether a declared function is
-// defaulted, and GCC adds this to older versions. Without that, a declaration does not
-// tell.
+// defaulted, and GCC adds this to older versions. Otherwise a declaration does not show
+// this, and the result is Unknown.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"

@@ -20,7 +20,7 @@ namespace dt {
 
 namespace {
 
-// computing the CRC of a larger file takes seconds
+// Larger files are not checked, because computing their CRC would take seconds.
 constexpr off_t largest_checked = off_t{4} << 30;
 
 struct Link {

@@ -7,8 +7,7 @@
 // trusted folders, which belong to the administrator or to the user of dtrace and not
 // to the target.
 //
-// There is one list of folders for the process, like its environment: all sessions of a
-// program share it.
+// All sessions of a process share one list of folders, as they share its environment.
 #pragma once
 
 #include "base/fd.hpp"
@@ -29,16 +28,16 @@ bool in_debug_folder(const std::string& path);
 // Returns the path of the file. libdw looks for related files next to it.
 std::string path_of(const Fd& file);
 
-// Returns whether all paths that libdw tries for the split file of this unit lead into
-// debug folders, and whether there are only regular files.
+// Returns whether every path that libdw tries for the split file of this unit is in a
+// debug folder and leads only to a regular file.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton);
 
-// Finds the alternate file that .gnu_debugaltlink names. `wanted`: whether it names
-// one.
+// The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the file
+// has that section.
 struct AlternateFile {
     bool wanted = false;
     std::string name;
-    Fd file; // empty: no debug folder has it
+    Fd file; // empty: not found in a debug folder
 };
 AlternateFile find_alternate_file(const std::string& path_of_file, Dwarf* dwarf);
 

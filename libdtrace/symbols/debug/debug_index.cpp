@@ -5,8 +5,8 @@
 
 namespace dt {
 
-// Returns whether the unit's language uses a struct's name without a keyword. A unit
-// without a language may be part of such a unit.
+// Returns whether the unit's language allows a struct's name without a keyword, as C++
+// does. Also true for a unit without a language, because it may be part of such a unit.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -61,7 +61,7 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
             add_tag(Kind::Struct);
-            if (depth < max_namespaces) // nested types; compilers also nest C's types
+            if (depth < max_namespaces) // nested types, which C compilers emit too
                 index_entries(die, cxx, depth + 1);
             break;
         case DW_TAG_union_type:
@@ -79,8 +79,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             });
             break;
         case DW_TAG_variable: {
-            // An entry with a location takes precedence over a declaration. One that
-            // the compiler optimised away does not count.
+            // An entry with a location takes precedence over a declaration. A variable
+            // that the compiler optimised away has no location and is ignored.
             bool placed = dwarf_hasattr(die, DW_AT_location) != 0;
             if (placed || dwarf_hasattr(die, DW_AT_declaration) != 0)
                 add(DebugIndexKey::variable, die, placed ? depth : max_namespaces + 1);

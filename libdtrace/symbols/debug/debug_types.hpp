@@ -8,7 +8,7 @@
 // An entry is read only when requested, without the types that it refers to.
 //
 // The data are untrusted. The format is checked, but numbers and references are passed
-// on unchecked. Code that follows them must limit how far.
+// on unchecked. Code that follows references must limit the number of steps.
 #pragma once
 
 #include "base/result.hpp"
@@ -93,7 +93,7 @@ struct DebugVariable {
 
 class DebugTypes {
 public:
-    // Name spaces of C: ordinary names, and tags.
+    // The name spaces of C: ordinary names, and tags.
     enum class Kind { Ordinary, Struct, Union, Enum };
     struct TagWord {
         std::string_view word; // "struct "
@@ -129,16 +129,16 @@ public:
     virtual std::optional<DebugRef> find(Kind kind, std::string_view name) = 0;
     // Finds a variable with static storage.
     virtual std::optional<DebugVariable> find_variable(std::string_view name) = 0;
-    // Finds an enumerator of an enumeration that find() knows.
+    // Finds an enumerator of any enumeration that find() can return.
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
     // Finds the function that starts at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
-    // Returns sentences about tables of a file that were too large and truncated, each
-    // sentence once.
+    // Returns, once, the messages about tables of a file that were truncated because
+    // they were too large.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
-    // Returns the owner of an entry and its number there: the data of one file may
-    // continue in another.
+    // Returns the DebugTypes that owns an entry, and the entry's number there. The data
+    // of one file may refer to entries of another file.
     virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }
     // Returns all names of a kind, for suggestions.
     virtual std::vector<std::string_view> names(Kind kind) = 0;

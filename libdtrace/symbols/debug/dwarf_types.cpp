@@ -17,10 +17,11 @@
 
 namespace dt {
 
-// large programs have a tenth of that
+// Even large programs have only a tenth of this number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Languages whose functions receive their arguments in other places than C's.
+// Returns whether functions of this language may receive their arguments in other
+// places than C functions.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -43,8 +44,8 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
     return size;
 }
 
-// Returns the limit for debug data: an eighth of the machine's memory, because up to
-// three copies of a section may exist at a time.
+// Returns the limit for the size of debug data: an eighth of the machine's memory,
+// because up to three copies of a section may exist at the same time.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;
@@ -110,8 +111,8 @@ static std::size_t count_units(const Elf_Data& data)
     return n_units;
 }
 
-// Checks the number of units, because libdw allocates a kilobyte for each: a hundred
-// times the size of the smallest one.
+// Checks the number of units, because libdw allocates a kilobyte for each unit, which
+// is a hundred times the size of the smallest unit.
 static Result<Ok> check_debug_units(Elf* elf)
 {
     std::size_t names = 0;
@@ -162,7 +163,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Without this, libdw would search for one itself, in any folder.
+    // Otherwise libdw would search for the alternate file itself, in any folder.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);

@@ -52,7 +52,7 @@ private:
     {
         for (const ElfSection& section : file.sections()) {
             const GElf_Shdr& header = section.header;
-            // The code that .eh_frame describes is found by reading its entries.
+            // .eh_frame is skipped, because its entries are read separately.
             if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_type == SHT_NOBITS ||
                 header.sh_size == 0 || section.name == ".eh_frame" ||
                 section.name == ".eh_frame_hdr")
@@ -140,7 +140,7 @@ private:
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
-        // Usually all tables are in one section, one after the other.
+        // All LSDA tables are usually in one section.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         // Functions rarely share a table. If forged data gave all functions the same

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: MIT
-// The text of an image, and every place in it that a table of the file names.
+// SPDX-License-Identifier: MIT The text of an image, and every place in it that a table
+// of the file refers to.
 //
-// Code that moves instructions must know all possible jump targets. Symbols of any type
-// count, including aliases, labels in the middle of a function, and those of debug
-// files. Other sources are the ranges of .eh_frame and the landing pads of exceptions
-// in the language tables (LSDA, in .gcc_except_table). All addresses are link-time
-// addresses.
+// Code that moves instructions must know all possible jump targets. All symbols are
+// collected, including aliases, labels in the middle of a function, and symbols of
+// debug files. Other sources are the ranges of .eh_frame and the landing pads of
+// exceptions in the language tables (LSDA, in .gcc_except_table). All addresses are
+// link-time addresses.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"

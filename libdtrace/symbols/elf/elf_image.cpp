@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// ElfImage combines the parts: it reads headers when opened, and tables and text when
-// requested.
+// SPDX-License-Identifier: MIT ElfImage combines the parts of this folder. It reads
+// headers when it is opened, and tables and text when they are requested.
 //
 // Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every
 // function is contained in one of them. A larger range gets a buffer of its own.
@@ -164,7 +163,7 @@ std::vector<std::string> ElfImage::take_cuts()
         for (std::string& cut : more)
             cuts.push_back(where + ": " + std::move(cut));
     };
-    if (state.collector) // the symbols' cuts come first
+    if (state.collector) // first the cuts of the symbol tables
         for (std::string& cut : std::exchange(state.collector->cuts(), {}))
             cuts.push_back(std::move(cut));
     add(state.path, state.file->take_cuts());
@@ -287,7 +286,7 @@ const FunctionTable& ElfImage::functions()
     return *state_->functions;
 }
 
-// A file with symbols may still have a separate debug file.
+// Even a file with symbols may have its debug data in a separate file.
 Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
 {
     auto has_types = [](const ElfSections& elf) {

@@ -7,9 +7,9 @@
 //
 // Addresses here are link-time addresses, as in the file. A Module of a process adds
 // its load bias. All files are untrusted. Everything is read with pread() into our own
-// memory and never mapped. So a file that is truncated or rewritten during the work
-// causes an error or yields old bytes, but no SIGBUS. Sizes are checked against the
-// file and against limits (see elf_limits) before memory is allocated.
+// memory and never mapped. Therefore a file that is truncated or rewritten while it is
+// read causes an error or yields old bytes, but no SIGBUS. Sizes are checked against
+// the file and against limits (see elf_limits) before memory is allocated.
 //
 // Tables are filled at the first request. Therefore only one thread may use an image at
 // a time, except for files(), bytes() and read() after functions() has been called.
@@ -46,8 +46,8 @@ enum class ElfKind {
     shared_object, // ET_DYN otherwise: libraries, the dynamic linker, the vDSO
 };
 
-// Limits for what one file may make us allocate. A file that needs more is refused or
-// truncated.
+// Limits for the memory that is allocated for one file. A file that needs more is
+// refused or truncated.
 namespace elf_limits {
 // Chrome with its symbols has about 2 million functions, whose names take 300 MB.
 constexpr std::uint64_t section_bytes = std::uint64_t{384} << 20;
@@ -66,9 +66,9 @@ class ElfImage {
 public:
     // `path` is for messages and for finding debug files by .gnu_debuglink, below
     // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
-    // mapped). unsupported: "32-bit", "big-endian", not a program (relocatable, core
-    // file). corrupt: not ELF, or invalid headers. not_found, permission, io: from
-    // open().
+    // mapped). Errors: unsupported if the file is 32-bit, big-endian, or neither a
+    // program nor a library; corrupt if it is not ELF or has invalid headers;
+    // not_found, permission and io from open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
@@ -92,8 +92,8 @@ public:
     // source has an empty table.
     const FunctionTable& functions();
     const std::vector<std::string>& notes() const;
-    // Returns sentences about tables of a file that were too large and truncated, each
-    // sentence once.
+    // Returns, once, the messages about tables of the file that were truncated because
+    // they were too large.
     std::vector<std::string> take_cuts();
 
     // Returns the link-time address of a variable from the symbol tables.
@@ -104,8 +104,9 @@ public:
     // as the image.
     Result<DebugTypes*> debug_types();
 
-    // Returns function ranges from .eh_frame, also where symbols are missing: sorted by
-    // address, without names. Empty if the file has no usable .eh_frame.
+    // Returns function ranges from .eh_frame, including functions without symbols. The
+    // ranges are sorted by address and have no names. Empty if the file has no usable
+    // .eh_frame.
     std::span<const AddressRange> frame_functions();
 
     // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only

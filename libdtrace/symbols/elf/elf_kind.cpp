@@ -51,8 +51,9 @@ std::string interpreter_of(const ElfSections& file)
     return {};
 }
 
-// A shared library such as libc.so.6 may have an interpreter too. Programs linked
-// before DF_1_PIE existed have no DT_SONAME.
+// A file with an interpreter may still be a shared library, for example libc.so.6.
+// Position-independent programs that were linked before DF_1_PIE existed differ from it
+// by having no DT_SONAME.
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
 {
     if (file.header().e_type == ET_EXEC)

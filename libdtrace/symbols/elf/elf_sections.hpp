@@ -33,7 +33,7 @@ struct ElfSection {
     GElf_Shdr header{};
 };
 
-// Reads a T from untrusted bytes. Returns nothing if it does not fit.
+// Reads a T from untrusted bytes. Returns nullopt if it is not completely inside them.
 template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
 {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -43,9 +43,9 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// Returns the NUL-terminated string at an offset. Returns nothing if it does not end in
-// the bytes or has more than max_bytes. A table can give the same long string to each
-// of millions of entries, so a search without a limit could take hours.
+// Returns the NUL-terminated string at an offset. Returns nullopt if it has no NUL
+// within the bytes or is longer than max_bytes. A table can give the same long string
+// to each of millions of entries, so a search without a limit could take hours.
 constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
 std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
                                           std::size_t max_bytes = max_string_bytes);
@@ -62,16 +62,16 @@ public:
     const ElfSection* find(std::string_view name) const;
     const ElfSection* find(std::uint32_t type) const;
 
-    // Returns the bytes of a section in the file, not decompressed. limit: larger than
-    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS).
-    // Any thread may call it.
+    // Returns a section's bytes as they are stored in the file, possibly compressed.
+    // Errors: limit if larger than elf_limits::section_bytes; corrupt if not inside the
+    // file, or if the section has no bytes (NOBITS). Any thread may call it.
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
-    // Reads bytes of the file itself. Returns fewer if the file ends before.
+    // Reads bytes of the file. Returns fewer if the file ends earlier.
     Result<std::vector<std::byte>> read(std::uint64_t offset,
                                         std::uint64_t n_bytes) const;
-    // The same into the caller's memory. Returns the number of bytes. Any thread may
-    // call it.
+    // Reads them into the caller's memory, and returns the number of bytes. Any thread
+    // may call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
     // Returns the bytes from addr to the end of the file data loaded there, at most
     // max_bytes.
@@ -83,7 +83,7 @@ public:
     // Records that a table of the file was too large and truncated. Any thread
     // may call it.
     void add_cut(std::string cut) const;
-    // Returns the sentences of add_cut(), each one once.
+    // Returns each message of add_cut() once.
     std::vector<std::string> take_cuts() const;
 
 private:

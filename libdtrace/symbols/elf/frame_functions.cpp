@@ -223,7 +223,7 @@ private:
         return std::nullopt;
     }
 
-    // at: the offset after the range.
+    // Returns the frame at the start of an FDE. `at` is the offset after its range.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {
@@ -238,7 +238,8 @@ private:
                                 common.data_factor);
     }
 
-    // at: the offset of the augmentation data, which start with their length.
+    // Returns the address of the LSDA. `at` is the offset of the augmentation data,
+    // which start with their length.
     std::uint64_t table_at(unsigned char encoding, std::size_t at) const
     {
         unsigned char application = encoding & pe_application;

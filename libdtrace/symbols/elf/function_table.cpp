@@ -2,8 +2,8 @@
 // Groups symbols into functions and searches them.
 //
 // The constructor sorts once by address, and sorts the names of each function by
-// preference. The first lookup by name builds an index of hashes, so listing the
-// functions costs nothing for it.
+// preference. The first lookup by name builds an index of hashes. Listing the functions
+// does not need this index.
 #include "libdtrace/symbols/elf/function_table.hpp"
 
 #include "libdtrace/symbols/demangle.hpp"
@@ -18,8 +18,8 @@ namespace dt {
 
 namespace {
 
-// How far at() searches backwards for a function around a nested one. Real nesting is
-// at most two deep.
+// The maximum number of functions that at() searches backwards for one that contains a
+// nested function. Real nesting is at most two levels deep.
 constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
@@ -44,8 +44,9 @@ struct Key {
     std::uint32_t index;
 };
 
-// A stable radix sort from the lowest digit. It takes few passes, because the addresses
-// of a file are near each other, and a tenth of the time of a comparison sort.
+// A stable radix sort from the lowest digit (std::stable_sort for few keys). The
+// addresses in a file are close together, so few passes are needed. This takes a tenth
+// of the time of a comparison sort.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;
@@ -75,8 +76,8 @@ void sort_by_address(std::vector<Key>& keys)
     }
 }
 
-// Rank among functions of one name: the one that a new program would be linked to is
-// first.
+// Returns the rank among functions of the same name. The function that a new program
+// would be linked to comes first.
 auto lookup_rank(const FunctionName& n)
 {
     return std::tuple(n.old_version, n.binding);

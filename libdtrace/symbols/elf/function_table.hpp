@@ -3,11 +3,10 @@
 // names.
 //
 // A function is an address range. Names with the same start address are aliases of one
-// function. The preferred name is the one shown (probefunc, stacks). The criteria are,
-// in this order: type (a plain function before an indirect one), binding (global and
-// weak before local), fewer leading underscores (strdup, which is weak, before
-// __strdup), global before weak, shorter, alphabetical order. A lookup by name finds
-// every alias.
+// function. The preferred name is shown (probefunc, stacks). The criteria are, in this
+// order: type (a plain function before an indirect one), binding (global and weak
+// before local), fewer leading underscores (strdup, which is weak, before __strdup),
+// global before weak, shorter, alphabetical order. A lookup by name finds every alias.
 //
 // The functions of a stripped image that only .eh_frame describes are named
 // fde.ADDRESS. Probe descriptions can name them, but symbol lookups skip them.
@@ -43,7 +42,7 @@ struct FunctionName {
     bool from_frame = false;  // no symbol: fde.ADDRESS, derived from .eh_frame
     bool split_off = false;   // from_frame, and a part of a function like NAME.cold
 
-    // not a function, but a part that a compiler split off from one
+    // Returns whether this is a part that the compiler split off from a function.
     bool is_of_part() const;
 };
 
@@ -98,7 +97,8 @@ private:
     void index_names() const;
 
     std::vector<Function> functions_;
-    // maximum end of functions_[0..i], for nested functions
+    // The maximum end of functions_[0..i], used to find functions that contain a nested
+    // one.
     std::vector<std::uint64_t> max_end_;
     std::vector<FunctionName> names_;
     std::vector<std::uint32_t> function_of_; // indexed like names_

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Internal to symbols/: the places in a function where exceptions land, from its LSDA.
+// SPDX-License-Identifier: MIT Internal to symbols/: reads a function's landing pads,
+// where the handling of an exception starts, from its LSDA.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -9,9 +9,9 @@
 
 namespace dt {
 
-// section: the bytes that contain the frame's table, loaded at `addr`. Appends the
-// landing pads in the function's range or in another part of it. Stops at the first
-// invalid entry of a table. Returns the number of bytes that were read.
+// Appends every landing pad in the frame's table, including pads in a split-off part of
+// the function. Stops at the first invalid entry. `section` contains the table and is
+// loaded at `addr`. Returns the number of bytes that were read.
 std::size_t read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
                               std::vector<std::uint64_t>& pads);
 

@@ -9,7 +9,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t text_at_once = 1 << 20;
-// the search stops after that many bytes of a function
+// The search stops after this number of bytes of a function.
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    // Reads a LEB128 number. n_bits: receives the number of bits.
+    // Reads a LEB128 number. `n_bits` receives its number of bits.
     std::uint64_t number(unsigned* n_bits)
     {
         std::uint64_t value = 0;

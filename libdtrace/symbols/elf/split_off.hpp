@@ -4,13 +4,14 @@
 //
 // Either of two signs identifies a part:
 // - Its call frame information does not begin like that of its CIE, which describes the
-//   state at a call. So other code has moved the stack pointer before.
+//   state at a call. Therefore code outside the range has already moved the stack
+//   pointer.
 // - The preceding range in .eh_frame does not precede it in the text, and has a
 //   conditional branch to its start. Compilers describe a function's parts one after
 //   the other.
 //
-// A part without either sign (one that is only jumped to after the frame was removed)
-// is taken for a function.
+// A part that has neither sign is taken for a function. This happens if it is reached
+// only by jumps after the frame was removed.
 #pragma once
 
 #include "libdtrace/symbols/elf/frame_functions.hpp"
@@ -32,7 +33,8 @@ struct CanonicalFrame {
 CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
                                 std::int64_t data_factor);
 
-// Marks the parts that branches identify. frames: in the order of read_frames().
+// Marks the parts that are identified by a branch. `frames` is in the order of
+// read_frames().
 void find_split_off(const ElfSections& file, std::vector<Frame>& frames);
 
 } // namespace dt

@@ -41,8 +41,8 @@ bool is_nop(std::span<const std::byte> text)
            (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
 }
 
-// The second nop of dtrace/sdt.h. Its remaining bytes are a nop, too, if its first
-// bytes are cut off.
+// The second nop of dtrace/sdt.h. If its first bytes are overwritten, the remaining
+// bytes still form a nop.
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 
@@ -57,8 +57,8 @@ bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
     return false;
 }
 
-// Returns whether the note's address is that of a nop. With a wrong address, a patch
-// would cut an instruction in two.
+// Returns whether the note's address is that of a nop. At any other address, a patch
+// might overwrite only a part of an instruction.
 bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
@@ -116,7 +116,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // The reader of the notes has already limited the number of problems.
+    // The number of problems is limited by the reader of the notes.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

@@ -4,8 +4,9 @@
 //   .note.stapsdt ──usdt/probe_notes──> sites ──by provider, function and name──> probes
 //   .note.dtrace ──usdt/definition_notes──> the definitions of the providers
 //
-// A site outside the file's text is omitted and reported. So is a site whose semaphore
-// is outside its data: incrementing it would change other memory of the program.
+// A site outside the file's text is omitted and reported. A site whose semaphore is
+// outside the file's data is treated in the same way, because incrementing it would
+// change other memory of the program.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -36,13 +37,13 @@ struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
     // usdt/definition_notes.hpp: provider and text; a provider may have several.
     std::vector<std::pair<std::string, std::string>> definitions;
-    // Syntax of all arguments that do not show their own syntax.
+    // The syntax of arguments from which it cannot be determined.
     usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };
 
-// Returns an empty result if the file has none. Function names are looked up only if
-// there are probes.
+// Returns an empty result if the file has no static probes. Looks up function names
+// only if there are probes.
 StaticProbes read_static_probes(ElfImage& image);
 
 } // namespace dt

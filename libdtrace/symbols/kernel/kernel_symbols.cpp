@@ -158,7 +158,9 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     if (entry + 1 == entries_.size())
         return end;
     const Entry& next = entries_[entry + 1];
-    // The area beyond another module's symbol, or outside all modules, is unknown.
+    // A symbol extends to the next one only if both belong to the same module and the
+    // next one is within the module's range. Otherwise the area between them belongs to
+    // no symbol.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

@@ -11,9 +11,9 @@
 // leading underscores.
 //
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
-// genunix. A user who may not see addresses reads zeros. Then nothing is found, and
-// why_hidden() says what to change. A kernel may list only its functions
-// (CONFIG_KALLSYMS_ALL is not set); then variables have no addresses here.
+// genunix. Without permission to see addresses, kallsyms contains zeros. In that case
+// nothing is found, and why_hidden() says what to change. A kernel may list only its
+// functions (CONFIG_KALLSYMS_ALL is not set); then variables have no addresses here.
 //
 // Modules can be loaded and unloaded. A lookup that finds nothing reads the files again
 // if /proc/modules has changed, at most once a second. Names returned before are
@@ -58,8 +58,8 @@ public:
     };
 
     // Errors: not_found (no symbol of that name), permission (addresses are hidden), or
-    // why kallsyms cannot be read. The module is a name or a glob. Empty means any
-    // module, the kernel proper first.
+    // why kallsyms cannot be read. The module is a name or a glob. If it is empty, all
+    // modules are searched, the kernel proper first.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
     // Returns whether D programs may use this module's name. Does not read the symbols.
@@ -80,8 +80,8 @@ public:
     // macros of allocators call since 6.10. Empty for a part of a function ("foo.cold",
     // "foo.part.0").
     static std::string_view function_of(std::string_view symbol);
-    // Returns "vmlinux" for its other names, and replaces '-' by '_', as the kernel
-    // does.
+    // Returns the kernel's own form of a module name: "vmlinux" for its other names,
+    // and '_' instead of '-'.
     static std::string canonical(std::string_view module);
 
 private:

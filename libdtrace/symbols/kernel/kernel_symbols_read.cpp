@@ -3,7 +3,7 @@
 // a module. Reads /proc/modules: "ext4 1138688 2 jbd2,mbcache, Live
 // 0xffffffffc0a5b000".
 //
-// Lines of another form are skipped.
+// Lines in any other form are skipped.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/clock_ns.hpp"
@@ -28,8 +28,8 @@ Result<std::string> read_text(const std::string& path)
     if (!fd)
         return errno_error("open " + path);
     std::string text;
-    // For each read() of /proc/kallsyms, the kernel walks to the position. So reads are
-    // large.
+    // The reads are large, because for each read() of /proc/kallsyms the kernel walks
+    // the list from its start to the position.
     std::size_t used = 0;
     text.resize(std::size_t{1} << 16);
     for (;;) {
@@ -131,7 +131,7 @@ void KernelSymbols::parse()
             return std::string_view("DdBbRr").find(entry.type) !=
                    std::string_view::npos;
         });
-    // A few data symbols are listed among functions even without CONFIG_KALLSYMS_ALL.
+    // Even without CONFIG_KALLSYMS_ALL, the list contains a few data symbols.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))

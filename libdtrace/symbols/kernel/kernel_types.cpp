@@ -132,9 +132,9 @@ Result<KernelTypes::Function> KernelTypes::function(std::string_view module,
                  "the kernel's type data do not describe " + std::string(name), 0};
 }
 
-// Takes the parameters' names from another function. The prototype of a pointer has
-// only types. The function that calls all callbacks of a tracepoint has the same
-// parameters, with names.
+// Copies the names of parameters from another function. The prototype of a tracepoint's
+// callback has only types. The function that calls the callbacks has the same
+// parameters with names.
 static void take_names(const std::optional<DebugFunction>& named, DebugFunction& into)
 {
     if (!named || named->parameters.size() != into.parameters.size())

@@ -30,10 +30,11 @@ public:
 
     // Returns whether D programs may use this name for a module of the kernel.
     bool is_module(std::string_view name);
-    // not_found: the kernel or this module has no BTF, or there is no such module.
+    // Error not_found: the kernel or this module has no BTF, or there is no such
+    // module.
     Result<BtfTypes*> types(std::string_view module);
-    // Returns the types of the kernel proper a second time, for data that programs pass
-    // to it: their pointers lead to a process. not_found as in types().
+    // Returns the types of the kernel proper for data that programs pass to it, in
+    // which pointers lead to memory of a process. Error not_found as in types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {

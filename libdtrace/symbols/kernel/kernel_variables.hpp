@@ -3,8 +3,8 @@
 // describe.
 //
 // Newer kernels may describe all of their variables. Then BTF takes precedence over
-// this table. Other kernels describe only the per-CPU variables. A row here must be
-// true for all kernels of the last years; variables that differ between kernels have no
+// this table. Other kernels describe only the per-CPU variables. A row must be correct
+// for all kernels of recent years. Variables whose type differs between kernels have no
 // row.
 #pragma once
 
