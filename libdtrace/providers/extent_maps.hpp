@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: MIT
-// The extents of images, each computed once, and on request in advance.
+// SPDX-License-Identifier: MIT The extents of images. They are computed once for each
+// image, on request in advance.
 //
 // Computing them sweeps a module's text and data, which takes 10 ms for each 50,000
-// functions. Creating probes for these functions takes as long. With a second
-// processor, the two run at the same time.
+// functions. Creating the probes for these functions takes equally long. On a machine
+// with several processors, both are done at the same time.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"

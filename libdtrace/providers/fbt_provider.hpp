@@ -36,8 +36,8 @@ public:
 
     // Makes the provider read the lists again after modules were loaded or unloaded.
     void forget();
-    // Returns why there is no probe of that name, starting with "; ". Returns an empty
-    // text if no reason is known.
+    // Returns the reason why there is no probe of that name, starting with "; ".
+    // Returns "" if no reason is known.
     std::string hint(const ProbeSpec& spec);
 
 private:

@@ -3,10 +3,10 @@
 // says.
 //
 // A goroutine's stack is a piece of the heap without a guard page. A function first
-// checks whether its frame and 800 bytes are left, and grows the stack if not. The 800
-// bytes are for the functions that it calls which do not check (NOSPLIT: functions of
-// the runtime, assembly, small leaf functions). Such a function may use the last byte,
-// so nothing may be stored below its stack pointer.
+// checks whether there is enough space for its frame and 800 more bytes, and grows the
+// stack if there is not. The 800 bytes are for callees that do not check (NOSPLIT:
+// functions of the runtime, assembly, and small leaf functions). Such a function may
+// use the last byte of the stack, so nothing may be stored below its stack pointer.
 //
 //   after the check            800 bytes are left: jumps, which use 216 at most
 //   before it, or without one  breakpoints, which use none; no probe if only a wildcard
@@ -32,8 +32,8 @@ AddressRange go_text(ElfImage& image);
 struct StackCheck {
     bool is_go = false;
     std::size_t n_bytes = 0; // of the function, up to the end of its check; 0: no check
-    // Returns whether an instruction at that offset may run with no byte left on the
-    // stack.
+    // Returns whether the stack may have no free byte when the instruction at that
+    // offset runs.
     bool may_lack_stack(std::uint64_t offset) const
     {
         return is_go && (n_bytes == 0 || offset < n_bytes);

@@ -13,8 +13,8 @@
 
 namespace dt {
 
-// A place where a probe fires: struct dtk_site of abi/ioctl.h, with a name instead of
-// its address.
+// A place where a probe fires, like struct dtk_site of abi/ioctl.h. A symbol name may
+// be given instead of the address.
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind
     std::uint64_t where = 0;
@@ -24,8 +24,8 @@ struct KernelSite {
 
 class KernelProvider : public Provider {
 public:
-    // Returns the places of one of its probes. Returns none if the probe no longer
-    // exists.
+    // Returns the places where one of this provider's probes fires. Empty if the probe
+    // no longer exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:

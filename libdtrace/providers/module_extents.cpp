@@ -232,8 +232,8 @@ private:
         return found;
     }
 
-    // A run of words is first tested as a block, which the compiler vectorises: most
-    // data contain no address.
+    // First tests a block of words as a whole, because the compiler can vectorise this
+    // test and most data contain no address.
     void search(std::span<const std::uint64_t> words,
                 std::vector<TargetAddr>& found) const
     {

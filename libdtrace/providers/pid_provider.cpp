@@ -72,7 +72,7 @@ struct PidProvider::Wanted {
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with its pid
-    bool many = false; // the functions match a glob: one without such a site is skipped
+    bool many = false;    // for a glob: functions without such a site are skipped
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
     static Wanted by_name(const std::string& name)
@@ -116,7 +116,8 @@ PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
     if (known.symbols != &symbols) {
-        // Another process has got the pid, or this one was released in between.
+        // The pid now belongs to another process, or this process was released in
+        // between.
         if (known.symbols != nullptr)
             probes_.forget(symbols.pid());
         known = {&symbols, {}};
@@ -174,8 +175,8 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         site.no_stack = check.may_lack_stack(offset);
         return site;
     };
-    // A function that grows its stack restarts at its beginning, so the entry probe is
-    // placed after the check.
+    // A function of Go restarts at its beginning after it has grown its stack, so the
+    // entry probe is placed after the check of the stack.
     if (wanted.entry)
         ids.push_back(add(wanted, at, "entry",
                           {mark({at.addr + check.n_bytes, ProbeSiteKind::Entry,
@@ -323,7 +324,7 @@ void PidProvider::begin_planting(const Wanted& wanted,
             n_threads = 1;
         before = at.module;
     }
-    // The number of offsets is not included: it may be much larger.
+    // The number of offsets is not known yet, and may be much larger.
     std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
     plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
 }
@@ -340,8 +341,8 @@ Provider::Outcome PidProvider::provide_new(const ProbeSpec& spec)
 
 // Returns the provider pid4711 for a pattern like p*d4711, which may match other
 // providers of that process as well. Returns nothing for any other pattern. A pattern
-// that does not begin with p, like *4711, means only static probes: it would make a
-// probe of every instruction otherwise.
+// that does not begin with p, like *4711, matches only static probes; otherwise it
+// would create a probe for every instruction.
 static std::optional<std::string> provider_of_glob(const std::string& pattern)
 {
     const std::size_t digits = pattern.find_last_not_of("0123456789") + 1;

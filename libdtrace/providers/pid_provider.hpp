@@ -7,13 +7,13 @@
 //   pidN:module:-:401a2b          the instruction at that address of the program
 //
 // A description creates the probes that it matches, from the symbols of the process's
-// modules. One address has one function, whatever its aliases, and the probe has the
-// preferred name. Only the necessary text is decoded: none for an entry (the agent
-// decodes the one instruction), the complete function for a return or an offset.
+// modules. All aliases of a function share its probes, which have the preferred name.
+// Only the necessary text is decoded: none for an entry (the agent decodes the one
+// instruction), the complete function for a return or an offset.
 //
-// The compiler moves rarely executed parts of a function to another place (foo.cold). A
-// jump there and back is not a return, but an instruction that leaves from there is a
-// return of foo. A glob does not match the parts as functions.
+// The compiler moves rarely executed parts of a function to another place (foo.cold).
+// Jumps to such a part and back are not returns of foo, but an instruction in it that
+// leaves the function is. A glob does not match these parts as functions.
 //
 // If a module is not loaded yet, a description with zdefs is retained and matched again
 // when libraries change. Without zdefs it is refused, and the error suggests similar
@@ -40,7 +40,7 @@ namespace dt {
 
 class PidProvider : public Provider {
 public:
-    // Returns the symbols of a process. Grabs it if it is not held yet.
+    // Returns the symbols of a process. Grabs the process if it is not held yet.
     using FindProcess = std::function<Result<ProcessSymbols*>(pid_t)>;
 
     PidProvider(Registry& registry, ProcessProbes& probes, FindProcess find_process);
@@ -53,18 +53,19 @@ public:
 
     // Forgets the results for a process that has a new image or has exited.
     void forget(pid_t pid) { searched_.erase(pid); }
-    // Returns sentences about functions and modules that could not be analysed.
+    // Returns, and forgets, the messages about functions and modules that could not be
+    // analysed.
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
-    // Set if the probes that provide() creates will be planted. Several threads then
-    // compute the extents of their modules in advance. The function gets the
-    // approximate number of sites before they are created, and the number of threads.
+    // Set if the probes that provide() creates will be planted. In that case threads
+    // compute the extents of their modules in advance. Before the sites are created,
+    // the function is called with their approximate number and the number of threads.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:
     struct Wanted;
-    // The matches of descriptions in a process.
+    // The descriptions that have already been matched in a process.
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;

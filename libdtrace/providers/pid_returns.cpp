@@ -40,7 +40,7 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
 {
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
-    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // for the end of a segment
+    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // at the end of a segment
         text = image.bytes(at.module->link_addr(jump), n);
     auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());
     auto to = insn ? agent::destination_of(*insn) : std::nullopt;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Explains differences of text: matches jumps to the runtime's sites.
+// SPDX-License-Identifier: MIT Explains the differences of text by matching jumps with
+// the runtime's sites.
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "base/hex_text.hpp"
@@ -133,7 +133,7 @@ private:
     std::vector<dt_rt_site> sites_; // sorted by `back`
 };
 
-// Determines the reason of each difference.
+// Determines the reason for each difference.
 class Explain {
 public:
     Explain(const ProcessMemory& memory, const ProcessMaps& maps,
@@ -157,7 +157,7 @@ private:
                mapping->path.empty();
     }
 
-    // Returns the target of a jump at that address, if it is in our memory.
+    // Returns the destination of the jump at that address if it is in our memory.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
         std::array<std::byte, jump_bytes> insn{};
@@ -237,9 +237,10 @@ private:
     {
         TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
-        // The next jump of a pair or chain overlaps the previous one, and leads through
-        // a stub into the same trampoline. A displacement may look like a jump. After
-        // four bytes of the first jump, the next one has a prefix.
+        // In a pair or chain of jumps, each jump overlaps the previous one and leads
+        // through a stub into the same trampoline. Bytes of a displacement may also
+        // look like a jump. A jump that starts four bytes after the first one has a
+        // prefix.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))

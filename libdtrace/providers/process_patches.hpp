@@ -1,12 +1,11 @@
-// SPDX-License-Identifier: MIT
-// Finds our patches in a process by reading only its memory. The program that wrote
-// them need not exist any more.
+// SPDX-License-Identifier: MIT Finds our patches in a process by reading only its
+// memory. The program that wrote them may have exited.
 //
 //   /proc/PID/maps ── executable memory of files ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
 // The config is read only if its image is identical to ours, because another version
-// has another layout. Its content is used only where it agrees with the text.
+// has another layout. Its content is used only if it agrees with the text.
 #pragma once
 
 #include "base/result.hpp"
@@ -52,16 +51,16 @@ struct ProcessPatches {
     std::size_t n_live_jumps() const;
 };
 
-// Errors gone and permission: its memory cannot be read.
+// Errors: gone or permission if the memory of the process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
-// Finds what an earlier tracer of ours left in a process that no other tracer can hold
-// now: modified text with the file's bytes, and runtimes of our version. Quick if there
-// was never a runtime.
+// Finds modified text, with the original bytes of the file, and runtimes of our version
+// that an earlier dtrace left in a process. No other tracer may hold the process at the
+// moment. Fast if there was never a runtime.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
-// Lowers the semaphores of static probes that an agent had raised before it died. Its
-// jumps are harmless and stay.
+// Lowers the semaphores of static probes that an agent raised before it died. The jumps
+// that it wrote are harmless and are not removed.
 void lower_semaphores(pid_t pid);
 
 } // namespace dt

@@ -2,8 +2,8 @@
 // The places where probes of processes fire, by probe id: the pid provider's sites in
 // functions, and the sites in notes of static probes.
 //
-// The sites of a module disappear when it is unloaded, and all sites of a process when
-// it exits or execs.
+// When a module is unloaded, its sites are removed. When a process exits or execs, all
+// of its sites are removed.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -35,7 +35,8 @@ struct StaticArguments {
 struct ProbeSite {
     TargetAddr at;
     ProbeSiteKind kind = ProbeSiteKind::Entry;
-    // Counted from the function's start. A part that was split off may precede it.
+    // The offset from the function's start. It is negative if a split-off part precedes
+    // the function.
     std::int64_t offset = 0;
     // The range of bytes around the site that may be moved (fasttrap/extents.hpp), set
     // by find_extents(). Both are 0 if unknown.
@@ -47,8 +48,8 @@ struct ProbeSite {
     TargetAddr loop_end;
     bool restartable = false; // in a restartable sequence; known with the extents
     bool unknown = false;     // not known to be code; found with the extents
-    // In Go code before a check of the stack, or without one: bytes below the stack
-    // pointer must not be written, as a jump's trampoline does.
+    // Set for Go code before a check of the stack, or without a check. A jump's
+    // trampoline writes below the stack pointer, which is not allowed there.
     bool no_stack = false;
     bool planted = false;                       // set by the planting code
     const StaticArguments* arguments = nullptr; // owned by its provider
@@ -85,9 +86,10 @@ public:
     // Removes all sites of a process that has a new image or has exited.
     void forget(pid_t pid);
 
-    // Sets first and end of the sites of one process that lack them. The first call for
-    // a module sweeps its complete text, about 40 ms for 10 MB. So call it only for
-    // probes that will be planted, with all of them in one call.
+    // Sets `first` and `end` of those sites of a process that have none yet. The first
+    // call for a module sweeps its complete text, which takes about 40 ms for 10 MB.
+    // Therefore call this function only for probes that will be planted, once for all
+    // of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 

@@ -20,7 +20,7 @@
 namespace dt {
 
 struct Provided {
-    // probes that match the description, maybe under aliases
+    // Probes that match the description, possibly by an alias.
     std::vector<std::uint32_t> ids;
     bool retained = false; // more may match later
 };
@@ -57,7 +57,7 @@ bool is_kernel_provider(std::string_view name);
 
 // Returns the attributes of a probe's description: the weakest of its non-empty parts.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-// without computing the attributes
+// Compares the attributes of two probes without computing them.
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

@@ -116,7 +116,7 @@ void Registry::remove_slot(std::size_t slot)
          next = (next + 1) & mask) {
         const std::size_t wanted = slots_[next].hash & mask;
         if (((next - wanted) & mask) < ((next - slot) & mask))
-            continue; // it would move to a slot before the start of its search
+            continue; // otherwise its search would start after its slot
         slots_[slot] = slots_[next];
         slot = next;
     }

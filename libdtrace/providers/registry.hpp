@@ -9,7 +9,8 @@
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
 // these functions: a probe keeps its id and its ECBs, and gets another provider name.
-// So a probe may be reused only among kin: processes that the same descriptions match.
+// Therefore a probe may be reused only among kin, which are processes that the same
+// descriptions match.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -35,7 +36,7 @@ enum class ProbeFlow { None, Entry, Return };
 
 struct ProbeInfo {
     std::uint32_t id = 0;
-    // a NUL follows each; the registry owns them
+    // A NUL follows each text. The registry owns the texts.
     std::string_view provider, module, function, name;
     Provider* owner = nullptr;
     bool enabled = false; // an ECB uses it
@@ -52,7 +53,8 @@ void sort_ids(std::vector<std::uint32_t>& ids);
 
 class Registry {
 public:
-    // Returns the existing id if a probe with these four names exists.
+    // Adds a probe and returns its id. If a probe with these four names exists, returns
+    // its id.
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
@@ -63,8 +65,8 @@ public:
     // records must have been consumed. The next probe with the same names, except the
     // provider's, takes over the id of one of them.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
-    // Returns probes that were recycled since the last call, and whose new name must be
-    // set elsewhere.
+    // Returns the probes that were reused under a new name since the last call. The
+    // caller must set the new name everywhere else.
     std::vector<std::uint32_t> take_renamed();
     // Reserves memory for this many more probes, which makes adding them faster.
     void expect(std::size_t n_more);
@@ -75,8 +77,8 @@ public:
     const ProbeInfo& at(std::uint32_t id) const { return probes_[id - 1]; }
     bool has(std::uint32_t id) const { return id != 0 && id <= probes_.size(); }
 
-    // Returns the probes whose four parts match as globs. An empty part matches
-    // anything, but if all are empty, only probes with a function match.
+    // Returns the probes whose four names match the globs. An empty glob matches every
+    // name, but if all four are empty, only probes that have a function match.
     std::vector<std::uint32_t> match(const std::string& provider,
                                      const std::string& module,
                                      const std::string& function,
@@ -98,9 +100,9 @@ private:
     std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
     // A hash table of the names, with open addressing, at most half full. A process has
-    // a hundred thousand functions. Nodes of a map would cost a cache miss each, and so
-    // would comparing the names of others, so names are compared only if the complete
-    // hash is the same.
+    // a hundred thousand functions. In a map, each node would cost a cache miss.
+    // Comparing names costs one, too, so names are compared only if the complete hash
+    // is equal.
     struct Slot {
         std::uint32_t id = 0; // 0: free
         Hash hash = 0;

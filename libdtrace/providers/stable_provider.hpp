@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: MIT
-// Providers of the kernel whose probes mean the same on every version of it: proc,
-// sched, io and the others of abi/stable.h. Its rows say which tracepoints and
-// functions each probe consists of.
+// SPDX-License-Identifier: MIT Kernel providers whose probes have the same meaning on
+// every kernel version: proc, sched, io and all others in abi/stable.h. Its rows say
+// which tracepoints and functions each probe consists of.
 //
-// A probe exists if the running kernel has one of its places. A function is found under
-// its own name and under the names that the compiler gives to a copy of it
+// A probe exists if the running kernel has at least one of its places. A function is
+// found under its own name and under the names that the compiler gives to a copy of it
 // (NAME.isra.0). The module of a probe is that of its first place, unless the table
 // names another one.
 #pragma once

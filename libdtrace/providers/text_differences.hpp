@@ -38,16 +38,16 @@ private:
     Fd mem_, pages_;
 };
 
-// A run of bytes. The first and the last byte differ from the file, and no five
-// consecutive bytes are equal.
+// A run of bytes whose first and last byte differ from the file. It does not contain
+// five consecutive bytes that are equal to the file.
 struct Difference {
     TargetAddr at;
     std::vector<std::byte> now, file; // both have the same length
     TargetAddr end() const { return at + now.size(); }
 };
 
-// Returns the differences in all executable file mappings, ascending. notes: receives a
-// sentence for each file that could not be compared.
+// Returns the differences in all executable file mappings, ascending. `notes` receives
+// a message about each file that could not be compared.
 std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
                                          const ProcessMaps& maps,
                                          std::vector<std::string>& notes);

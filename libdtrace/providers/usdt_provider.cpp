@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;
 
-// A field of a description. It is preprocessed, because it may be long and is compared
-// with every probe.
+// A field of a description, prepared for fast matching, because it may be long and is
+// compared with every probe.
 class Pattern {
 public:
     explicit Pattern(const std::string& text) : text_(text), is_glob_(is_glob(text)) {}
@@ -34,7 +34,7 @@ private:
     bool is_glob_;
 };
 
-// Returns a name in D's form, which has room for 63 bytes. A longer name ends in its
+// Returns a name in D's form, which is limited to 63 bytes. A longer name ends in its
 // hash, so that names with the same beginning stay distinct.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
@@ -72,7 +72,7 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
     return module.target_addr(*at).value;
 }
 
-// Converts an operand. trouble: receives the reason if the operand cannot be read.
+// Converts an operand. If the operand cannot be read, `trouble` receives the reason.
 dt_operand in_process(const usdt::Operand& from, const Module& module,
                       std::string& trouble)
 {

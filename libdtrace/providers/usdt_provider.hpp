@@ -4,15 +4,15 @@
 //   postgresql4711:postgres:exec_simple_query:query-start
 //   provider + pid   module   its function        name in the note, - for __
 //
-// A description names the provider with its pid, or only by its name. Then it matches
-// the processes of the session (-p, -c). A session without processes matches all
-// processes that we may read. A probe with several sites in one function is one probe.
-// D limits the length of names. A longer name can be given as in the note, or as shown:
-// its end is a hash.
+// A description names the provider with its pid, or only by its name. A name without a
+// pid matches the processes of the session (-p, -c), or all readable processes if the
+// session has none. A probe with several sites in one function is one probe. D limits
+// the length of names. A longer name is shown with a hash at its end. Descriptions may
+// use the shown form or the complete name of the note.
 //
 // A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
-// case the probe shows the arguments in their order and with their types, and has their
-// stability. An invalid definition is reported once and otherwise ignored.
+// case the probe has the arguments, types and stability of the definition. An invalid
+// definition is reported once and otherwise ignored.
 #pragma once
 
 #include "libdtrace/compile/check/provider_definition.hpp"
@@ -28,10 +28,10 @@
 
 namespace dt {
 
-// Which processes are searched for static probes.
+// The processes that are searched for static probes.
 enum class SearchScope {
     named,        // those that the user named, by -p or -c
-    named_or_all, // if there are none, all processes of the machine
+    named_or_all, // if the user named none, all processes
 };
 
 class UsdtProvider : public Provider {
@@ -49,17 +49,18 @@ public:
     // Returns whether the description names a provider that may have static probes.
     // Then more may match later: see provide_in().
     static bool may_mean(const ProbeSpec& spec);
-    // Returns the probes in one process, given its current symbols, including earlier
-    // ones. Ascending.
+    // Creates and returns the matching probes in one process, given its current
+    // symbols. Includes probes that already existed. The ids are ascending.
     std::vector<std::uint32_t> provide_in(const ProbeSpec& spec,
                                           const ProcessSymbols& symbols);
     // Returns whether provide_in() would find any probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Returns the end of an error message: existing names that are near a description
-    // that matches nothing.
+    // Returns the end of an error message: existing names that are similar to a
+    // description that matches nothing.
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
-    // Returns sentences about invalid notes and about operands of an unknown form.
+    // Returns, and forgets, the messages about invalid notes and about operands of an
+    // unknown form.
     std::vector<std::string> take_notes();
 
 private:
@@ -88,7 +89,7 @@ private:
     ProcessProbes& probes_;
     Candidates candidates_;
     std::map<const ElfImage*, Read> by_image_;
-    // a deque, so that their addresses stay valid
+    // A deque, so that the addresses of its elements stay valid.
     std::deque<StaticArguments> arguments_;
     // Indexed by id, for the probes that have a definition.
     std::map<std::uint32_t, std::pair<Definition, const ProviderProbe*>> defined_;

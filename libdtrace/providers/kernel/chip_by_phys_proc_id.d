@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chip that a CPU is in: kernels before 6.7. */
+/* Finds the chip of a CPU on kernels before 6.7. */
 #pragma D depends_on member cpuinfo_x86.phys_proc_id
 
 inline chipid_t cpu_chip_of[int n] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chip that a CPU is in: kernels since 6.7. */
+/* Finds the chip of a CPU on kernels since 6.7. */
 #pragma D depends_on member cpuinfo_x86.topo
 
 inline chipid_t cpu_chip_of[int n] =

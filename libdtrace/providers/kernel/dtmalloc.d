@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dtmalloc: of kmalloc() there is no cache, and kfree() does not say how many bytes they are. */
+/* The dtmalloc provider. kmalloc() has no cache, and kfree() does not know the size. */
 provider dtmalloc {
 	probe free(void *address, uintptr_t caller, struct kmem_cache *cache, size_t bytes);
 	probe malloc(void *address, uintptr_t caller, struct kmem_cache *cache, size_t bytes);

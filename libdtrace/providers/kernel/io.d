@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io: a bio is the buffer, tells its device, and has a page of its file.
+ * The io provider. The buffer is a bio, which also contains the device and a
+ * page of the file.
  *
- * A page of a file has that file's mapping; others (of memory that is written directly, of a
- * file system's own notes) have none, or one without a name: <none> and <unknown>. A path
- * begins where its file system was mounted first. fi_offset is the device's.
+ * A page of a file has the mapping of that file. Pages of direct I/O have no
+ * mapping (shown as <none>), and pages of metadata have a mapping without a
+ * name (shown as <unknown>). A path includes the first mount point of its file
+ * system. fi_offset is an offset on the device.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -39,7 +41,10 @@ typedef struct devinfo {
 	string dev_pathname;
 } devinfo_t;
 
-/* Odd operations are writes. A bio without a device represents a wait for an unknown buffer. */
+/*
+ * Operations with odd numbers are writes. A bio without a device represents a wait for an
+ * unknown buffer.
+ */
 translator bufinfo_t < struct bio *b > {
 	b_flags = b->bi_bdev == NULL ? 0 : (b->bi_opf & 1 ? B_WRITE : B_READ) | (b->bi_status ? B_ERROR : 0) |
 	    (b->bi_opf & 1 << __REQ_SYNC ? 0 : B_ASYNC);
@@ -66,22 +71,22 @@ translator devinfo_t < struct bio *b > {
 	dev_pathname = b->bi_bdev == NULL ? "<none>" : strjoin("/dev/", stringof(b->bi_bdev->bd_device.kobj.name));
 };
 
-/* The first page of a large one has its mapping. */
+/* The mapping of a compound page is in its first page. */
 inline struct page *io_page[struct bio *b] =
     b->bi_io_vec->bv_page->compound_head & 1 ?
     (struct page *)(b->bi_io_vec->bv_page->compound_head - 1) : b->bi_io_vec->bv_page;
-/* Its lowest bits say that it is none. */
+/* If one of the lowest two bits is set, the value is not the mapping of a file. */
 inline uintptr_t io_mapping[struct bio *b] =
     b->bi_io_vec == NULL || b->bi_iter.bi_size == 0 ? 0 : (uintptr_t)io_page[b]->mapping;
 inline struct inode *io_inode[uintptr_t mapping] =
     mapping == 0 || mapping & 3 ? (struct inode *)NULL : ((struct address_space *)mapping)->host;
 inline uintptr_t io_alias[struct inode *i] = i == NULL ? 0 : (uintptr_t)i->i_dentry.first;
-/* NULL: it has no name. */
+/* Returns NULL if the file has no name. */
 inline struct dentry *io_dentry[uintptr_t alias] =
     alias == 0 ? (struct dentry *)NULL : (struct dentry *)(alias - offsetof(struct dentry, d_u));
 inline struct dentry *io_file[struct bio *b] = io_dentry[io_alias[io_inode[io_mapping[b]]]];
 
-/* Of a dentry all but the root; beyond eight parts it goes on as .../ */
+/* The path of a dentry without the root. Beyond eight parts, it starts with "...". */
 inline string io_path0[struct dentry *d] = d->d_parent == d ? "" : "...";
 inline string io_path1[struct dentry *d] = d->d_parent == d ? "" :
     strjoin(io_path0[d->d_parent], strjoin("/", stringof(d->d_name.name)));
@@ -100,7 +105,7 @@ inline string io_path7[struct dentry *d] = d->d_parent == d ? "" :
 inline string io_path8[struct dentry *d] = d->d_parent == d ? "" :
     strjoin(io_path7[d->d_parent], strjoin("/", stringof(d->d_name.name)));
 
-/* Where its file system was mounted first; NULL: the mount has no parent, it is the root. */
+/* The first mount of the dentry's file system. The root mount is its own parent. */
 inline struct mount *io_mount[struct dentry *d] =
     (struct mount *)((uintptr_t)d->d_sb->s_mounts.next - offsetof(struct mount, mnt_instance));
 inline string io_mountpoint[struct dentry *d] = io_mount[d]->mnt_parent == io_mount[d] ? "" :
@@ -109,7 +114,7 @@ inline string io_mountpoint[struct dentry *d] = io_mount[d]->mnt_parent == io_mo
 inline string io_fileinfo_none[struct bio *b] =
     io_mapping[b] == 0 || io_mapping[b] & 3 ? "<none>" : "<unknown>";
 
-/* A parameter's expression stands wherever its name does: this is a short one. */
+/* An inline's argument is copied to each use of the parameter. This keeps it short. */
 this struct dentry *io_dentry_here;
 
 translator fileinfo_t < struct bio *b > {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lockstat: what kind of lock an adaptive one and one that spins is; rw are of two kinds,
- * struct rw_semaphore and rwlock_t.
+ * The lockstat provider. An adaptive lock is a struct mutex, and a spin lock is
+ * a struct raw_spinlock. An rw lock is a struct rw_semaphore or an rwlock_t.
  */
 provider lockstat {
 	probe adaptive-acquire(struct mutex *lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ip, tcp, udp: what abi/packet.h has of a packet and of its socket, which is the native
- * type of all arguments.
+ * The providers ip, tcp and udp. The native type of all arguments is struct
+ * dtk_packet of abi/packet.h, which describes a packet and its socket.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -88,7 +88,7 @@ translator pktinfo_t < struct dtk_packet *p > {
 	pkt_addr = p->skb;
 };
 
-/* Whose a socket is Linux does not keep. */
+/* Linux does not record which process owns a socket. */
 translator csinfo_t < struct dtk_packet *p > {
 	cs_addr = p->sk;
 	cs_cid = p->sk;

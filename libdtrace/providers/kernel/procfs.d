@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc: processes and threads, as procfs of the Solaris line shows them.
+ * The proc provider: processes and threads, in the form of procfs on Solaris.
  *
- * Arguments of a process lie in its own memory: only those of the current one can be had, and
- * of another its name stands for them.
+ * The arguments of a process are in its own memory, so they can be read only
+ * for the current process. For another process, its name is shown instead.
  */
 #pragma D attributes Evolving/Evolving/ISA translator
 
@@ -21,7 +21,7 @@ translator lwpsinfo_t < struct task_struct *t > {
 	pr_sname = t->exit_state ? 'Z' : t->__state & 0xc ? 'T' :
 	    t->__state ? 'S' : t->on_cpu ? 'O' : 'R';
 	pr_nice = t->static_prio - 120;
-	/* The registers of user mode are the stack's uppermost 168 bytes. */
+	/* The registers of user mode are the last 168 bytes of the kernel stack. */
 	pr_syscall = t->flags & 0x200000 ? 0 :
 	    (short)((struct pt_regs *)((uintptr_t)t->stack + 16384 - 168))->orig_ax;
 	pr_pri = t->prio;
@@ -44,14 +44,14 @@ translator psinfo_t < struct task_struct *t > {
 	pr_gid = t->real_cred->gid.val;
 	pr_egid = t->real_cred->egid.val;
 	pr_addr = (uintptr_t)t;
-	/* In user space's encoding: the minor number's bits above the eighth follow the major one. */
+	/* The encoding of user space: bits 8 to 19 of the minor number follow the major number. */
 	pr_ttydev = t->signal->tty ? (dev_t)(t->signal->tty->driver->major << 8 |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xff) |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xfff00) << 12) : (dev_t)-1;
 	pr_fname = stringof(t->group_leader->comm);
 	pr_psargs = t->tgid == pid ? curpsinfo->pr_psargs : stringof(t->group_leader->comm);
 	pr_wstat = t->exit_code;
-	/* argc, the pointers argv[] and envp[] are the first words on its stack. */
+	/* The stack of a new program begins with argc, argv[] and envp[]. */
 	pr_argc = t->mm && t->tgid == pid ? *(int *)copyin(t->mm->start_stack, 4) : 0;
 	pr_argv = t->mm ? t->mm->start_stack + 8 : 0;
 	pr_envp = t->mm && t->tgid == pid ?
@@ -74,7 +74,7 @@ typedef struct dtrace_siginfo {
 	uintptr_t si_value;
 } siginfo_t;
 
-/* Who sends by kill(2) gives the kernel no more than the null pointer, or 1 for itself. */
+/* The pointer may also be 0 (the current process sent the signal) or 1 (the kernel did). */
 translator siginfo_t < struct kernel_siginfo *s > {
 	si_signo = (uintptr_t)s > 1 ? s->si_signo : 0;
 	si_errno = (uintptr_t)s > 1 ? s->si_errno : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched: who runs, who waits to, and CPUs. Linux has no processor sets; a locality group is a
- * node of memory. One of the two files about chips knows each kernel, and one of those about nodes.
+ * The sched provider: running threads, waiting threads, and CPUs. Linux has no
+ * processor sets. A locality group is a NUMA node. On each kernel, one of the
+ * two files chip_*.d and one of the two files lgrp_*.d is used.
  */
 #pragma D depends_on library procfs.d
 #pragma D depends_on library chip_by_phys_proc_id.d

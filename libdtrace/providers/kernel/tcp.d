@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcp: segments and connections. States are the kernel's own, by the names that D programs
- * know. Of a request that waits to be accepted, and of what waits for its end, Linux has no
- * whole socket: addresses, ports and the state are all there is.
+ * The tcp provider: segments and connections. The states are those of the
+ * kernel, under the names that D programs use. For connection requests and for
+ * connections in TIME_WAIT, Linux has no full socket, so only addresses, ports
+ * and the state are available.
  */
 #pragma D depends_on library net.d
 #pragma D attributes Evolving/Evolving/ISA translator
@@ -83,7 +84,7 @@ typedef struct tcplsinfo {
 	int32_t tcps_state;
 } tcplsinfo_t;
 
-/* The header of a refusal is not made yet. */
+/* When a connection is refused, the header of the reply does not exist yet. */
 translator tcpinfo_t < struct dtk_packet *p > {
 	tcp_sport = p->from_port;
 	tcp_dport = p->to_port;
@@ -97,7 +98,7 @@ translator tcpinfo_t < struct dtk_packet *p > {
 	tcp_hdr = p->transport;
 };
 
-/* The congestion window is in segments; times are in microseconds, rto in milliseconds. */
+/* The congestion window is in segments. Times are in microseconds, rto is in milliseconds. */
 translator tcpsinfo_t < struct dtk_packet *p > {
 	tcps_addr = p->sk;
 	tcps_local = net_from[p] == net_to[p];

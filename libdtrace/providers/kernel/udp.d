@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* udp: datagrams. */
+/* The udp provider: datagrams. */
 #pragma D depends_on library net.d
 #pragma D attributes Evolving/Evolving/ISA translator
 

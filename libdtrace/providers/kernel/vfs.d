@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfs: a vnode is an inode; of what changes a folder it is the folder's. A probe is a function
- * and a name: vop_read-entry is vfs:vop:vop_read:entry.
+ * The vfs provider. A vnode is an inode. For operations that change a folder,
+ * it is the inode of the folder. A name such as vop_read-entry means the probe
+ * vfs:vop:vop_read:entry.
  */
 provider vfs {
 	probe enter-done(struct inode *folder, char *name, struct inode *vnode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenJDK 17; "DTrace Probes in HotSpot VM". Its texts do not end in a 0: the length follows. */
+/* OpenJDK 17; see "DTrace Probes in HotSpot VM". The length of a text is the next argument. */
 provider hotspot {
 	probe vm__init__begin();
 	probe vm__init__end();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GCC's library of C++: the object that is thrown, and its std::type_info. */
+/* GCC's C++ library: the thrown object and its std::type_info. */
 provider libstdcxx {
 	probe throw(void *object, void *type);
 	probe rethrow(void *object, void *type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PHP 8; its manual's "DTrace Static Probes in Core PHP". */
+/* PHP 8; see "DTrace Static Probes in Core PHP" in its manual. */
 provider php {
 	probe request__startup(const char *file, const char *uri, const char *method);
 	probe request__shutdown(const char *file, const char *uri, const char *method);

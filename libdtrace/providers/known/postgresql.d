@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PostgreSQL 15; what its manual says in "Dynamic Tracing". */
+/* PostgreSQL 15; see "Dynamic Tracing" in its manual. */
 provider postgresql {
 	probe transaction__start(unsigned int id);
 	probe transaction__commit(unsigned int id);

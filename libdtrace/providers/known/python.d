@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPython 3.11; its "Instrumenting CPython with DTrace and SystemTap". */
+/* CPython 3.11; see "Instrumenting CPython with DTrace and SystemTap" in its documentation. */
 provider python {
 	probe function__entry(const char *file, const char *function, int line);
 	probe function__return(const char *file, const char *function, int line);

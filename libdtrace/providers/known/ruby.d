@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ruby 3; its "DTrace Probes". */
+/* Ruby 3; see "DTrace Probes" in its documentation. */
 provider ruby {
 	probe method__entry(const char *class_name, const char *method, const char *file, int line);
 	probe method__return(const char *class_name, const char *method, const char *file, int line);
