@@ -9,7 +9,7 @@
 
 namespace {
 
-// Checks the result of the callback and takes over the values that it set.
+// Checks the result of a callback, and stores the values that the callback set.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {
@@ -41,7 +41,8 @@ int walk(dtrace_hdl& session, dtrace_aggregate_f* func, void* arg, dt::AggOrder 
     return complete ? 0 : -1;
 }
 
-// One row of a joined walk: a column that shows the key, and the columns after it.
+// One row of a joined walk: an entry that contains the key, followed by the entry of
+// each aggregation.
 class Row {
 public:
     Row(dtrace_hdl& session, const std::vector<dt::AggEntry*>& columns,
@@ -56,7 +57,7 @@ public:
             add(columns[i] != nullptr ? *columns[i] : nothing_counted(*descs[i]));
     }
 
-    // Returns false to end the walk.
+    // Calls the callback with the row. Returns false to end the walk.
     bool show_to(dtrace_aggregate_walk_joined_f* func, void* arg)
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);

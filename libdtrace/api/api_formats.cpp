@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: MIT
-// C API: prints records with a format, for callbacks that print on their own.
+// SPDX-License-Identifier: MIT C API: prints records with a format, for callbacks that
+// print records themselves.
 //
 //   recs ──the clause's own, if they belong to its view──> RecordDesc ──FormatPlan──> text
 //
-// The caller may pass records of its own. These have no types, and their integers are
-// signed.
+// The caller may also pass records that it made itself. These have no types, so their
+// integers are signed.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -18,7 +18,7 @@
 
 namespace {
 
-// The checked arguments of a call.
+// The arguments of a call after they have been checked.
 struct Printing {
     dtrace_hdl& session;
     std::span<const dtrace_recdesc_t> recs;
@@ -106,8 +106,8 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// Selects the output: that of dtrace_work() if it is the same, otherwise one for this
-// call.
+// Selects the output. If dtrace_work() writes to the same file, its output is used;
+// otherwise one is created for this call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)
@@ -140,7 +140,7 @@ private:
 
 void* keep_format(dtrace_hdl& session, const char* text)
 {
-    // D refuses an empty format. Here it restores the output for dtrace_freopen().
+    // D refuses an empty format, but dtrace_freopen() needs it to restore the output.
     auto parsed = *text == '\0' ? dt::Format{} : dt::parse_format(text);
     if (!parsed) {
         session.fail(EDT_COMPILER, std::string("malformed format \"") + text + "\"");
@@ -151,7 +151,7 @@ void* keep_format(dtrace_hdl& session, const char* text)
 }
 
 // Checks that there is a format and that there are enough records. Returns the number
-// of records that it uses, at least 1.
+// of records that the format uses, at least 1.
 int values_of(const Printing& to)
 {
     if (to.format == nullptr)

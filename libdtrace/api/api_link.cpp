@@ -56,7 +56,8 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// Refuses an object with a probe of these providers that no provider block defines.
+// Refuses an object that contains a probe of one of these providers if no provider
+// block defines the probe.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {
@@ -77,8 +78,8 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
     return dt::Ok{};
 }
 
-// Writes a complete file, or removes it on failure. If the path is not a regular file
-// (but a pipe), it may have received a part.
+// Writes a file completely, or removes it if that fails. If the path is not a regular
+// file but, for example, a pipe, a part may have been written to it.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

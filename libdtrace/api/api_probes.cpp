@@ -24,7 +24,7 @@ template <std::size_t N> bool put(char (&to)[N], std::string_view from)
     return true;
 }
 
-// Replaces "$target" and the like in a description.
+// Replaces macros such as "$target" in a description.
 std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view text,
                                          int argc, char* const argv[])
 {
@@ -58,7 +58,7 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
-// Removes the description from a message, because the caller adds it.
+// Removes the description from a message to which the caller adds it again.
 std::string without(const std::string& text, const dt::ProbeSpec& spec)
 {
     std::string name =
@@ -157,7 +157,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        dtp->state().providers.pid.zdefs = false; // report why there is none
+        dtp->state().providers.pid.zdefs = false; // refuse it, with a reason
         dtp->state().providers.pid.plants = nullptr;
         auto found = dtp->session.compiler().matcher().match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {

@@ -58,8 +58,8 @@ int dtrace_update(dtrace_hdl_t* dtp)
 {
     for (const auto& process : dtp->state().processes.all())
         if (process->is_held() && process->symbols)
-            // A process that has exited keeps its known symbols; its exit is reported
-            // as an event.
+            // This fails if the process has exited. It then keeps its known symbols,
+            // and an event reports the exit.
             (void)process->symbols->refresh();
     dtp->state().processes.kernel().refresh();
     return 0;
@@ -121,7 +121,7 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
     if (!proc->is_held())
         return;
-    // If the target has died in between, its exit event reports that.
+    // This fails if the target has died. Its exit event reports that.
     if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
         dtp->fail(resumed.error());
 }

@@ -6,12 +6,13 @@
 
 #include <algorithm>
 
-// Plans all sites of a listing together, because sites near each other share windows.
+// Plans all sites of a listing together, because a patch may need bytes at other sites
+// nearby.
 int dtrace_hdl::plan_listed(pid_t pid)
 {
     ps_prochandle* process = state().processes.find(pid);
     dt::AgentClient* agent = state().processes.agent();
-    // If the process is not traced, only its names are known.
+    // If the process is not traced, sites cannot be planned: only its names are known.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
         return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;

@@ -34,8 +34,7 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
         in.module = scope;
     }
     auto found = any ? symbols.modules() : symbols.match_modules(in.module);
-    // The program's names take precedence over those of its libraries, whatever their
-    // addresses.
+    // The program's names take precedence over the names of its libraries.
     std::stable_partition(found.begin(), found.end(),
                           [](const dt::Module* module) { return module->is_main; });
     return found.empty() ? none("there is no module " + std::string(in.module)) : found;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// C API: finds types by name or by symbol, and describes their parts.
+// SPDX-License-Identifier: MIT C API: finds types by name or by symbol, and describes
+// them.
 //
 // A dtrace_type_t is a Type of the compiler's table under another name.
 #include "libdtrace/api/handle.hpp"
@@ -20,8 +20,8 @@ const dt::Type* type_of(const dtrace_type_t* type)
     return reinterpret_cast<const dt::Type*>(type);
 }
 
-// A name such as "struct foo **" split for a lookup in debug data: the name without
-// stars, and their number.
+// A name such as "struct foo **", split for a lookup in debug data into the name
+// without stars and the number of stars.
 struct Wanted {
     DebugKind kind = DebugKind::Ordinary;
     std::string_view name;

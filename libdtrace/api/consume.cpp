@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
 //
-// dtrace_sleep() polls. A wake-up from a target would cost the target far more than
-// reading a fill level costs us. Aggregation buffers that become full are read
-// immediately. dtrace_sleep() returns early if a buffer is a quarter full, if exit()
-// was called, if a target's state changed, or on dtrace_wakeup().
+// dtrace_sleep() polls the fill levels of buffers, because a wake-up would cost a
+// target far more than a poll costs dtrace. Aggregation buffers that become full are
+// read immediately. dtrace_sleep() returns early if a buffer is a quarter full, if
+// exit() was called, if a target's state changed, or on dtrace_wakeup().
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ private:
     EcbView* view_ = nullptr;
 };
 
-// Passes text to the buffered handler, in the C API's form.
+// Passes text to the buffered handler in the form of the C API.
 bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piece)
 {
     std::string copy(text);
@@ -142,7 +142,8 @@ extern "C" {
 void dtrace_wakeup(dtrace_hdl_t* dtp)
 {
     std::uint64_t one = 1;
-    // If the write fails because the counter is full, the waiter wakes up as well.
+    // If the write fails because the counter is full, the waiting thread wakes up
+    // anyway.
     if (::write(dtp->wake.get(), &one, sizeof one) < 0)
         return;
 }
@@ -186,8 +187,8 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         std::uint64_t now = dt::monotonic_ns();
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
-        // This prints nothing, so the caller need not know. If it fails, the next round
-        // fails as well and reports that.
+        // An error is ignored here, because this prints nothing. The next round fails
+        // in the same way and reports the error.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();
         int status = dtp->session.status();

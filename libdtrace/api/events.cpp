@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Prints the event as a line of the output, if the output is in a format for programs.
-// Handlers are called for every format.
+// Prints the event as a line of JSON in the output. Used for the format json; handlers
+// are called for every format.
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
 {
     dt::put_json(session.out->text(), event);
@@ -123,9 +123,8 @@ private:
 
 } // namespace
 
-// Runs a command of system(). Meanwhile, targets that exit, start or load libraries are
-// served: the command may itself be a target, and would otherwise wait for this
-// process.
+// Runs a command of system(). Meanwhile, continues to handle the events of targets. The
+// command may itself be a target, and would otherwise wait for this process.
 int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr timespec check_again{0, 10'000'000};

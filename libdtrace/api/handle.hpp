@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// The object behind a dtrace_hdl_t: a session, the caller's handlers, and the data that
-// the C API has returned to the caller. The data stay valid as long as the handle, or
-// until the next call of the same function.
+// SPDX-License-Identifier: MIT Defines dtrace_hdl_t, the handle of the C API: a
+// session, the caller's handlers, and the data that the C API has returned to the
+// caller. These data stay valid as long as the handle, or until the next call of the
+// same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -41,7 +41,8 @@ struct dtrace_hdl : dt::Listener {
 
     // consume.cpp
     dt::Output* output_to(FILE* file);
-    // Returns null after fail() if there is neither a file nor a buffered handler.
+    // Creates an output for the file, or for the buffered handler if the file is null.
+    // Returns null after fail() if there is neither.
     std::unique_ptr<dt::Output> make_output(FILE* file);
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
@@ -61,7 +62,7 @@ struct dtrace_hdl : dt::Listener {
     std::vector<const dt::Module*> modules_called(const char* object);
     // api_sites.cpp
     int plan_listed(pid_t pid);
-    // Stores a name for the caller as long as the handle exists, and returns its text.
+    // Stores a name for as long as the handle exists, and returns its text.
     const char* keep(std::string name)
     {
         return kept.insert(std::move(name)).first->c_str();
@@ -77,7 +78,7 @@ struct dtrace_hdl : dt::Listener {
 
     std::unique_ptr<dt::Output> out; // of the last dtrace_work()
     FILE* out_file = nullptr;
-    // outputs of dtrace_freopen()
+    // The outputs of dtrace_freopen().
     std::map<FILE*, std::unique_ptr<dt::Output>> reopened;
     std::vector<std::unique_ptr<dt::Format>> formats; // for the printf family
     // Descriptions and records in the C API's form, created on first use.

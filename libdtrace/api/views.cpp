@@ -115,8 +115,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    // The names come from the arena: a claimed enabling has other ids than this
-    // session.
+    // The names come from the arena, because the ids of a claimed enabling differ from
+    // those of this session.
     dt::ProbeInfo probe;
     probe.id = ecb.probe->id;
     probe.provider = ecb.probe->provider;
@@ -146,7 +146,7 @@ dtrace_probedata_t probedata_of(dtrace_hdl& session, const dt::ProbeData& data)
     to.dtpda_flow = data.flow == dt::Flow::Entry    ? DTRACEFLOW_ENTRY
                     : data.flow == dt::Flow::Return ? DTRACEFLOW_RETURN
                                                     : DTRACEFLOW_NONE;
-    // A prefix is a string literal in the consumer.
+    // The prefix is a string literal in the consumer, so it ends with a NUL.
     to.dtpda_prefix = data.prefix.data();
     to.dtpda_indent = data.indent;
     to.dtpda_timestamp = data.timestamp;

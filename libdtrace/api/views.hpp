@@ -14,7 +14,7 @@ struct EcbView {
     const dt::EcbInfo* ecb = nullptr;
 };
 
-// One key of an aggregation. Valid as long as the entry.
+// The C API's view of one entry of an aggregation. It is valid as long as the entry.
 //
 //   words   | variable | key, padded | value |     what dtada_data points to
 //   records |     0    |  1 ... n    | n + 1 |     each with its offset there

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libdtrace: compiles D programs, enables them, and consumes the data that they
+ * libdtrace compiles D programs, enables them, and consumes the data that they
  * record.
  *
  * The interface is that of DTrace on other systems: the same names, arguments
@@ -73,7 +73,8 @@ typedef int processorid_t;
 dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
 void dtrace_close(dtrace_hdl_t* dtp);
 /*
- * The device's descriptor. -1: there is none, as with DTRACE_O_NODEV elsewhere.
+ * Exists for compatibility. Always returns -1, because a session gives callers
+ * no descriptor of a device.
  */
 int dtrace_ctlfd(dtrace_hdl_t* dtp);
 /* Updates the list of modules that the traced processes have loaded. */
@@ -81,8 +82,8 @@ int dtrace_update(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
 /*
- * The source line of the last compile error with a caret below it, or "" if
- * there is none. Valid until the next call.
+ * Returns the source line of the last compile error with a caret below it, or
+ * "" if there is none. The text is valid until the next call.
  */
 const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
@@ -201,7 +202,7 @@ typedef enum {
 #define DTRACE_C_NOLIBS 0x2000
 #define DTRACE_C_CTL 0x4000
 #define DTRACE_C_SUGAR 0x10000 /* keep the text for dtrace_program_text() */
-/* ours: the program will be listed or printed, not enabled */
+/* not in other systems: the program will be listed or printed, not enabled */
 #define DTRACE_C_NOENABLE 0x100000
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
@@ -216,7 +217,7 @@ typedef struct dtrace_attribute {
 
 typedef struct dtrace_proginfo {
     dtrace_attribute_t dpi_descattr; /* weakest of the matched probes */
-    /* weakest of the names that the statements use */
+    /* the weakest stability of all names that the statements use */
     dtrace_attribute_t dpi_stmtattr;
     uint_t dpi_aggregates;   /* aggregating statements */
     uint_t dpi_recgens;      /* statements that record */
@@ -229,21 +230,21 @@ int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
 void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                          dtrace_proginfo_t* info);
 /*
- * The text of a program compiled with DTRACE_C_SUGAR, with each if rewritten as
- * clauses. Valid as long as the program.
+ * Returns the text of a program compiled with DTRACE_C_SUGAR, in which each if
+ * has been rewritten as clauses. The text is valid as long as the program.
  */
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Prints the DIF of every object in the format of dtrace -S. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
 /*
- * For building programs with static probes. Returns the number of provider
- * blocks.
+ * Returns the number of provider blocks. Used to build programs with static
+ * probes.
  */
 int dtrace_program_providers(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /*
  * Writes the header for the provider blocks of all programs (dtrace -h). The
- * header names `source` as its source. EDT_NOPROV: there are no provider
+ * header names `source` as its source. Error EDT_NOPROV: there are no provider
  * blocks.
  */
 int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
@@ -272,9 +273,9 @@ typedef struct dtrace_probedesc {
 } dtrace_probedesc_t;
 
 /*
- * The enablings of a program: one for each probe description of each clause,
- * with macros replaced. A non-zero result of func ends the iteration and is
- * returned.
+ * Visits the enablings of a program: one for each probe description of each
+ * clause, with macros expanded. A non-zero result of func ends the iteration
+ * and is returned.
  */
 typedef struct dtrace_ecbdesc {
     dtrace_probedesc_t dted_probe;
@@ -287,7 +288,7 @@ typedef int dtrace_stmt_f(dtrace_hdl_t*, dtrace_prog_t*, dtrace_stmtdesc_t*, voi
 int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func,
                      void* arg);
 
-/* The program as DOF; dtrace_dof_destroy() frees it. */
+/* Returns the program as DOF, which dtrace_dof_destroy() frees. */
 void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t flags);
 size_t dtrace_dof_size(const void* dof);
 void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
@@ -307,10 +308,10 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
 int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                       dtrace_probeinfo_t* info);
 /*
- * The places where a probe of a process fires, and the patches that would be
- * written if the probe were enabled now, together with all probes of the last
- * dtrace_probe_iter(). The process is not changed. No place: not a probe of a
- * process.
+ * Visits the sites of a probe in a process: each place where the probe fires,
+ * and the patch that would be written there if all probes of the last
+ * dtrace_probe_iter() were enabled now. The process is not changed. Other
+ * probes have no sites.
  */
 enum { DTRACE_SITE_JUMP, DTRACE_SITE_INT3, DTRACE_SITE_REFUSED };
 typedef struct dtrace_sitedesc {
@@ -338,20 +339,22 @@ char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
 
 const char* dtrace_stability_name(uint8_t stability);
 const char* dtrace_class_name(uint8_t dependency);
-/* Returns the weaker or the stronger one, separately for each part. */
+/* Return the weaker and the stronger attribute, separately for each part. */
 dtrace_attribute_t dtrace_attr_min(dtrace_attribute_t a, dtrace_attribute_t b);
 dtrace_attribute_t dtrace_attr_max(dtrace_attribute_t a, dtrace_attribute_t b);
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
 /*
- * Parses "Stable/Private/Common", in upper or lower case. -1: it is malformed.
+ * Parses "Stable/Private/Common", in upper or lower case. Returns -1 if the
+ * text is malformed.
  */
 int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
 
 /* --- processes --- */
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
 /*
- * The process is stopped until dtrace_proc_continue(). func may be null; it is
- * called once with the process, before the function returns it.
+ * Starts a program in a process that is stopped until dtrace_proc_continue().
+ * func may be null. It is called once with the process before this function
+ * returns.
  */
 struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
                                          char* const argv[], dtrace_proc_f* func,
@@ -360,8 +363,8 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * The wait status as in waitpid(2), once the process has exited. -1: it is no
- * longer held and may still exist.
+ * Returns the wait status as in waitpid(2) if the process has exited. Returns
+ * -1 if it is no longer held, but may still exist.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
@@ -381,8 +384,9 @@ size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /*
- * The patches in a process: every place where its text differs from its files.
- * They are found by reading the process, whether or not it is traced.
+ * A patch in a process is a place where its text differs from its files.
+ * Patches are found by reading the memory of the process, which need not be
+ * traced.
  */
 enum { DTRACE_PATCH_JUMP, DTRACE_PATCH_INT3, DTRACE_PATCH_UNKNOWN };
 typedef struct dtrace_patchdesc {
@@ -418,15 +422,16 @@ int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* 
 int dtrace_go(dtrace_hdl_t* dtp);
 int dtrace_stop(dtrace_hdl_t* dtp);
 /*
- * Used instead of dtrace_go(): writes the executed programs as an anonymous
- * enabling. The kernel module reads it from DTRACE_ANON_FILE when it is loaded.
- * With the option grabanon, dtrace_go() claims it; then no program may have
- * been executed. EDT_NOANON: there is none.
+ * Used instead of dtrace_go(). Writes the executed programs as an anonymous
+ * enabling, which the kernel module reads from DTRACE_ANON_FILE when it is
+ * loaded. Later, dtrace_go() with the option grabanon claims the enabling. No
+ * program may have been executed before that call, and it fails with EDT_NOANON
+ * if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
 void dtrace_sleep(dtrace_hdl_t* dtp);
-/* Makes dtrace_sleep() return; safe in a signal handler. */
+/* Makes dtrace_sleep() return. May be called in a signal handler. */
 void dtrace_wakeup(dtrace_hdl_t* dtp);
 
 enum {
@@ -437,7 +442,7 @@ enum {
     DTRACE_STATUS_STOPPED
 };
 int dtrace_status(dtrace_hdl_t* dtp);
-/* The status of the last exit() that was consumed. */
+/* Returns the status of the last exit() that was consumed. */
 int dtrace_exit_status(dtrace_hdl_t* dtp);
 
 typedef enum {
@@ -502,30 +507,31 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 /* --- forms of -x format --- */
 /*
  * Callbacks and handlers are called for every format. In json and folded, a
- * record is one line, which is printed after the callback was called for its
- * last action. Actions that a callback skips are not in the line. In json,
- * faults and drops are lines too, printed before their handlers are called. The
- * standard output of a system() command goes to stderr in these formats, so
- * that all lines are in the format. Walks and the functions below print as
- * usual.
+ * record is one line, which is printed after the callback has been called for
+ * the last action. The line does not contain actions that a callback skipped.
+ * In json, faults and drops are lines, too. They are printed before their
+ * handlers are called. In these formats, the standard output of a system()
+ * command goes to stderr, so that it does not mix with the lines. Walks and the
+ * functions below do not depend on the format.
  */
 
 /* --- printing records --- */
 /*
- * For callbacks that print on their own. Formats stay valid as long as the
- * handle. A null format means the record's own format, of a printf(), system()
- * or freopen(); a printa() may have none. recs and n_recs are the records of
- * the statement, from the first or a later one. Their offsets count from buf,
- * which has len bytes: dtpda_data and dtepd_size. The functions return the
- * number of records used: a callback that gets the records of dtpda_edesc one
- * by one skips the others. A null FILE means the buffered handler.
- * EDT_DMISMATCH: too few records.
+ * These functions are for callbacks that print records themselves. Formats stay
+ * valid as long as the handle. A null format means the format of the printf(),
+ * system(), freopen() or printa() that made the record. A printa() may have no
+ * format. recs and n_recs are the records of the statement, from the first or a
+ * later one. Their offsets count from buf, which has len bytes: dtpda_data and
+ * dtepd_size. The functions return the number of records that they used. A
+ * callback that is called for each record must skip the other records among
+ * these. A null FILE means the buffered handler. Error EDT_DMISMATCH: there are
+ * too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
 /*
- * Copies the text of a format, truncated to len. Returns the size of the
- * complete text with its terminating zero.
+ * Copies the text of a format, truncated to len bytes. Returns the size of the
+ * complete text, including its terminating zero.
  */
 size_t dtrace_printf_format(dtrace_hdl_t* dtp, void* format, char* to, size_t len);
 int dtrace_fprintf(dtrace_hdl_t* dtp, FILE* fp, void* format,
@@ -597,7 +603,7 @@ typedef struct dtrace_bufdata {
     const char* dtbda_buffered; /* text, valid during the call */
     const dtrace_probedata_t* dtbda_probe;
     const dtrace_recdesc_t* dtbda_recdesc;
-    /* null: text of no aggregation */
+    /* null if the text is not from an aggregation */
     const struct dtrace_aggdata* dtbda_aggdata;
     uint32_t dtbda_flags;
 } dtrace_bufdata_t;
@@ -643,18 +649,18 @@ typedef struct dtrace_aggdata {
     const int64_t* dtada_value;
     uint32_t dtada_valuesize;      /* bytes */
     int64_t dtada_normal;
-    /* The same data in the form of other systems. */
+    /* The same data in the form that other systems use. */
     dtrace_aggdesc_t* dtada_desc;
     char* dtada_data; /* base of the offsets in dtada_desc */
     size_t dtada_size;
     const dtrace_eprobedesc_t* dtada_edesc; /* of dtagd_epid */
     const dtrace_probedesc_t* dtada_pdesc;
     /*
-     * With -x aggpercpu, else null: the values whose sum is dtada_value (for
-     * min and max: the extreme), each of dtada_valuesize bytes. All but the
-     * last are the values of CPUs, by number. The last is the value without a
-     * known CPU. A thread that finds the buffer of its CPU in use uses the next
-     * one, and is counted there.
+     * Null without -x aggpercpu. With it, the values that were merged into
+     * dtada_value, each of dtada_valuesize bytes. All but the last are the
+     * values of the CPUs, by number. The last one is for data whose CPU is not
+     * known. A thread that finds the buffer of its CPU in use uses the next
+     * buffer, and its data count for that buffer's CPU.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -684,7 +690,7 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
-/* Equal ones are in the order of their variables. */
+/* Entries with equal keys are in the order of their variables. */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
 int dtrace_aggregate_walk_valvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
@@ -695,9 +701,10 @@ int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f*
                                           void* arg);
 /*
  * Calls func once for each key of several aggregations, in the order of
- * printa(). The first of the n_ids + 1 entries is one that has the key. The
- * others are the entries of the aggregations in the order of ids; one without
- * the key has nothing counted. The result of func applies to the complete row.
+ * printa(). The first of the n_ids + 1 entries is any entry that has the key.
+ * The remaining ones are the entries of the aggregations in the order of ids.
+ * If an aggregation does not have the key, its entry is empty. The result of
+ * func applies to the complete row.
  */
 typedef int dtrace_aggregate_walk_joined_f(const dtrace_aggdata_t**, int, void*);
 int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,
@@ -713,17 +720,18 @@ void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 /* --- symbols of a traced process --- */
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
 /*
- * Formats an address of the kernel: "vmlinux`vfs_read+0x1". A number if the
- * user may not see the kernel's symbols.
+ * Formats an address of the kernel, for example "vmlinux`vfs_read+0x1", or as a
+ * number if the user may not see the kernel's symbols.
  */
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
 /*
- * An object is a module in D's notation: "a.out", "libc.so.6",
- * "pid42`libc.so.6". Without a process it denotes the first traced one. EVERY
- * and UMODS are all of its modules. KMODS are the kernel's modules: only
- * dtrace_lookup_by_name() accepts them, other functions return EDT_NOMOD.
- * Returned names stay valid as long as the handle.
+ * An object names a module in D's notation: "a.out", "libc.so.6",
+ * "pid42`libc.so.6". If it does not name a process, the first traced process is
+ * meant. EVERY and UMODS stand for all modules of that process. KMODS stands
+ * for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
+ * other functions fail with EDT_NOMOD. Returned names stay valid as long as the
+ * handle.
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)
 #define DTRACE_OBJ_RTLD ((const char*)1L)
@@ -736,10 +744,10 @@ int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 typedef struct dtrace_objinfo {
     const char* dto_name;
     const char* dto_file; /* path as the process sees it */
-    /* index among its modules, in the order of addresses */
+    /* index among the modules of the process, in the order of addresses */
     int dto_id;
     uint_t dto_flags;
-    /* Addresses in the process, 0 and 0 if there is none; sizes in bytes. */
+    /* Addresses in the process and sizes in bytes; both 0 if there is none. */
     Elf64_Addr dto_text_va;
     Elf64_Xword dto_text_size;
     Elf64_Addr dto_data_va;
@@ -762,8 +770,8 @@ typedef struct dtrace_syminfo {
 } dtrace_syminfo_t;
 /*
  * Finds a function, or else a variable. sym and info may be null. st_value is
- * an address in the process. st_size is 0 if not known, as for a variable
- * without type data. Error: EDT_NOSYM.
+ * an address in the process. st_size is 0 if the size is not known, for example
+ * for a variable without type data. Error: EDT_NOSYM.
  */
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info);
@@ -776,9 +784,9 @@ int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
 
 /* --- types --- */
 /*
- * Modules have DWARF, where other systems have CTF. A consumer gets a
- * description of a type that it can walk: kind, size, name, parts. A type stays
- * valid as long as the handle.
+ * Types come from DWARF instead of the CTF of other systems. A description of a
+ * type contains its kind, size, name and parts, and refers to other types. A
+ * type stays valid as long as the handle.
  */
 typedef struct dtrace_type dtrace_type_t;
 #define DTT_FL_USER 0x1 /* belongs to a traced process, not to D */
@@ -788,8 +796,9 @@ typedef struct dtrace_typeinfo {
     uint_t dtt_flags;
 } dtrace_typeinfo_t;
 /*
- * Finds "int", "struct foo *", "foo_t". EVERY: searches the modules, then D's
- * own types. Errors: EDT_NOTYPE; EDT_NOCTF: the module has no type data.
+ * Finds a type such as "int", "struct foo *" or "foo_t". With EVERY, searches
+ * all modules, then D's own types. Errors: EDT_NOTYPE if there is no such type,
+ * EDT_NOCTF if the module has no type data.
  */
 int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* name,
                           dtrace_typeinfo_t* info);
@@ -816,7 +825,7 @@ enum {
     DTRACE_TYPE_ENUM,
     DTRACE_TYPE_TYPEDEF, /* also const and volatile */
     DTRACE_TYPE_STRING,  /* D's string */
-    /* declared without a body, or a stack or symbol of D */
+    /* a type declared without a body, or D's type of a stack or symbol */
     DTRACE_TYPE_OTHER
 };
 typedef struct dtrace_typedesc {
@@ -825,8 +834,8 @@ typedef struct dtrace_typedesc {
     uint64_t dtty_size;    /* bytes */
     int dtty_signed;       /* for an integer */
     /*
-     * Pointer, array: the element type; typedef: the type it names; function:
-     * its result; else null.
+     * The element type of a pointer or array, the type that a typedef names, or
+     * the result type of a function. Null for other types.
      */
     const dtrace_type_t* dtty_base;
     uint64_t dtty_count; /* for an array: the number of elements */
@@ -842,9 +851,9 @@ typedef struct dtrace_memberdesc {
 } dtrace_memberdesc_t;
 typedef int dtrace_member_f(dtrace_hdl_t*, const dtrace_memberdesc_t*, void*);
 /*
- * Visits the members of a struct or union, enumerators, or parameters of a
- * function. Looks through typedefs. Other types have none. A non-zero result of
- * func ends the iteration and is returned.
+ * Visits the members of a struct or union, the enumerators of an enumeration,
+ * or the parameters of a function. Follows typedefs. Other types have no
+ * members. A non-zero result of func ends the iteration and is returned.
  */
 int dtrace_type_member_iter(dtrace_hdl_t* dtp, const dtrace_type_t* type,
                             dtrace_member_f* func, void* arg);
