@@ -43,7 +43,7 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
         !mapped)
         return mapped.error();
     program->writer = Fd();
-    // Other processes get the program part through a descriptor that is opened for
+    // Other processes get a descriptor of the program part that is open only for
     // reading.
     arena.program_ = std::move(program->reader);
 

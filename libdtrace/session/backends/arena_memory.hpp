@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The memory of an arena in user space: three memfds, mapped one after the other.
 //
-//   program fd   written through our mapping only; sealed against new writable mappings
+//   program fd   written only through our mapping; sealed against new writable mappings
 //   data fd      written by every host; targets map it
 //   private fd   written by us and by the agent; no other process maps it
 //
@@ -29,8 +29,8 @@ public:
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();
 
-    // Prefaults pages of the data part. They are charged to this process' control
-    // group, even if another process writes to them later.
+    // Prefaults pages of the data part, so that they are charged to this process'
+    // control group even if another process writes to them later.
     void touch(std::uint64_t at, std::uint64_t bytes);
 
     void* base() const { return base_; }

@@ -11,9 +11,9 @@
 //   make_arena  prepare_agent  load ...  add_probes  enable ...  touch_arena  plant ...
 //   attach  fire(BEGIN)  start_timers
 //
-// While tracing, programs and modules that come later repeat add_probes, enable, plant
-// and attach. A backend is used for one tracing run. If go() fails, Session::back_out()
-// unplants the sites and destroys the backend and the arena.
+// While tracing, add_probes, enable, plant and attach are repeated for programs and
+// modules that appear later. A backend is used for one tracing run. If go() fails,
+// Session::back_out() unplants the sites and destroys the backend and the arena.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -35,10 +35,10 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Adjusts sizes of options to values that are possible here, and creates the arena.
+    // Replaces the sizes that options set by possible values, and creates the arena.
     virtual int make_arena() = 0;
-    // Prepares the agent, if there is one, for the probes of processes that are to be
-    // planted. Also called when the first process comes later.
+    // Prepares the agent, if there is one, for planting probes in processes. Also
+    // called if the first process appears while tracing.
     virtual int prepare_agent() = 0;
     virtual bool agent_is_prepared() const = 0;
     // Loads DOF into the arena, as dt_load() does.
@@ -48,12 +48,12 @@ public:
     virtual int add_probes() = 0;
     // Pairs probes with a clause of the arena.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
-    // Prefaults the arena, if targets must not be charged for it.
+    // Prefaults the arena, if it must not be charged to targets.
     virtual void touch_arena() {}
     // Decides by which mechanism a process is traced, before it is first planted and
     // after it executed another program.
     virtual void choose_mechanism(ps_prochandle&) {}
-    // Makes the sites of a process fire. Reports the sites that cannot.
+    // Plants the sites of a process. Reports the sites that cannot be planted.
     virtual int plant(ps_prochandle& process, const std::vector<Site>& sites,
                       const StaticTable& statics) = 0;
     virtual void unplant(ps_prochandle& process) = 0;
@@ -61,7 +61,7 @@ public:
     virtual int attach() { return 0; }
     // Runs the clauses of BEGIN or END.
     virtual void fire(std::uint32_t probe) = 0;
-    // Starts tick and profile.
+    // Starts the tick and profile probes.
     virtual int start_timers() = 0;
     virtual void stop_timers() {}
     // Does periodic work. The argument is monotonic time in ns.
@@ -73,8 +73,8 @@ public:
     virtual bool targets_share_memory() const = 0;
     // Returns whether probes can be renamed in the arena, to be used again.
     virtual bool can_rename_probes() const = 0;
-    // Returns a default size of aggregation buffers that fits this place, in bytes.
-    // Returns 0 if the general default fits.
+    // Returns this backend's default size of aggregation buffers in bytes, or 0 for the
+    // general default.
     virtual std::uint64_t default_aggsize() const { return 0; }
 
 protected:

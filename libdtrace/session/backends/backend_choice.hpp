@@ -6,11 +6,11 @@
 // Probes of the kernel's providers can only fire in the kernel module. All other probes
 // fire in processes, unless -x mechanism=uprobe requests the module.
 //
-// Only the kernel sees all activity of a CPU, with or without -c and -p. So tick and
-// profile fire in the module if it can be used. But a clock probe alone must not turn
-// probes in processes into uprobes, which cost many times as much. If a program also
-// has probes in processes, only profile can require the module, and only if the user
-// named no processes.
+// Only the kernel can observe all activity of a CPU. Therefore tick and profile fire in
+// the module if it can be used. However, such a probe alone must not turn probes in
+// processes into uprobes, which are many times slower. If a program also has probes in
+// processes, only profile can require the module, and only if the user named no
+// processes.
 #pragma once
 
 namespace dt {
@@ -20,7 +20,7 @@ struct SessionState;
 struct BackendFacts {
     bool module_usable = false;  // the kernel module's device is open
     bool module_wanted = false;  // -x mechanism=uprobe
-    bool kernel_probes = false;  // or the program reads the kernel's memory
+    bool kernel_probes = false;  // also true if the program reads kernel memory
     bool process_probes = false; // pid and static ones, also in later processes
     bool profile_probes = false;
     bool tick_probes = false;
@@ -29,8 +29,8 @@ struct BackendFacts {
 
 enum class BackendChoice {
     processes,
-    // In processes. Its profile probes sample only the traced processes, and the kernel
-    // module could sample every CPU.
+    // Probes fire in processes. The profile probes sample only the traced processes,
+    // although the kernel module could sample every CPU.
     processes_for_profile,
     module,
     module_unusable, // the program needs the module, which cannot be used

@@ -28,8 +28,8 @@ enum : int { found_vdso = 1, found_agreement = 2 };
 
 #if defined(__x86_64__)
 
-// Makes the clock_gettime() system call fail with ENOSYS in this process, so that a
-// time which is returned comes from the vDSO.
+// Makes the clock_gettime() system call fail with ENOSYS in this process. After that, a
+// time can come only from the vDSO.
 bool forbid_clock_gettime()
 {
     sock_filter code[] = {
@@ -47,7 +47,8 @@ struct Reading {
     std::uint64_t counter = 0, ns = 0;
 };
 
-// Returns the least disturbed of several readings.
+// Reads the counter and the clock several times, and returns the reading with the
+// shortest delay between both.
 Reading read_both()
 {
     Reading best;
@@ -64,9 +65,9 @@ Reading read_both()
     return best;
 }
 
-// Visits each CPU that this process may use, and the first one again. Returns whether
-// every counter is within 20 us of the time that the first CPU's counter and its rate
-// predict.
+// Reads the counter on each CPU that this process may use, and then on the first one
+// again to measure its rate. Returns whether each reading is within 20 us of the time
+// that the first CPU's counter and rate predict.
 bool cpus_agree()
 {
     constexpr double tolerance_ns = 20'000;
@@ -156,8 +157,8 @@ ClockFacts clock_facts(std::string source)
     facts.source = std::move(source);
     facts.one_rate = has_one_rate();
 #if defined(__x86_64__)
-    // Without an exit signal the program that uses this library gets no notice of the
-    // child.
+    // The child has no exit signal, so the program that uses this library does not
+    // notice it.
     const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0)
         look_and_exit();

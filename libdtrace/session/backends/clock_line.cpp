@@ -44,7 +44,7 @@ std::optional<ClockSample> ClockSource::sample()
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;
-    // the least disturbed reading
+    // The reading with the shortest delay.
     ClockSample best;
     std::uint64_t least = ~0ull;
     for (int i = 0; i < 8; i++) {
@@ -80,8 +80,9 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns counts per ns since the previous renewal. A rate that is far from the last
-// one is ignored the first time: the machine may have slept or been moved in between.
+// Returns the rate since the previous renewal, in ns << line_shift per count. If it
+// differs much from the previous rate, it is ignored the first time, because the
+// machine may have slept or been migrated in between.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;
@@ -117,8 +118,8 @@ void ClockLine::renew(dt_clock& clock, const ClockSample& now)
                                               static_cast<std::uint64_t>(to_run) /
                                               period_ns_);
     }
-    // From here readers do not use the old line, so the new one begins at this counter
-    // value.
+    // From here on, readers do not use the old line. The new line begins at the counter
+    // value that is read next.
     const std::uint32_t seq = line_.seq == ~0u - 1 ? 0 : line_.seq;
     __atomic_store_n(&clock.seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -151,7 +152,7 @@ void ClockLine::withdraw(dt_clock& clock)
 void ClockLine::tend(dt_clock& clock, std::uint64_t now_ns)
 {
     const bool there = __atomic_load_n(&clock.seq, __ATOMIC_RELAXED) == line_.seq;
-    if (now_ns < due_ns_ && there) // a new session has no line
+    if (now_ns < due_ns_ && there) // the arena of a new session has no line yet
         return;
     auto now = source_->sample();
     if (now && !last_) {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// The session's clock line (struct dt_clock). The consumer keeps it for hosts that
-// cannot afford to ask the kernel for the time: the runtime inside targets.
+// SPDX-License-Identifier: MIT The session's clock line (struct dt_clock). The consumer
+// updates it for the runtime inside targets, for which a system call to read the time
+// would be too slow.
 //
 //            ,-- CLOCK_MONOTONIC
 //   ns     ,'_,--
@@ -8,10 +8,11 @@
 //      ,'-'      that reaches CLOCK_MONOTONIC when the next renewal is due
 //      counter
 //
-// A reader never sees time go back: a line that is ahead is only made slower. A line
-// that has fallen far behind (the machine slept, the consumer was stopped) jumps ahead.
-// The line is valid only while the processor's counter may be used as the kernel's
-// clock (clock_facts.hpp). Otherwise seq is 0, and readers get the time in another way.
+// For a reader, time never goes back: if the line is ahead of the clock, it only gets a
+// smaller slope. If it is late by much (because the machine slept or the consumer was
+// stopped), it jumps to the current time. The line is valid only while the processor's
+// counter may be used as the kernel's clock (clock_facts.hpp). Otherwise seq is 0, and
+// readers use a system call or another clock.
 #pragma once
 
 #include "dif/arena.h"
@@ -32,7 +33,8 @@ class ClockSource {
 public:
     virtual ~ClockSource() = default;
     virtual std::uint64_t counter();
-    // Returns nothing if the counter cannot be used as this system's clock now.
+    // Returns nullopt if the counter cannot be used as this system's clock at the
+    // moment.
     virtual std::optional<ClockSample> sample();
     virtual void rest(std::uint64_t ns);
 
@@ -47,8 +49,8 @@ public:
     ClockLine(const ClockLine&) = delete;
     ClockLine& operator=(const ClockLine&) = delete;
 
-    // Renews the line when it is time: at first often, then every second. The very
-    // first call takes a millisecond, to measure the counter's rate.
+    // Renews the line if a renewal is due, at first often and then every second. The
+    // first call takes a millisecond to measure the counter's rate.
     void tend(dt_clock& clock, std::uint64_t now_ns);
 
 private:
@@ -60,8 +62,8 @@ private:
     ClockSource own_source_;
     ClockSource* source_;
     std::optional<ClockSample> last_; // of the last renewal
-    dt_clock line_{};        // the line as written; targets can overwrite the arena's
-    std::uint64_t rate_ = 0; // ns << 32 per count
+    dt_clock line_{};                 // our copy; targets can overwrite the arena's
+    std::uint64_t rate_ = 0;          // ns << 32 per count
     bool doubted_ = false;
     std::uint64_t period_ns_ = 0, due_ns_ = 0;
 };

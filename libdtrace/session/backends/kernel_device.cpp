@@ -21,7 +21,8 @@ static std::string first_line(const char* path)
     return line;
 }
 
-// Returns why the kernel refuses to load an unsigned module. Empty: it does not refuse.
+// Returns the reason why the kernel refuses to load an unsigned module. Empty if it
+// does not refuse.
 static std::string why_it_would_not_load()
 {
     // such as "none [integrity] confidentiality"

@@ -2,9 +2,9 @@
 // Gives the kernel module the tables with which it walks the stacks of processes
 // (kmod/unwind.h). There is one table for each file whose text a process has mapped.
 //
-// The table of one version of a file is made and passed once. The mappings of a process
-// are passed when ustack() first finds the process in text that the module does not
-// know, and again while that happens, at most once a second.
+// The table for a version of a file is created and passed only once. The mappings of a
+// process are passed when ustack() first finds the process in text that is unknown to
+// the module. This is repeated, at most once a second, while such text is found.
 #pragma once
 
 #include "libdtrace/session/backends/kernel_device.hpp"
@@ -19,15 +19,15 @@ class KernelUnwind {
 public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
-    // Passes the mappings of a process, so that its stacks are walked by tables. A
-    // failure is reported as a debug line. Stacks are then walked by frame pointers.
+    // Passes the mappings of a process, so that its stacks are walked by tables. If
+    // this fails, prints a debug message, and stacks are walked by frame pointers.
     void pass_maps(pid_t pid);
     // Does the same for the processes that ustack() has found, for a limited time in
     // each call. now_ns is monotonic time.
     void pass_unknown(std::uint64_t now_ns);
 
 private:
-    // Returns 0 if there is no table.
+    // Returns the number of the table for this text, or 0 if there is none.
     std::uint32_t table_of(const MappedFiles& files, const Mapping& text);
 
     KernelDevice& device_;

@@ -165,8 +165,8 @@ pid_t parent_of(pid_t pid)
 {
     const std::string stat =
         read_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    // The name is in brackets and may contain brackets itself. State and parent follow
-    // it.
+    // The name is in brackets, and may contain brackets itself. The state and the
+    // parent follow it.
     const std::size_t name_end = stat.rfind(')');
     int parent = 0;
     if (name_end == std::string::npos ||
@@ -177,7 +177,7 @@ pid_t parent_of(pid_t pid)
 
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    // a limit, because parents may change during the walk
+    // The number is limited, because parents may change during the walk.
     constexpr int max_generations = 4096;
     pid_t ancestor = ::getpid();
     for (int i = 0; i < max_generations && ancestor > 0; i++) {
@@ -211,7 +211,7 @@ int thread_alive(dt_u32 tid)
 {
     if (DTK_IS_CPU(tid))
         return 1;
-    // A thread id of any process. EPERM means that it exists.
+    // The thread may belong to any process. EPERM means that it exists.
     return ::syscall(SYS_tkill, static_cast<pid_t>(tid), 0) == 0 || errno != ESRCH;
 }
 
@@ -230,7 +230,7 @@ void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1
 {
     int cpu = ::sched_getcpu();
     host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
-    // The last shard is left to the agent, which tries it first.
+    // Does not use the last shard, because the agent tries that one first.
     const auto* arena = static_cast<const dt_arena*>(host_.arena);
     const dt_u32 n_own = arena->n_shards - arena->n_shared;
     host_.shard = n_own > 1 ? arena->n_shared + host_.cpu % (n_own - 1) : host_.cpu;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The consumer as a host of the engine. BEGIN, END, tick and profile fire here.
 //
-// There is no traced process here: loads of its memory fault, and pid, execname and
-// similar variables are the consumer's own. One LocalHost belongs to one thread.
+// These probes do not fire in a traced process: loads of user memory fault, and
+// variables such as pid and execname describe the consumer itself. One LocalHost
+// belongs to one thread.
 #pragma once
 
 #include "dif/engine.h"
@@ -23,8 +24,8 @@ private:
     dt_host host_{};
 };
 
-// Returns whether a thread exists, in any process. Shards of a dead owner are
-// recovered.
+// Returns whether a thread exists in any process. The engine uses this to recover the
+// shards of dead owners.
 int thread_alive(dt_u32 tid);
 
 } // namespace dt

@@ -22,8 +22,8 @@ std::string text_of_file(const std::string& path)
 }
 
 // Returns the number at the beginning of a file, or `otherwise` if there is no limit.
-// For no limit, version 1 of control groups has a huge number, version 2 the word
-// "max".
+// If there is no limit, the file contains a huge number in version 1 of control groups,
+// and the word "max" in version 2.
 std::uint64_t number_in(const std::string& path, std::uint64_t otherwise)
 {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;

@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: MIT
-// How much memory the kernel lets a session use: the limits of the process, and those
-// of the control groups that the targets are in.
+// SPDX-License-Identifier: MIT Determines how much memory a session may use, from the
+// limits of processes and of the control groups that the targets belong to.
 //
 // A page of the arena is charged to the control group of the process that touches it
-// first. If that were a target in a small group, the kernel might kill processes of
-// that group.
+// first. If a target in a small group touched it first, the kernel might kill processes
+// of that group.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +15,20 @@ namespace dt {
 
 constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
-// Returns the largest size that this process may give a file (RLIMIT_FSIZE). It also
-// limits files in memory.
+// Returns the maximum size of files that this process may create (RLIMIT_FSIZE). This
+// limit also applies to files in memory.
 std::uint64_t file_size_limit();
 
 // Returns how many more bytes a process may map (RLIMIT_AS).
 std::uint64_t address_space_left(pid_t pid);
 
-// Returns the bytes that the machine can give without swapping (MemAvailable of
-// /proc/meminfo). Returns 0 if that is unknown.
+// Returns the number of bytes that are available without swapping (MemAvailable of
+// /proc/meminfo). Returns 0 if it is unknown.
 std::uint64_t available_bytes();
 
-// Returns how much memory this process may use for the keys and values of aggregations:
-// a quarter of what the machine and its control groups have left, at least 16 MiB.
+// Returns the number of bytes that this process may use for the keys and values of
+// aggregations: a quarter of the memory that the machine and this process's control
+// groups still allow, but at least 16 MiB.
 std::uint64_t largest_aggregated_bytes();
 
 // A mounted hierarchy of control groups that accounts memory.
@@ -39,12 +39,12 @@ struct MemoryHierarchy {
 };
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);
 
-// Returns the bytes that the control groups of a process and their parents have left.
-// Returns no_limit if there is no limit, or if nothing is known. Both versions of
-// cgroups(7) are read.
+// Returns how many more bytes the control groups of a process and their parents allow.
+// Returns no_limit if there is no limit or if it is unknown. Supports both versions of
+// cgroups(7).
 std::uint64_t control_group_left(pid_t pid);
 
-// Returns the same from the texts of /proc/PID/cgroup and /proc/self/mountinfo.
+// Computes the same from the texts of /proc/PID/cgroup and /proc/self/mountinfo.
 std::uint64_t control_group_left(const std::string& groups,
                                  const std::string& mountinfo);
 

@@ -14,8 +14,8 @@
 
 namespace dt {
 
-// The default for probes in processes. There is space for 100,000 keys of two words,
-// and buffers are read at a fill level far below it.
+// The default of aggsize for probes in processes. A buffer has enough space for 100,000
+// keys of two words, and is read long before it is full.
 static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 
 ProcessBackend::~ProcessBackend()
@@ -95,7 +95,7 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Touches the memory that firings will write, before any target maps it.
+// Touches the memory that firings will write before any target maps it.
 void ProcessBackend::touch_arena()
 {
     if (!arena_is_charged_to_us_)
@@ -110,9 +110,10 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether the control group of a later target has too little memory for the
-// pages that its firings would touch first. The arena was not sized for it. Targets
-// that existed when the arena was created have twice as much.
+// Returns whether the control group of a target that starts later has too little memory
+// for the pages that its firings would touch first, because the size of the arena was
+// chosen without it. For targets that existed then, the groups have at least twice as
+// much memory.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -185,7 +186,8 @@ void ProcessBackend::fire(std::uint32_t probe)
     host_->fire(probe);
 }
 
-// Reports if profile-n, which means all CPUs, samples fewer.
+// If the user named no processes, profile-n should sample all CPUs. Reports that it
+// samples less than that here.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
@@ -228,7 +230,7 @@ int ProcessBackend::start_timers()
     if (!sampled.empty())
         if (auto set = s_.processes.agent()->profile(sampled); !set)
             return s_.fail(set.error());
-    // The new thread is a host of its own.
+    // The timer thread needs a LocalHost of its own.
     auto started = timer_thread_.start(std::move(timers), [this](const Timer& timer) {
         thread_local std::unique_ptr<LocalHost> clock_host;
         thread_local void* clock_arena = nullptr;

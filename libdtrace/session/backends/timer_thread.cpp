@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// The new thread.
+// SPDX-License-Identifier: MIT The loop of the timer thread.
 #include "libdtrace/session/backends/timer_thread.hpp"
 
 #include "base/clock_ns.hpp"
@@ -44,7 +43,7 @@ void TimerThread::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    // The pipe cannot be full: this is its only write.
+    // This write cannot fail because of a full pipe, because it is the only one.
     (void)!::write(wake_fd_, &one, sizeof one);
     thread_.join();
     ::close(std::exchange(wake_fd_, -1));

@@ -2,8 +2,7 @@
 // The thread that fires tick and profile probes. It sleeps until the next timer is due.
 //
 // A timer that was missed because the machine was busy fires once for each interval
-// that passed, but at most 10 times. Older intervals are dropped, as by a timer
-// interrupt.
+// that passed, but at most 10 times. Further intervals are dropped.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,7 +22,7 @@ public:
     TimerThread(const TimerThread&) = delete;
     TimerThread& operator=(const TimerThread&) = delete;
 
-    // Calls `fire` in the new thread with each timer that is due.
+    // Starts the thread, which calls `fire` with each timer that is due.
     Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 

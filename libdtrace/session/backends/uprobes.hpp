@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: MIT
-// Probes in processes that the kernel fires: sites become uprobes (kmod/uprobe.c).
+// SPDX-License-Identifier: MIT Probes in processes that fire in the kernel: each site
+// becomes a uprobe (kmod/uprobe.c).
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
 //
-// Nothing is written into the target. The agent holds it and watches its libraries. A
-// uprobe belongs to a file and to the program that runs, so it is requested once. If a
-// library is unloaded and loaded again, its uprobes are in place again, also at another
-// address. Exec and exit end them.
+// dtrace writes nothing into the target. The agent holds it and watches its libraries.
+// A uprobe belongs to a file and to the program that the process executes, so it is
+// requested once. If a library is unloaded and loaded again, even at another address,
+// its uprobes fire again. They end at exec and exit.
 //
 // The kernel calls the handlers of one place in the reverse order of the requests, so
 // the last site is requested first.
@@ -27,18 +27,19 @@ namespace dt {
 // The requests for the uprobes of one process.
 class Uprobes {
 public:
-    // children: the uprobes also fire in children of the process.
+    // If `children` is true, the uprobes also fire in children of the process.
     Uprobes(const ps_prochandle& process, const StaticTable& statics, bool children);
 
-    // Adds the request for a site. Returns "", or the reason why there can be none.
+    // Adds the request for a site. Returns "", or the reason why the site cannot have a
+    // uprobe.
     std::string add(const Site& site);
     // The requests point into this object and into the table of statics.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
 
 private:
     std::string fill(const Site& site, dtk_uprobe& request) const;
-    // Passes the parts of the function to the module, which compares the jump's
-    // destination with them.
+    // Stores the address ranges of the function's parts in the request. The module
+    // compares the jump's destination with them.
     std::string fill_jump(const Site& site, dtk_uprobe& request) const;
     std::string fill_static(const Site& site, const Mapping& text,
                             dtk_uprobe& request) const;
@@ -52,7 +53,7 @@ private:
     std::vector<dtk_uprobe> requests_;
 };
 
-// Returns enum dtk_kind of a site.
+// Returns the enum dtk_kind for the kind of a site.
 dt_u32 uprobe_kind(SiteKind kind);
 // Returns why the module refused a uprobe. error is a positive errno.
 std::string uprobe_error_text(int error);
