@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// The dtrace provider: BEGIN fires before all other probes, END after them, ERROR after
-// a fault in a clause. The session fires the first two, the engine the third.
+// SPDX-License-Identifier: MIT The dtrace provider. BEGIN fires before all other
+// probes, END fires after them, and ERROR fires after a fault in a clause. The session
+// fires BEGIN and END, and the engine fires ERROR.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

@@ -29,8 +29,8 @@ public:
     // must have been called. Returns false if no thread could be started; of() then
     // computes them.
     bool begin(const std::shared_ptr<ElfImage>& image);
-    // Waits if the computation is in progress. Returns null if the image has no
-    // extents.
+    // Returns the extents of an image. Waits if the computation is in progress. Returns
+    // null if the image has no extents.
     const ExtentMap* of(const std::shared_ptr<ElfImage>& image);
 
 private:

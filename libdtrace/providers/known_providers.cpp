@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, std::string_view> definitions[] = {
 #include "known_definitions.inc"
 };
 
-// Probes that fire only if the program was started with a certain option.
+// Describes probes that fire only if the program was started with a certain option.
 struct Switch {
     std::string_view provider;
     const char* probe; // a glob

@@ -25,8 +25,8 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n, until cancelled. Uses as many threads as
-// there are useful CPUs, or fewer if no more can be started.
+// Runs work(thread, i) for each i below n, until cancelled. Uses one thread for each
+// useful CPU, or fewer if no more threads can be started.
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
@@ -89,7 +89,7 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                // most addresses requested are loaded
+                // The file usually contains most of the requested addresses.
                 if (!is_loaded(from.value, into.size()))
                     return false;
                 auto bytes = image_.bytes(from.value, into.size());

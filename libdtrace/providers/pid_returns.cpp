@@ -1,11 +1,10 @@
-// SPDX-License-Identifier: MIT
-// Finds the places where a function is left: instructions that return or jump away from
-// it, and from the parts that were split off from it. A jump from one of these parts to
-// another is not a return.
+// SPDX-License-Identifier: MIT Finds the instructions at which a function is left. They
+// return or jump away from the function or from one of its split-off parts. A jump from
+// one of these parts to another is not a return.
 //
-// The destination of an indirect jump is known only when it is about to execute. Its
-// site has the jump's operand and the address ranges of all parts, and fires if the
-// destination is in none of them.
+// The destination of an indirect jump is known only when it is about to execute.
+// Therefore the site contains the jump's operand and the address ranges of all parts.
+// It fires if the destination is outside all of these ranges.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "ptrace-agent/plant/statics.hpp"
@@ -66,8 +65,8 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
     return &known;
 }
 
-// Returns the function and the parts split off from it, which are found by name or as
-// targets of its jumps.
+// Returns the function and its split-off parts, which are found by name or as targets
+// of the function's jumps.
 std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
                                                      const FunctionSites& sites,
                                                      const ReadModule& read)

@@ -19,7 +19,7 @@ ProviderAttributes SdtProvider::attributes() const
     return {evolving, hidden, hidden, hidden, hidden};
 }
 
-// Returns whether the subsystem's events are not tracepoints of their own.
+// Returns whether the events of the subsystem have no tracepoints of their own.
 static bool is_made_of_others(std::string_view subsystem)
 {
     constexpr std::array others{"ftrace", "syscalls", "kprobes", "uprobes",

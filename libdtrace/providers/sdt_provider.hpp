@@ -17,7 +17,7 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
     void forget();      // makes the provider read the list again
-    std::string hint(); // why there are none, starting with "; ", or ""
+    std::string hint(); // "; " and the reason why there are none, or ""
 
 private:
     void load();

@@ -19,9 +19,9 @@ namespace dt {
 // Parses the text of a file events/syscalls/sys_enter_NAME/format.
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
-// Reads the arguments of a system call, by the name in its probes. unsupported: the
-// kernel does not describe this system call, and most likely does not have it.
-// not_found: tracefs is not mounted. permission: it is unreadable.
+// Reads the arguments of a system call, by the name in its probes. Errors: unsupported
+// if the kernel does not describe this system call, and most likely does not have it;
+// not_found if tracefs is not mounted; permission if it is unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

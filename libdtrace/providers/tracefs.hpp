@@ -10,8 +10,8 @@
 
 namespace dt {
 
-// Reads a complete file. not_found: tracefs is not mounted; permission: it is
-// unreadable.
+// Reads a complete file. Errors: not_found if tracefs is not mounted, permission if it
+// is unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
 // Returns a complete file of debugfs, at the usual mount point.
