@@ -6,8 +6,8 @@
 
 namespace dt {
 
-// BTF marks few character types as such. Since Linux 6.2 the kernel's `char` is
-// unsigned, but it still becomes D's char.
+// Reads an integer type. BTF marks only few character types. Since Linux 6.2 the
+// kernel's `char` is unsigned, but it still becomes D's char.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;
@@ -77,7 +77,7 @@ DebugType BtfTypes::type(DebugRef ref)
     const btf_type* its = entry(ref);
     if (its == nullptr)
         return into;
-    build_index(); // which finds out whether enumerations have signs
+    build_index(); // which determines whether enumerations have signs
     into.name = text(its->name_off);
     switch (btf_kind(its)) {
     case BTF_KIND_INT:

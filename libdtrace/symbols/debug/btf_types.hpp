@@ -28,9 +28,9 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // `base` must outlive the result; null: this is the kernel proper. Place::Process:
-    // the types describe data that programs pass to the kernel. not_found: there is no
-    // such file; corrupt: libbpf refuses it.
+    // `base` must outlive the result. It is null for the kernel proper. With
+    // Place::Process, the types describe data that programs pass to the kernel. Errors:
+    // not_found if there is no such file, corrupt if libbpf refuses it.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);

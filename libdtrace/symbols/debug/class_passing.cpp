@@ -7,8 +7,8 @@ namespace dt {
 
 static constexpr int max_depth = 64; // limit for nested classes
 
-// Returns whether the entry is a copy or move constructor or the destructor, and the
-// author of the class declared it.
+// Returns whether the entry is a copy constructor, a move constructor or a destructor
+// that the author of the class declared.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);
@@ -48,7 +48,7 @@ static bool element_type(Dwarf_Die* member, Dwarf_Die& into)
     return found;
 }
 
-// Returns whether the data contain DW_AT_defaulted and DW_AT_deleted where they apply.
+// Returns whether the debug data use DW_AT_defaulted and DW_AT_deleted.
 static bool says_what_is_defaulted(Dwarf_Die* type)
 {
     Dwarf_Die unit;

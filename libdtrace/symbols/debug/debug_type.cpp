@@ -103,8 +103,8 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// D does not use a vector's elements. The passing of wide vectors depends on the
-// compiler's flags.
+// Reads a vector type. D does not use its elements. How wide vectors are passed depends
+// on the compiler's flags.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
@@ -149,7 +149,7 @@ void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
     for_children(die, [&](Dwarf_Die* child) {
         switch (dwarf_tag(child)) {
         case DW_TAG_member:
-            // A static member is stored elsewhere.
+            // A static member is not part of the object.
             if (has(child, DW_AT_external) || has(child, DW_AT_const_value))
                 return true;
             return member(child, into);
@@ -183,7 +183,7 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
         if (dwarf_tag(child) != DW_TAG_enumerator ||
             dwarf_attr(child, DW_AT_const_value, &found) == nullptr)
             return true;
-        // Forms without a sign are read as unsigned, whatever the type.
+        // DWARF forms without a sign are read as unsigned, even if the type is signed.
         Dwarf_Sword value = 0;
         Dwarf_Word word = 0;
         if (into.is_signed ? dwarf_formsdata(&found, &value) == 0
@@ -242,7 +242,7 @@ DebugType DwarfTypes::type(DebugRef ref)
         out.kind = Kind::Opaque;
         out.passing = Passing::IntegerWords;
         out.align = 8;
-        // a pointer to a member function also holds an adjustment of `this`
+        // A pointer to a member function also contains an adjustment of `this`.
         if (out.bytes == 0)
             out.bytes =
                 plain_type(&die, target) && dwarf_tag(&target) == DW_TAG_subroutine_type

@@ -17,13 +17,13 @@ std::string_view name_of(Dwarf_Die* die);
 std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned attribute);
 bool has(Dwarf_Die* die, unsigned attribute);
 
-// Follows a reference. A type that only refers to a type unit is replaced by the type
-// there.
+// Follows a reference. If the entry only refers to a type unit, finds the type in that
+// unit.
 bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into);
 // Finds the entry's type, without typedefs and qualifiers.
 bool plain_type(Dwarf_Die* die, Dwarf_Die& into);
 
-bool is_class(Dwarf_Die* die); // also a struct
+bool is_class(Dwarf_Die* die); // true for a struct, too
 
 // Returns the language of the entry's unit. Returns 0 if it is not recorded.
 int language_of(Dwarf_Die* die);

@@ -5,8 +5,8 @@
 //   .debug_info of the file, of its debug file, of data shared by both (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// A name denotes the first definition found, as in a debugger without a context.
-// Declarations outside of namespaces take precedence over those inside.
+// A name means the first definition that is found, as in a debugger without a context.
+// Declarations outside namespaces take precedence over declarations inside.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -15,12 +15,12 @@ namespace dt {
 
 class DwarfTypes final : public DebugTypes {
 public:
-    // The caller may close the file afterwards. not_found: it has no DWARF; corrupt:
-    // libdw refuses it.
+    // The caller may close the file afterwards. Errors: not_found if it has no DWARF,
+    // corrupt if libdw refuses it.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 
-    // The name of a C++ class is in both name spaces.
+    // Finds a type by name. The name of a C++ class is in both name spaces.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
     std::optional<DebugVariable> find_variable(std::string_view name) override;
     std::optional<std::int64_t> find_enumerator(std::string_view name) override;

@@ -10,8 +10,8 @@
 
 namespace dt {
 
-// Returns the link-time address of a variable that all threads share. If several have
-// the name, a global one is preferred. Reads the complete table.
+// Returns the link-time address of a variable that all threads share. If several
+// variables have the name, prefers a global one. Reads the complete symbol table.
 std::optional<std::uint64_t> find_data_symbol(const ElfSections& file,
                                               std::string_view name);
 

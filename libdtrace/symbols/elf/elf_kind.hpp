@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Internal to symbols/: determines from the dynamic section what kind of program a file
-// is.
+// SPDX-License-Identifier: MIT Internal to symbols/: determines the kind of an ELF file
+// from its dynamic section.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -9,7 +8,7 @@
 
 namespace dt {
 
-// Returns PT_INTERP. Empty if there is none.
+// Returns the interpreter that PT_INTERP names, or "" if there is none.
 std::string interpreter_of(const ElfSections& file);
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter);
 

@@ -148,8 +148,8 @@ Result<std::size_t> ElfSections::read(std::uint64_t offset,
     return done;
 }
 
-// libelf allocates memory by these counts when it opens a file, so they are checked
-// before.
+// Checks the counts in the header. When libelf opens a file, it allocates memory for as
+// many entries, so they are checked first.
 Result<Ok> ElfSections::check_counts()
 {
     auto head = read(0, sizeof(Elf64_Ehdr));
@@ -232,7 +232,8 @@ Result<Ok> ElfSections::read_program_headers()
     return Ok{};
 }
 
-// Invalid or missing section headers are not an error, because PT_DYNAMIC still helps.
+// Invalid or missing section headers are not an error, because symbols can still be
+// found through PT_DYNAMIC.
 void ElfSections::read_section_headers()
 {
     std::size_t count = 0, names_index = 0;

@@ -118,7 +118,8 @@ const ElfSegment* text_of(std::span<const ElfSegment> segments, std::uint64_t ad
 
 void SymbolCollector::add(const ElfSections& file, const std::string& what)
 {
-    // A file has at most one of each (gABI). Reading more would only cost time.
+    // A file has at most one symbol table of each type (gABI), so only the first of
+    // each is read.
     const ElfSection* symtab = file.find(std::uint32_t{SHT_SYMTAB});
     const ElfSection* dynsym = file.find(std::uint32_t{SHT_DYNSYM});
     if (symtab)
@@ -190,7 +191,8 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
         const ElfSegment* text = text_of(segments_, symbol->st_value);
         if (!text)
             continue;
-        // The budget also covers names that are not used, because they were searched.
+        // Names that are not used also count towards the budget, because finding their
+        // ends took time.
         auto name = string_at(table.strings, symbol->st_name);
         name_bytes += name ? name->size()
                            : std::min(table.strings.size() -

@@ -17,8 +17,8 @@ namespace dt {
 // table.
 class SymbolCollector {
 public:
-    // `segments`: those of the image. A symbol outside its executable segments is
-    // dropped, and a size beyond a segment is truncated.
+    // `segments` are the segments of the image. A symbol outside the executable
+    // segments is dropped, and a size that reaches beyond a segment is reduced.
     explicit SymbolCollector(std::span<const ElfSegment> segments) : segments_(segments)
     {
     }
@@ -29,7 +29,7 @@ public:
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }
     std::vector<std::string>& notes() { return notes_; }
-    // notes about limits that were exceeded
+    // Returns the messages about limits that were exceeded.
     std::vector<std::string>& cuts() { return cuts_; }
 
 private:

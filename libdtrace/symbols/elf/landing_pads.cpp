@@ -48,7 +48,8 @@ public:
         case DW_EH_PE_sdata8:
             return fixed<std::uint64_t>();
         case DW_EH_PE_uleb128:
-        // offsets are not negative, so signed and unsigned forms are read the same way
+        // The offsets are not negative, so signed and unsigned forms are read in the
+        // same way.
         case DW_EH_PE_sleb128:
             return uleb128();
         case DW_EH_PE_udata2:

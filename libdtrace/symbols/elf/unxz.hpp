@@ -11,7 +11,8 @@
 
 namespace dt {
 
-// corrupt: not xz. limit: the output exceeds max_bytes, or decoding needs over 128 MiB.
+// Errors: corrupt if the data are not in xz format; limit if the output exceeds
+// max_bytes or decoding needs more than 128 MiB.
 Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
                                     std::size_t max_bytes);
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Types of the kernel by module, from its BTF, which is opened when needed.
+// SPDX-License-Identifier: MIT The types of the kernel and its modules. They come from
+// BTF, which is opened when it is needed.
 //
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
@@ -49,8 +49,8 @@ public:
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // Finds a function. The module may be empty. unsupported: the compiler changed how
-    // the function receives its arguments.
+    // Finds a function. The module may be empty. Error unsupported: the compiler has
+    // changed the way in which the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
     // Finds a tracepoint. The function's parameters are the tracepoint's arguments; it
     // has no result.
