@@ -108,7 +108,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
                               [&](const auto& w) { return w.insn.at == head; });
     if (found == window.insns.end())
         return head >= window.insns.back().insn.next()
-                   ? "it lies in padding that nobody runs"
+                   ? "it lies in padding that is never executed"
                    : "it is not the start of an instruction";
     if (!found->site) {
         found->site = site.site;

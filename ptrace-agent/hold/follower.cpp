@@ -170,7 +170,7 @@ void Follower::hold_after_exec(Thread& thread)
                         : Waited::ended;
     if (waited == Waited::late)
         return tracees_.leave_late(thread,
-                                   "its execve() did not end within the deadline");
+                                   "its execve() did not finish before the deadline");
     if (waited == Waited::ended)
         return tracees_.drop_thread(thread, status);
     thread.status = status;

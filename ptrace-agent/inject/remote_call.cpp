@@ -129,7 +129,8 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
             return Ok{};
         }
     }
-    return Error{Code::unsupported, "no syscall instruction is mapped in it"};
+    return Error{Code::unsupported,
+                 "none of its mappings contains a syscall instruction"};
 }
 
 // Suspends the thread's seccomp filter, if it has one. Returns why that is not

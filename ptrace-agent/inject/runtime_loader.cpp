@@ -67,7 +67,8 @@ Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
         return Error{Code::unsupported, space.no_runtime};
     Thread* thread = world.any_thread();
     if (thread == nullptr)
-        return Error{Code::busy, "no thread of it can make a system call now"};
+        return Error{Code::busy,
+                     "none of its threads can make a system call at the moment"};
     auto done = load(world, *thread);
     if (!done && done.error().code != Code::gone)
         space.no_runtime = done.error().text;

@@ -318,7 +318,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     space->write_breakpoints({current});
     if (waited == Waited::late)
         return tracees_.leave_late(
-            thread, "one of its instructions did not end within the deadline");
+            thread, "one of its instructions did not finish before the deadline");
     if (waited == Waited::ended) {
         tracees_.drop_thread(thread, status);
         return;

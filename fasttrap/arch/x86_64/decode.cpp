@@ -374,7 +374,7 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
     if (layout.problem == Layout::too_long)
         return refuse(Code::corrupt, "no instruction is longer than 15 bytes");
     if (layout.problem == Layout::unknown_map)
-        return refuse(Code::unsupported, "an opcode map that is not known");
+        return refuse(Code::unsupported, "an unknown opcode map");
 
     Instruction insn;
     insn.at = at;

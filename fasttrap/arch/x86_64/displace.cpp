@@ -150,7 +150,7 @@ Displaced plan_displaced(const Instruction& insn)
     }
     if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall &&
         insn.flow != ControlFlow::stop) // ud2, hlt
-        return refuse(insn, "a branch in an encoding that is not modelled");
+        return refuse(insn, "a branch in an unsupported encoding");
     return plan_copy(insn);
 }
 

@@ -245,7 +245,7 @@ Moving moving(const Instruction& insn)
         operation_of(insn) == Op::unmodelled)
         return refuse(insn.flow == ControlFlow::syscall
                           ? "a system call stays where it is"
-                          : "a branch in an encoding that is not modelled");
+                          : "a branch in an unsupported encoding");
     switch (insn.flow) {
     case ControlFlow::next:
         if (is_endbr(insn))
@@ -270,7 +270,7 @@ Moving moving(const Instruction& insn)
     case ControlFlow::call_indirect:
         return moving_call(insn);
     default:
-        return refuse("it leaves the program's flow");
+        return refuse("it transfers control in a way that cannot be followed");
     }
 }
 

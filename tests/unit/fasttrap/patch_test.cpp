@@ -244,7 +244,7 @@ TEST(PatchPlan, RefusesByName)
     EXPECT_EQ(plan.refused[0].reason, "it is not the start of an instruction");
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
-    EXPECT_EQ(plan.refused[0].reason, "it lies in padding that nobody runs");
+    EXPECT_EQ(plan.refused[0].reason, "it lies in padding that is never executed");
     // The same holds for a site before which no window begins.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
