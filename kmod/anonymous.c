@@ -31,7 +31,7 @@
 
 static char *anonymous = DTK_ANONYMOUS_FILE;
 module_param(anonymous, charp, 0444);
-MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, by dtrace -A");
+MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, written by dtrace -A");
 
 /*
  * taken while a consumer's mutex is held; the holder does not access the memory

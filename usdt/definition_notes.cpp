@@ -17,7 +17,7 @@ namespace {
 std::string read_note(std::string_view description, DefinitionNote& note)
 {
     if (!take_text(description, note.provider))
-        return "has a name that does not end";
+        return "has an unterminated name";
     if (!is_note_name(note.provider))
         return "has a name that cannot be a provider's";
     if (!take_text(description, note.text))

@@ -28,7 +28,7 @@ std::string read_note(std::string_view left, ProbeNote& note)
         !take_word(left, note.semaphore))
         return "is too short for three addresses";
     if (!take_text(left, note.provider) || !take_text(left, note.name))
-        return "has names that do not end";
+        return "has unterminated names";
     if (!is_note_name(note.provider) || !is_note_name(note.name))
         return "has a name that cannot be one";
     if (!take_text(left, note.arguments))

@@ -443,7 +443,7 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 ('void f() { dtrace::probe<"a", "b c">::fire(); }', "a probe's names have letters, digits"),
                 ('void f() { dtrace::probe<"a", "1b">::fire(); }', "begin with a letter or _"),
                 ('void f() { dtrace::probe<"1a", "b">::fire(); }', "begin with a letter or _"),
-                ('void f() { dtrace::probe<"a1", "b">::fire(); }', "does not end in a digit"),
+                ('void f() { dtrace::probe<"a1", "b">::fire(); }', "must not end in a digit"),
                 ('void f() { dtrace::probe<"a-b", "b">::fire(); }', "and no -"),
                 ('void f() { dtrace::probe<"", "b">::fire(); }', "a probe's names have letters, digits"),
                 *((f'void f() {{ dtrace::probe<"{own}", "b">::fire(); }}', "is one of DTrace's own")
@@ -452,7 +452,7 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 (f'void f() {{ dtrace::probe<"a", "{"n" * 64}">::fire(); }}', "63 characters at most"),
                 (f'void f() {{ dtrace::probe<"a", "{"n" * 60}--">::fire(); }}', "63 characters at most"),
                 (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "100 characters at most"),
-                ('void f(int i) { dtrace::probe<"a", "b", int&>::fire(i); }', "without const, references and arrays")):
+                ('void f(int i) { dtrace::probe<"a", "b", int&>::fire(i); }', "must not be const, references or arrays")):
             first = refused(t, compiler, start + text + "\n", "-std=c++20")
             if not re.search(error, first):
                 raise AssertionError(f"{compiler}: {first}")

@@ -403,7 +403,7 @@ static PyMethodDef dt_provider_methods[] = {
      "memory nor from $TMPDIR; the probes stay off then, and can be fired all "
      "the same."},
     {"destroy", DT_METHOD(dt_provider_destroy), METH_NOARGS,
-     "destroy()\n--\n\nUnloads. Its probes are off from then on."},
+     "destroy()\n--\n\nUnloads the provider. Its probes stay disabled from then on."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -309,7 +309,7 @@ class probe {
     static_assert(sizeof...(Args) <= 12, "a static probe has at most 12 arguments");
     static_assert(
         (std::is_same_v<Args, std::decay_t<Args>> && ...),
-        "declare arguments of a static probe without const, references and arrays");
+        "argument types of a static probe must not be const, references or arrays");
 
     static constexpr const usdt_detail::Text& text_ =
         usdt_detail::text_of<provider, name>;
@@ -319,7 +319,7 @@ class probe {
                   "a probe's names begin with a letter or _");
     static_assert(sizeof provider.text < 2 ||
                       !usdt_detail::is_digit(provider.text[sizeof provider.text - 2]),
-                  "a provider's name does not end in a digit: D has the pid there");
+                  "a provider's name must not end in a digit: D appends the pid to it");
     static_assert(!usdt_detail::has_dash(provider),
                   "a provider's name has letters, digits and _, and no -");
     static_assert(!usdt_detail::is_of_dtrace(provider),
