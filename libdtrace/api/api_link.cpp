@@ -123,9 +123,10 @@ int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
 {
     auto type = dtp->state().options.text.find("linktype");
     if (type != dtp->state().options.text.end() && type->second == "dof")
-        return dtp->fail(EDT_BADOPTVAL,
-                         "linktype=dof: probes are found by notes in ELF "
-                         "files, and there is no DOF of them");
+        return dtp->fail(
+            EDT_BADOPTVAL,
+            "linktype=dof is not supported: probes are described by notes in "
+            "ELF files, not by DOF");
     auto sources =
         sources_of(*dtp, prog, definitions_of(*dtp, (dflags & DTRACE_D_STRIP) != 0));
     if (!sources)

@@ -197,7 +197,7 @@ int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
         return dtp->fail(EDT_NOMOD, in.why_not);
     dt::Symbol found = in.process->symbols->lookup(dt::TargetAddr{addr});
     if (found.function == nullptr)
-        return dtp->fail(EDT_NOSYMADDR, "no function is at that address");
+        return dtp->fail(EDT_NOSYMADDR, "there is no function at that address");
     if (sym != nullptr) {
         std::memset(sym, 0, sizeof *sym);
         show_function(*found.module, *found.function, *sym);

@@ -262,7 +262,7 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
             copied += bytes;
             if (bytes > 0 && !round.collect(bytes, shard, ecbs, config.clock()))
-                distrust(shard, "holds a record that no clause makes");
+                distrust(shard, "holds a record that belongs to no clause");
         }
     }
     return Ok{};
@@ -283,7 +283,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
                              : decltype(ecb->aggregations.end()){};
         if (!ecb || described == ecb->aggregations.end() ||
             described->second.desc.id != entry.aggvar)
-            return distrust(shard, "holds an aggregation that no clause makes");
+            return distrust(shard, "holds an aggregation that belongs to no clause");
         // The lengths of keys and values come from the clause, not from the untrusted
         // entry.
         const AggDesc& desc = described->second.desc;

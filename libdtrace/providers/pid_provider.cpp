@@ -281,8 +281,9 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
                       "only the module a.out is valid with the function '-'");
     if (!address)
         return refuse(Tag::PROC_NAME, spec,
-                      "'" + spec.name + "' is an invalid address; function '-' takes " +
-                          "a hex address of the program as probe name");
+                      "'" + spec.name +
+                          "' is an invalid address; function '-' requires " +
+                          "a hexadecimal address in the program as the probe name");
     if (main == nullptr || main->image == nullptr)
         return refuse(Tag::PROC_LIB, spec, "the program's file cannot be read");
     const ElfSegment* text = main->image->text_segment(*address);

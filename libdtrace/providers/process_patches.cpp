@@ -326,7 +326,7 @@ private:
             bool serves = jump.n_firings != 0 || jump.for_libraries;
             jump.live = found_.enabled && found_.agent_lives && serves;
             if (jump.for_libraries)
-                jump.text += ", for loaded and unloaded libraries";
+                jump.text += ", which notices that libraries are loaded or unloaded";
         }
     }
 

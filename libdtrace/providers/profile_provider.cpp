@@ -84,7 +84,8 @@ const char* ProfileProvider::make(const std::string& name)
         return nullptr;
     auto interval = parse_interval(std::string_view(name).substr(per_cpu ? 8 : 5));
     if (!interval)
-        return "the interval is a number, with one of ns us ms s m h d hz behind it";
+        return "the interval must be a number, optionally followed by one of ns us ms "
+               "s m h d hz";
     if (*interval < shortest_interval_ns)
         return "intervals below 200 us (above 5000 hz) are refused";
     std::uint32_t probe = registry_.add(this, "profile", "", "", name);

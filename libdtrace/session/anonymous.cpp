@@ -181,10 +181,10 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
         programs.remove_prefix(std::min(sizeof n_bytes, programs.size()));
         if (n_bytes != dof.size() || programs.size() < n_bytes ||
             std::memcmp(programs.data(), dof.data(), dof.size()) != 0)
-            return state.fail(
-                EDT_DIFINVAL,
-                "the anonymous enabling is another program on this kernel: save it "
-                "again, without addresses of the kernel's variables");
+            return state.fail(EDT_DIFINVAL,
+                              "on this kernel, the anonymous enabling compiles to a "
+                              "different program: save it again, without "
+                              "addresses of kernel variables");
         programs.remove_prefix(
             std::min<std::size_t>((n_bytes + 7) & ~dt_u64{7}, programs.size()));
         state.enabled.push_back({prog, first_clause, true});

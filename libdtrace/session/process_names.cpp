@@ -20,10 +20,11 @@ ProcessNames::Scope ProcessNames::in_scope(std::string_view scope)
             pid = 0;
     }
     if (pid == 0)
-        return {s_.processes.first(), scope, "there is no target: -p or -c names one"};
+        return {s_.processes.first(), scope,
+                "there is no target: name one with -p or -c"};
     scope.remove_prefix(std::min(first.size() + 1, scope.size()));
     return {s_.processes.find(pid), scope,
-            "process " + std::to_string(pid) + " is not traced: -p names it"};
+            "process " + std::to_string(pid) + " is not traced: name it with -p"};
 }
 
 std::optional<std::uint64_t> ProcessNames::symbol_address(std::string_view scope,

@@ -23,7 +23,7 @@ std::string NamesInC::take(const ProviderBlock& block, const ProviderProbe& prob
          {macro, macro + "_ENABLED", usdt::semaphore_name(block.name, name),
           usdt::function_name(block.name, name)})
         if (auto [known, is_new] = owners_.emplace(one, owner); !is_new)
-            return "and " + known->second + " would both have " + one +
+            return "and " + known->second + " would both define " + one +
                    " in C: rename one of them";
     return "";
 }

@@ -26,7 +26,8 @@ int Session::exec(dtrace_prog* prog)
         return s_.fail(EDT_ACTIVE);
     if (prog->program->needs_kernel && !s_.kernel.has_value())
         return s_.fail(EDT_ENABLING_ERR,
-                       "the program reads the kernel's memory: " + s_.why_no_kernel);
+                       "the program reads kernel memory, which is not possible: " +
+                           s_.why_no_kernel);
     s_.enabled.push_back({prog});
     return 0;
 }

@@ -140,7 +140,7 @@ void Targets::grab_new(pid_t pid)
         return users_.report_left_out();
     auto grabbed = s_.processes.grab(pid, TargetKind::started_later);
     if (!grabbed) {
-        debug("process %d: new, but %s", pid, grabbed.error().text.c_str());
+        debug("new process %d is not traced: %s", pid, grabbed.error().text.c_str());
         report_untraced(pid, grabbed.error());
         return;
     }

@@ -59,7 +59,7 @@ def chill_waits_at_most_half_a_second_in_each_second(output):
 
 @script("dtrace -qx strsize=128k -n 'BEGIN { exit(0); } fbt::vfs_read:entry { }'")
 def the_length_of_strings_in_the_kernel_is_limited(output):
-    contains(output.text, "strsize may be at most 64k where the kernel runs the program")
+    contains(output.text, "strsize may be at most 64k if the program runs in the kernel")
 
 @script("""
 echo 48 >/sys/module/dtrace/parameters/memory

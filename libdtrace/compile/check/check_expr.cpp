@@ -115,7 +115,8 @@ void Checker::require_value(const Node& node)
                  : std::string("a void expression may not be an operand"));
     if (is_dynamic(node.type))
         fail(Tag::OP_DYN, node.at,
-             "the type of the dynamic variable is not known: nothing was assigned yet");
+             "the type of the dynamic variable is not known: nothing has been assigned "
+             "to it yet");
 }
 
 void Checker::require_integer(const Node& node, std::string_view operation)

@@ -240,7 +240,8 @@ void Checker::xlate(NodePtr& slot)
     if (pointee(slot->decl_type))
         fail(Tag::CG_DYN, slot->at,
              "xlate <" + type_text(slot->decl_type) +
-                 "> has no value of its own: (xlate <...> (...))->name is a member");
+                 "> cannot be used as a value; use one of its members: (xlate <" +
+                 type_text(slot->decl_type) + "> (...))->NAME");
 
     const Place at = slot->at;
     const std::string name = "%x" + std::to_string(symbols_.next_variable);

@@ -233,7 +233,7 @@ void Checker::check_printa(Node& call)
             fail(Tag::PRINTF_DYN_PROTO, call.at,
                  call_name(call) + " prototype mismatch: " +
                      conversion_name(n, conversion) + " has no key for its *: @" +
-                     first.name + " has " + std::to_string(first.keys.size()));
+                     first.name + " has only " + std::to_string(first.keys.size()));
         if (!first.keys[key]->is_integer())
             fail(Tag::PRINTF_DYN_TYPE, call.at,
                  call_name(call) + " key #" + std::to_string(key + 1) +

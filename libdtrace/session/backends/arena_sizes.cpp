@@ -224,10 +224,11 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
                mib(room.file) + " (ulimit -f)";
     if (layout.program + layout.data > room.address)
         return mib(layout.program + layout.data) + " of addresses, of which " +
-               mib(room.address) + " may be taken here or in a target (ulimit -v)";
+               mib(room.address) + " are available here or in a target (ulimit -v)";
     if (room.touched != no_limit && layout.data - config.globals_bytes > room.touched)
         return mib(layout.data - config.globals_bytes) + " of memory, of which " +
-               mib(room.touched) + " may be taken (control groups, free memory)";
+               mib(room.touched) +
+               " are available (limited by control groups or free memory)";
     return {};
 }
 

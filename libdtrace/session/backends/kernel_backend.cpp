@@ -56,8 +56,8 @@ int KernelBackend::make_arena()
     if (s_.options.run_time(DTRACEOPT_strsize) > DTK_MAX_STRSIZE)
         return s_.fail(
             EDT_BADOPTVAL,
-            "strsize may be at most 64k where the kernel runs the program: its "
-            "interrupts are off while a string is copied");
+            "strsize may be at most 64k if the program runs in the kernel, because "
+            "interrupts are disabled while a string is copied");
     dt_arena_config config = kernel_arena_config(s_);
     static constexpr int resizable[] = {DTRACEOPT_bufsize, DTRACEOPT_aggsize,
                                         DTRACEOPT_specsize, DTRACEOPT_dynvarsize};

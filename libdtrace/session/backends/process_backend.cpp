@@ -198,13 +198,11 @@ void ProcessBackend::report_sampled()
                           [](const auto& process) { return process->is_held(); });
         const std::string what =
             s_.processes.agent() == nullptr ? "only dtrace itself is"
-            : n == 1
-                ? "only the process that is traced is"
-                : "only the " + std::to_string(n) + " processes that are traced are";
+            : n == 1                        ? "only the traced process is"
+                     : "only the " + std::to_string(n) + " traced processes are";
         s_.complain(std::string(s_.registry.at(id).name) + ": " + what +
-                    " sampled; sampling the complete system needs the kernel module, "
-                    "sampling a "
-                    "process needs -p or -c");
+                    " sampled; sampling the complete system requires the kernel "
+                    "module, and sampling a process requires -p or -c");
         return;
     }
 }

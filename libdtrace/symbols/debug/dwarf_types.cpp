@@ -172,10 +172,10 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
                 dwarf_begin(state->alternate_file.get(), DWARF_C_READ));
         if (!state->alternate)
             return Error{Code::unsupported,
-                         "debug data: a part of the data is in " +
+                         "debug data: part of it is in " +
                              printable_name(alternate.name) +
-                             ", which is not found in /usr/lib/debug or a folder of "
-                             "-x debugdir",
+                             ", which was not found in /usr/lib/debug or a folder "
+                             "of -x debugdir",
                          0};
         dwarf_setalt(state->dwarf.get(), state->alternate.get());
         if (struct stat is{}; ::fstat(state->alternate_file.get(), &is) == 0)
@@ -199,8 +199,8 @@ std::vector<std::string> DwarfTypes::take_cuts()
     if (std::exchange(state.ranges_left_out, false))
         cuts.push_back(
             "the debug data has " + more_than(max_debug_ranges) +
-            "ranges of addresses: the types of arguments of functions in the "
-            "others are unknown");
+            "address ranges: the argument types of functions in the remaining "
+            "ranges are unknown");
     if (std::exchange(state.list_left_out, false))
         cuts.push_back("the debug data has a type or function with " +
                        more_than(max_debug_members) +

@@ -15,7 +15,7 @@
 namespace dt {
 
 static_assert(std::endian::native == std::endian::little,
-              "ELF tables are read as they are");
+              "ELF tables are read without byte swapping");
 
 namespace {
 

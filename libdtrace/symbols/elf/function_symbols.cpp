@@ -206,8 +206,8 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
             cuts_.push_back(what + ": more than " + std::to_string(taken - 1) +
                             " functions or " +
                             std::to_string(elf_limits::name_bytes >> 20) +
-                            " MiB of their names: up to " + std::to_string(count - i) +
-                            " functions are omitted");
+                            " MiB of function names: up to " +
+                            std::to_string(count - i) + " functions are omitted");
             notes_.push_back(cuts_.back());
             return;
         }

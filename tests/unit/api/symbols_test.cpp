@@ -237,7 +237,7 @@ TEST(SymbolsOfNoTarget, AreRefusedByName)
     SessionHandle session = open_session();
     dtrace_objinfo_t info{};
     EXPECT_EQ(dtrace_object_info(session.get(), DTRACE_OBJ_EXEC, &info), -1);
-    EXPECT_EQ(error_of(session), "there is no target: -p or -c names one");
+    EXPECT_EQ(error_of(session), "there is no target: name one with -p or -c");
     EXPECT_EQ(dtrace_object_iter(
                   session.get(),
                   [](dtrace_hdl_t*, const dtrace_objinfo_t*, void*) { return 0; },

@@ -175,7 +175,7 @@ TEST_F(PidProviderTest, AnAddressOfTheProgramNeedsNoSymbol)
     ASSERT_EQ(absolute.size(), 1U);
     EXPECT_EQ(registry.at(absolute[0]).function, "-");
     EXPECT_EQ(probes.probe(absolute[0])->sites[0].at.value, at);
-    expect_refusal("pid$:a.out:-:zz", "D_PROC_NAME", {"'zz'", "hex address"});
+    expect_refusal("pid$:a.out:-:zz", "D_PROC_NAME", {"'zz'", "hexadecimal address"});
     expect_refusal("pid$:a.out:-:7fffffffffffffff", "D_PROC_OFF", {"not in the text"});
 }
 

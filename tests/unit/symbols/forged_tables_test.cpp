@@ -300,7 +300,7 @@ TEST(ForgedTables, UnitsThatShareAListOfRangesTakeLittleMemory)
     Clock clock;
     EXPECT_FALSE(types->function_at(text_addr + 4096));
     EXPECT_LT(clock.seconds(), half_a_minute);
-    expect_one_cut(*types, "more than 4194304 ranges of addresses");
+    expect_one_cut(*types, "more than 4194304 address ranges");
 }
 
 } // namespace
