@@ -46,7 +46,7 @@ void UserLimit::report_left_out()
         counted(left_out_users_.size(), "further user is", "further users are") +
         " left out: all targets share memory, and those of user " +
         std::to_string(*other_user_) +
-        " are traced. Name processes by -p, or trace all users by -x trust=all");
+        " are traced. Name processes with -p, or trace all users with -x trust=all");
 }
 
 } // namespace dt
