@@ -61,7 +61,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
         }
         // If the program has a handler that skips the ud2 or hlt, the next instruction
         // runs. So a nop there is a normal instruction, not padding.
-        if (insn->flow == ControlFlow::stop && is_nop(text.subspan(at - start), at))
+        if (insn->flow == ControlFlow::stop && at < end &&
+            is_nop(text.subspan(at - start), at))
             continue;
         if (moving.how == Moving::ends) {
             if (at - start < wanted)

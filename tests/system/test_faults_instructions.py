@@ -68,11 +68,13 @@ def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
         said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", victim + " 20")
         equal(said, corpus(t, 20, "corpus_low"), probes)
 
-def a_function_that_is_one_hlt_gets_a_jump_and_faults_at_its_own_address(t):
+def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
     """F14: __stack_chk_fail of musl is such a function. The victim's handler of SIGSEGV checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    contains(t.run("-lvn", probe, "-c", victim + " 1").stdout, "+0x0: a jump")
+    # Whether a jump fits depends on the addresses (fasttrap/README.md, gaps). Without one it gets a breakpoint.
+    listed = t.run("-lvn", probe, "-c", victim + " 1").stdout
+    equal("+0x0: a jump" in listed or "no room within a jump's reach" in listed, True, listed)
     for flags in BOTH:
         said, counted = traced_command(t, probe + " { @[probefunc] = count(); }", victim + " 3", flags)
         equal(said, corpus(t, 3), flags)

@@ -536,7 +536,7 @@ def errors_have_a_reason_and_a_line(t):
             contains(t.run(flag, "-s", str(script), "-o", "/dev/full").stderr, "No space left")
     equal(t.run("-h").returncode, 2)
     contains(t.run("-G", "-n", "BEGIN").stderr, "-G needs the script of a provider")
-    contains(t.run("-xlinktype=dof", "-G", "-s", str(script)).stderr, "no DOF")
+    contains(t.run("-xlinktype=dof", "-G", "-s", str(script)).stderr, "not by DOF")
 
 # Builds of other projects
 
