@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    // As in the pid provider, a jump to another part of the same function is not a
+    // A jump to another part of the same function is, as in the pid provider, not a
     // return.
     void find_returns()
     {

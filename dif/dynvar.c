@@ -434,7 +434,7 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * What a search for a chunk has used of its limits. They end the search,
+ * The parts of its limits that a search for a chunk has used. The limits end it,
  * whatever the space contains.
  */
 struct dt_search {

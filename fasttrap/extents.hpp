@@ -113,7 +113,7 @@ struct Extent {
     auto operator<=>(const Extent&) const = default;
 };
 
-// What the caller knows about a module in addition to its text. `starts` are branch
+// Facts about a module that its text does not contain. `starts` are branch
 // targets. `words` are the words of data that point into the text, in any order.
 // `functions` are the functions that have a size or an FDE. If `absolute` is set,
 // constants in instructions may be addresses, because the program is not position

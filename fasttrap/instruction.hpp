@@ -31,7 +31,7 @@ namespace dt {
 
 inline constexpr std::size_t max_insn_bytes = 15;
 
-// Where the program continues after the instruction.
+// The place at which the program continues after the instruction.
 enum class ControlFlow : std::uint8_t {
     next,          // at the following instruction
     jump,          // at target

@@ -78,7 +78,7 @@ struct AggEntry {
 // The order of a walk. The C API's _walk_* functions use these and their reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
-// What a walk's callback requests for an entry: the C API's DTRACE_AGGWALK_*.
+// The request of a walk's callback for an entry. The C API calls it DTRACE_AGGWALK_*.
 enum class AggVerdict {
     Error = -1,
     Next = 0,

@@ -31,7 +31,7 @@
 
 namespace dt::native {
 
-// Where the arguments of a probe are.
+// The place of a probe's arguments.
 enum class Arguments : std::uint8_t {
     of_call,   // in the registers of the calling convention
     of_return, // the offset and the return value

@@ -72,9 +72,9 @@ def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
     """F14: __stack_chk_fail of musl is such a function. The victim's handler of SIGSEGV checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    # Whether a jump fits depends on the addresses (fasttrap/README.md, gaps). Without one it gets a breakpoint.
-    listed = t.run("-lvn", probe, "-c", victim + " 1").stdout
-    equal("+0x0: a jump" in listed or "no room within a jump's reach" in listed, True, listed)
+    # A jump fits at three of four addresses (fasttrap/README.md, gaps), so twenty runs without one are an error.
+    listed = (t.run("-lvn", probe, "-c", victim + " 1").stdout for _ in range(20))
+    equal(any("+0x0: a jump" in each for each in listed), True, "a jump in one of twenty runs")
     for flags in BOTH:
         said, counted = traced_command(t, probe + " { @[probefunc] = count(); }", victim + " 3", flags)
         equal(said, corpus(t, 3), flags)

@@ -78,7 +78,7 @@ sum_\name:
 	.quad 0xc35dec8b48ff8955, 0x9090c3c95b5d5e5f
 	finish prologue
 
-	/* As in V8, which stores equal constants once: a constant of another instruction. */
+	/* V8 stores equal constants once, so this one belongs to another instruction. */
 	begin shared
 	xor %eax, %eax
 	test %rdi, %rdi

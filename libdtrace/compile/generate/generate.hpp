@@ -23,7 +23,7 @@
 //   - The tuple is in use only between a flush and the instruction that consumes it. A
 //     part that contains such an instruction itself is evaluated before the flush.
 //
-// As in C, the order of evaluation is unspecified for most operators. The left operand
+// The order of evaluation is unspecified for most operators, as in C. The left operand
 // is evaluated first, with one exception: the right operand comes first if it needs
 // more registers, and either neither operand has side effects, or there are too few
 // registers for the usual order.

@@ -173,8 +173,8 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         ops_.scale(right, element_bytes(left.type), node.at);
-    // As in C, a negative 32-bit value is converted to unsigned before it is divided by
-    // an unsigned value.
+    // C converts a negative 32-bit value to unsigned before it is divided by an
+    // unsigned value, and so does D.
     if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
         is_signed_integer(left.type))
         ops_.extend_from(result, 32, false, node.at);
