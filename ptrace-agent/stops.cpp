@@ -136,7 +136,7 @@ void Agent::go_on(Thread& thread, int signal)
         }
     }
     thread.move_to(ThreadState::running);
-    resume_thread(PTRACE_CONT, thread.tid, signal);
+    resume_thread(PTRACE_CONT, thread, signal);
     if (!has_deferred(thread) || thread.interrupted)
         return;
     if (thread.queue_is_full) { // it needs time to handle its queued signals

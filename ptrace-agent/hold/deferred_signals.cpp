@@ -20,8 +20,76 @@ static bool is_resent(const siginfo_t& info)
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
 }
 
+constexpr std::uint64_t stop_signals = signal_bit(SIGSTOP) | signal_bit(SIGTSTP) |
+                                       signal_bit(SIGTTIN) | signal_bit(SIGTTOU);
+
+bool is_stop_signal(int signal)
+{
+    return (signal_bit(signal) & stop_signals) != 0;
+}
+
+// Returns the signals that the kernel drops if this signal is sent.
+static std::uint64_t cancelled_by(int signal)
+{
+    if (is_stop_signal(signal))
+        return signal_bit(SIGCONT);
+    return signal == SIGCONT ? stop_signals : 0;
+}
+
+void cancel_deferred(Process& process, int arrived)
+{
+    const std::uint64_t cancelled = cancelled_by(arrived);
+    if (cancelled == 0)
+        return;
+    for (auto& [tid, thread] : process.threads)
+        std::erase_if(thread->deferred, [cancelled](const DeferredSignal& each) {
+            return (signal_bit(each.info.si_signo) & cancelled) != 0;
+        });
+}
+
+// Returns whether this is a signal of job control without a handler. Then nothing has
+// to be deferred.
+static bool take_job_control(Thread& thread, int signal)
+{
+    if (cancelled_by(signal) == 0)
+        return false;
+    const std::string status = thread_status(thread.process->pid, thread.tid);
+    if ((status_number(status, "SigCgt", 0, 16) & signal_bit(signal)) != 0)
+        return false;
+    if (is_stop_signal(signal))
+        thread.delivers = signal;
+    return true;
+}
+
+// Returns whether a signal that cancels this one is pending in the kernel. It has
+// arrived later.
+static bool is_cancelled(const Thread& thread, int signal)
+{
+    const std::uint64_t cancelled = cancelled_by(signal);
+    if (cancelled == 0)
+        return false;
+    const std::string status = thread_status(thread.process->pid, thread.tid);
+    const std::uint64_t pending =
+        status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
+    return (pending & cancelled) != 0; // each of the two cancels the other
+}
+
+bool drop_cancelled(Thread& thread)
+{
+    std::erase_if(thread.deferred, [&thread](const DeferredSignal& each) {
+        return !each.sent && is_cancelled(thread, each.info.si_signo);
+    });
+    return std::any_of(thread.deferred.begin(), thread.deferred.end(),
+                       [](const DeferredSignal& each) {
+                           return !each.sent && cancelled_by(each.info.si_signo) != 0;
+                       });
+}
+
 void defer_signal(Thread& thread, const siginfo_t& info)
 {
+    cancel_deferred(*thread.process, info.si_signo);
+    if (take_job_control(thread, info.si_signo))
+        return;
     // If a signal with this number was sent again by us, there are two cases. The
     // signal is ours and has stopped the thread in our code once more. Or it is
     // another one that arrived first, and the kernel has merged ours with it.
@@ -72,6 +140,7 @@ void restore_deferred(Thread& thread, int signal)
 
 void resend_deferred(Thread& thread)
 {
+    drop_cancelled(thread);
     pid_t pid = thread.process->pid;
     auto queued = [&](DeferredSignal& each) {
         int signal = each.info.si_signo;
@@ -98,8 +167,7 @@ int exchange_deferred(Thread& thread, int signal)
     // A traced thread wakes even for a signal that it ignores, so its wait is repeated.
     // A stop signal is excluded, because it ends such a wait even without a tracer
     // (signal(7)).
-    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
-        signal != SIGTTOU)
+    if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))
         return signal;

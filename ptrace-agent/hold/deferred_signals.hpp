@@ -6,13 +6,28 @@
 // left our code, each of them is sent to it again. The kernel gives the new signal a
 // siginfo of its own. When the thread stops for that signal, the agent replaces this
 // siginfo by the original one.
+//
+// Job control needs care. If somebody sends SIGCONT, the kernel drops the stop signals
+// that are pending and continues the process; a stop signal drops a pending SIGCONT. So
+// if the agent sent such a signal again after another one had arrived, the process
+// would run although it was stopped, or stay stopped although it was continued:
+//   - A stop signal without a handler is delivered in our code. It runs no code of the
+//     program, and the kernel knows whether a SIGCONT has arrived since.
+//   - SIGCONT without a handler has already had its effect when it was sent.
+//   - With a handler, the signal is deferred, but dropped if a signal arrives that
+//     cancels it. Only a signal that arrives in the microseconds between our last look
+//     and our tgkill(2) is still cancelled itself.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
 
 namespace dt::agent {
 
+// Returns whether the signal's default action stops the process.
+bool is_stop_signal(int signal);
 // Adds a signal to the deferred signals of the thread, or merges it with one of them.
+// The thread must be in the stop of this signal. A signal of job control without a
+// handler is not deferred: resume_thread() delivers it (Thread::delivers).
 void defer_signal(Thread& thread, const siginfo_t& info);
 // Returns whether the thread has a deferred signal that was not sent again yet.
 bool has_deferred(const Thread& thread);
@@ -22,6 +37,11 @@ void restore_deferred(Thread& thread, int signal);
 // Sends the deferred signals to the thread again. A signal for which the kernel's queue
 // has no space stays deferred, and Thread::queue_is_full is set.
 void resend_deferred(Thread& thread);
+// Drops the deferred signals that this signal cancels, because it has arrived later.
+void cancel_deferred(Process& process, int arrived);
+// Drops the deferred signals that a pending signal cancels. Returns whether signals are
+// left that another signal can cancel.
+bool drop_cancelled(Thread& thread);
 // Returns the signal to deliver to a thread that is not in our code and has stopped for
 // `signal`. If a signal is still deferred because the kernel's queue was full, returns
 // that one, and defers `signal` instead. Otherwise returns `signal`.

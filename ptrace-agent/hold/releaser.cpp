@@ -39,6 +39,8 @@ void Releaser::detach_thread(Thread& thread, int signal)
     if (signal != 0) {
         restore_deferred(thread, signal);
         signal = exchange_deferred(thread, signal);
+    } else {
+        signal = std::exchange(thread.delivers, 0);
     }
     resend_deferred(thread);
     bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();

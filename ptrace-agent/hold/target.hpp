@@ -16,6 +16,7 @@
 #include "fasttrap/further_blocks.hpp"
 #include "process/wait_status.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
 
 #include <cassert>
 #include <csignal>
@@ -25,6 +26,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unordered_map>
+#include <utility>
 
 namespace dt::agent {
 
@@ -98,6 +100,9 @@ struct Thread {
     pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // the kernel's queue was full for one of them
+    // The thread is in the stop of this signal, and is resumed with it (set by
+    // defer_signal(), taken by resume_thread()); 0: none.
+    int delivers = 0;
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
         user_regs_struct regs;
@@ -212,5 +217,13 @@ struct Process {
     // whether SIGTRAP was blocked with each.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
+
+// Resumes a stopped thread. Delivers `signal`, or else Thread::delivers. Returns false
+// if the thread is about to exit.
+inline bool resume_thread(int request, Thread& thread, int signal = 0)
+{
+    const int delivers = std::exchange(thread.delivers, 0);
+    return resume_thread(request, thread.tid, signal != 0 ? signal : delivers);
+}
 
 } // namespace dt::agent

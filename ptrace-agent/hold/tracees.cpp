@@ -2,6 +2,7 @@
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/hold/waits.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
@@ -190,6 +191,8 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
     const bool was_listening = thread->is_listening();
     thread->move_to(ThreadState::pending);
     thread->status = status;
+    if (status.event() == 0)
+        cancel_deferred(*thread->process, status.signal());
     if (thread->late_call && !handler_.end_late_call(*thread))
         return;
     if (!take_raised_signal(*thread))

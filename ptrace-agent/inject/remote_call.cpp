@@ -230,23 +230,26 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
                               std::as_bytes(std::span(&block, 1))))
             return Error{Code::gone, "it ended"};
     }
-    set_regs(tid, entry);
-    set_mask(tid, asynchronous_signals);
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
     // If the agent died during a single step, the step's SIGTRAP would kill the
     // program. So an asynchronous signal is not kept as the thread's stop. It is sent
     // again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
-    bool stop_again = false; // a SIGSTOP arrived; it cannot be blocked
-    auto result = kept && !resent ? step_over_call(thread, entry.rip, stop_again)
-                                  : run_call(thread, stop_again);
+    if (resent)
+        defer_signal(thread, info);
+    std::uint64_t blocked = asynchronous_signals;
+    if (thread.delivers != 0) // if it were blocked, the kernel would send it again
+        blocked &= ~signal_bit(thread.delivers);
+    set_regs(tid, entry);
+    set_mask(tid, blocked);
+    bool in_group_stop = false;
+    auto result = kept && !resent ? step_over_call(thread, entry.rip, in_group_stop)
+                                  : run_call(thread, in_group_stop);
     if (tracees_.find_thread(tid) != &thread)
         return result;
     if (!result && result.error().code == Code::busy) {
         thread.late_call = Thread::LateCall{before, mask};
-        if (resent)
-            defer_signal(thread, info);
         recall(thread);
         return Error{Code::gone, result.error().text};
     }
@@ -255,13 +258,12 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (resent) {
-        defer_signal(thread, info);
+    if (resent && !is_stop_signal(info.si_signo))
         repeat_wait(tid); // the stop may have interrupted a wait of the program
-    } else if (kept)
+    else if (kept)
         set_siginfo(tid, info); // the stop delivers that signal again
-    if (stop_again)
-        syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
+    if (in_group_stop)
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr); // enters the group-stop again
     return result;
 }
 
@@ -275,7 +277,7 @@ static Error late_call_error()
 Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 {
     const Waited waited =
-        resume_thread(request, thread.tid, 0)
+        resume_thread(request, thread)
             ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
             : Waited::ended;
     if (waited == Waited::ended)
@@ -283,11 +285,16 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
     return waited;
 }
 
+static bool is_group_stop(WaitStatus status)
+{
+    return status.event() == PTRACE_EVENT_STOP && status.signal() != SIGTRAP;
+}
+
 // Makes a call from a stop that need not be kept. The thread runs to the entry of the
 // call, to its exit, and then into a stop of PTRACE_INTERRUPT. After such a stop the
 // kernel still restarts an interrupted system call of the program, and a group-stop
 // continues. No signal is involved, so a program that ignores SIGTRAP still does so.
-Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
+Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 {
     pid_t tid = thread.tid;
     Result<std::uint64_t> result = Error{Code::gone, "it ended"};
@@ -308,18 +315,21 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
             return result;
         if (status.event() == PTRACE_EVENT_STOP && called) {
             thread.status = status;
+            in_group_stop = is_group_stop(status);
             return result;
         }
-        if (status.event() != 0)
-            continue; // a PTRACE_INTERRUPT from before the call
+        if (status.event() != 0) { // a PTRACE_INTERRUPT from before the call
+            in_group_stop = in_group_stop || is_group_stop(status);
+            continue;
+        }
         if (status.is_in_system_call()) {
             user_regs_struct after;
             if (++n_syscall_stops == 2 && get_regs(tid, after))
                 result = static_cast<std::uint64_t>(after.rax);
             continue;
         }
-        if (status.signal() == SIGSTOP) {
-            stop_again = true;
+        if (is_stop_signal(status.signal())) { // SIGSTOP cannot be blocked
+            thread.delivers = status.signal();
             continue;
         }
         // The signal is SIGSYS or a fault of the instruction.
@@ -332,7 +342,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
 // Makes a call from the stop of a signal that must be delivered afterwards. A single
 // step ends in the same kind of stop.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
-                                               bool& stop_again)
+                                               bool& in_group_stop)
 {
     pid_t tid = thread.tid;
     Error ended{Code::gone, "it ended"};
@@ -343,10 +353,12 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
             return late_call_error();
         if (waited == Waited::ended)
             return ended;
-        if (status.event() != 0)
+        if (status.event() != 0) {
+            in_group_stop = in_group_stop || is_group_stop(status);
             continue;
-        if (status.signal() == SIGSTOP) {
-            stop_again = true;
+        }
+        if (is_stop_signal(status.signal())) { // SIGSTOP cannot be blocked
+            thread.delivers = status.signal();
             continue;
         }
         user_regs_struct after;

@@ -156,7 +156,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
     }
     ++thread.n_runs_out;
     const char* const why_late = "a thread of it does not leave the probes' code";
-    bool runs = resume_thread(request, tid, 0);
+    bool runs = resume_thread(request, thread);
     std::uint64_t interrupted_ns = 0;
     while (runs) {
         upcalls_.serve(space);
@@ -299,6 +299,13 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
             space->given_up) {
             thread.in_our_code_ns = 0;
+            if (drop_cancelled(thread)) {
+                // The signal that cancels it may have stopped another thread.
+                while (tracees_.collect(Wait::poll)) {
+                }
+                if (tracees_.find_thread(tid) != &thread)
+                    return;
+            }
             resend_deferred(thread);
             return tracees_.go_on(thread);
         }

@@ -203,7 +203,7 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     // If the agent dies, it is not certain that a single step stops the thread. The
     // trap after the copy stops it in any case.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
-    resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
+    resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread);
 }
 
 // Protects a thread at a breakpoint against the agent's death. When waitid(2) consumes
@@ -307,7 +307,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     std::uint64_t mask = 0;
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     WaitStatus status;
-    Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
+    Waited waited = resume_thread(PTRACE_SINGLESTEP, thread)
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late) { // in a system call, which the kernel restarts later

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of signals, exceptions and longjmp in probed programs, and of the ends of targets and agents."""
-import os, pathlib, re, signal
+import os, pathlib, re, signal, time
 
 from harness import *
 from traced import *
@@ -93,6 +93,80 @@ def stop_and_continue_signals_work_while_probed(t):
     released(target.pid)
     target.communicate(timeout=20)
     equal(target.returncode, 0, "exit status")
+
+def run_ns(pid):
+    """Returns for how many ns the threads of a process have run."""
+    return sum(int(path.read_text().split()[0])
+               for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
+
+def stands(pid):
+    """Returns whether a process does not run for 20 ms."""
+    before = run_ns(pid)
+    time.sleep(0.02)
+    return run_ns(pid) == before
+
+def no_stop_and_no_continuation_is_lost_in_a_probe(t):
+    # The target is nearly always in a probe. The kernel drops a stop signal that is pending when SIGCONT is sent, and
+    # the other way round. So dtrace must not send one of them again later.
+    target = victim(t, "stopping")
+    with held(target):
+        ready(target)
+        traced = Traced(t, "pid$target:a.out:work:entry { @ = quantize(vtimestamp); }", target.pid)
+        for i in range(200 if t.long else 40):
+            pause = (i % 8) * 0.0001
+            target.send_signal(signal.SIGSTOP)
+            wait_until(lambda: stands(target.pid), what="the stop of the target")
+            target.send_signal(signal.SIGCONT)
+            computes(target.pid)
+            target.send_signal(signal.SIGSTOP)
+            time.sleep(pause)
+            target.send_signal(signal.SIGCONT)
+            computes(target.pid)
+            target.send_signal(signal.SIGSTOP)
+            wait_until(lambda: stands(target.pid), what="the stop of the target")
+            target.send_signal(signal.SIGCONT)
+            time.sleep(pause)
+            target.send_signal(signal.SIGSTOP)
+            wait_until(lambda: stands(target.pid), what="the stop directly after a continuation")
+            target.send_signal(signal.SIGCONT)
+            computes(target.pid)
+        traced.finish(signal.SIGINT)
+        released(target.pid)
+        target.communicate(timeout=20)
+    equal(target.returncode, 0, "exit status")
+
+def a_stop_before_the_release_stops_the_target_after_it(t):
+    for _ in range(50 if t.long else 10):
+        target = victim(t, "stopping")
+        with held(target):
+            ready(target)
+            traced = Traced(t, "pid$target:a.out:work:entry,pid$target:a.out:work:return { @ = count(); }", target.pid)
+            target.send_signal(signal.SIGSTOP)
+            target.send_signal(signal.SIGCONT)
+            target.send_signal(signal.SIGSTOP)
+            traced.finish(signal.SIGINT)
+            released(target.pid)
+            wait_until(lambda: stands(target.pid), what="the stop of the target")
+            target.send_signal(signal.SIGCONT)
+            computes(target.pid)
+            target.communicate(timeout=20)
+        equal(target.returncode, 0, "exit status")
+
+def a_handler_of_sigcont_runs_for_each_continuation(t):
+    n = 100 if t.long else 20
+    target = victim(t, "stopping", "handler")
+    with held(target):
+        ready(target)
+        traced = Traced(t, "pid$target:a.out:work:entry,pid$target:a.out:work:return { @ = count(); }", target.pid)
+        for _ in range(n):
+            target.send_signal(signal.SIGSTOP)
+            wait_until(lambda: stands(target.pid), what="the stop of the target")
+            target.send_signal(signal.SIGCONT)
+            computes(target.pid)
+        traced.finish(signal.SIGINT)
+        released(target.pid)
+        out, _ = target.communicate(timeout=20)
+    equal((target.returncode, out), (0, f"continued {n}\n"), "status and handled signals")
 
 def a_killed_target_is_reported_with_its_signal(t):
     target = victim(t, "waiter", "4")

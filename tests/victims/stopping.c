@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Prints "ready PID", then calls work() without a pause until its stdin ends. So most
+// signals arrive in work(), or in what a tracer has put there.
+// stopping [handler]; with "handler", prints at the end how often SIGCONT was handled.
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int stop;
+static volatile sig_atomic_t n_continued;
+
+__attribute__((noinline)) long work(long n)
+{
+    __asm__ volatile("" ::: "memory");
+    return n + 1;
+}
+
+static void on_continue(int signal)
+{
+    (void)signal;
+    ++n_continued;
+}
+
+static void *run(void *arg)
+{
+    long n = 0;
+    while (!stop)
+        n = work(n);
+    return arg;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "handler") == 0) {
+        struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
+        sigaction(SIGCONT, &action, NULL);
+    }
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    printf("ready %d\n", getpid());
+    fflush(stdout);
+    char byte;
+    while (read(0, &byte, 1) > 0) {
+    }
+    stop = 1;
+    pthread_join(thread, NULL);
+    printf("continued %d\n", (int)n_continued);
+    return 0;
+}
