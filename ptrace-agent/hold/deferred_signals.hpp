@@ -7,14 +7,15 @@
 // siginfo of its own. When the thread stops for that signal, the agent replaces this
 // siginfo by the original one.
 //
-// Job control needs care. If somebody sends SIGCONT, the kernel drops the stop signals
-// that are pending and continues the process; a stop signal drops a pending SIGCONT. So
-// if the agent sent such a signal again after another one had arrived, the process
-// would run although it was stopped, or stay stopped although it was continued:
+// The signals of job control are an exception. When SIGCONT is sent, the kernel drops
+// the pending stop signals and continues the process. When a stop signal is sent, the
+// kernel drops a pending SIGCONT. Suppose a SIGCONT is deferred, a SIGSTOP arrives, and
+// the agent then sends the SIGCONT again: the process runs, although it should be
+// stopped. So:
 //   - A stop signal without a handler is delivered in our code. It runs no code of the
 //     program, and the kernel knows whether a SIGCONT has arrived since.
-//   - SIGCONT without a handler has already had its effect when it was sent.
-//   - With a handler, the signal is deferred, but dropped if a signal arrives that
+//   - SIGCONT without a handler took effect when it was sent.
+//   - With a handler, the signal is deferred. It is dropped if a signal arrives that
 //     cancels it. Only a signal that arrives in the microseconds between our last look
 //     and our tgkill(2) is still cancelled itself.
 #pragma once
