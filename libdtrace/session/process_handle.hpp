@@ -70,6 +70,7 @@ struct ps_prochandle {
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
     bool breakpoints_only = false; // ProcessBackend::choose_mechanism()
+    bool has_breakpoints = false;  // some of its probes are breakpoints
     std::string unmatched;         // the program it executed, if no probe matches there
     std::uint64_t executed_ns = 0; // monotonic time of that exec
     std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if followed

@@ -127,8 +127,12 @@ static std::size_t n_blocking_traps(pid_t pid)
         }));
 }
 
-void Targets::report_threads_in_danger(const ps_prochandle& process)
+void Targets::report_danger(const ps_prochandle& process)
 {
+    const char state = thread_state(process.pid, process.pid);
+    if (state == '\0' || (state == 'Z' && threads_of(process.pid).size() == 1))
+        return s_.complain("process " + std::to_string(process.pid) +
+                           " has ended since, perhaps at one of its breakpoints");
     const std::size_t n = n_blocking_traps(process.pid);
     if (n != 0)
         s_.complain(
@@ -231,8 +235,8 @@ void Targets::handle_events()
             for (const auto& other : s_.processes.all()) {
                 if (!other->leave(HoldState::lost))
                     continue;
-                if (mechanism_of(s_.options) == Mechanism::int3)
-                    report_threads_in_danger(*other);
+                if (other->has_breakpoints)
+                    report_danger(*other);
                 lower_semaphores(other->pid);
                 forget_sites(other->pid);
                 s_.listener.process(other.get(), nullptr);

@@ -51,7 +51,8 @@ private:
     bool admits(pid_t pid);
     void report_untraced(pid_t pid, const Error& why);
     void report_notes(ps_prochandle& process); // new messages of the providers
-    void report_threads_in_danger(const ps_prochandle& process);
+    // Reports what the death of the agent means for a process with breakpoints.
+    void report_danger(const ps_prochandle& process);
     void report_unmatched(ps_prochandle& process);
     void forget_sites(pid_t pid);
     void resume_changed(const AgentEvent& event);

@@ -336,8 +336,10 @@ Result<Ok> Planter::write(Planting& p)
         return late_thread();
     if (unprotected)
         p.breakpoints.clear();
-    for (Tracepoint* unwritten :
-         unprotected ? work.fresh : space.write_breakpoints(work.fresh)) {
+    const auto all_unwritten =
+        unprotected ? work.fresh : space.write_breakpoints(work.fresh);
+    note_unprotected(p);
+    for (Tracepoint* unwritten : all_unwritten) {
         for (std::uint32_t index : work.sites_of(*unwritten))
             work.refused.emplace_back(
                 index, unprotected
@@ -349,17 +351,33 @@ Result<Ok> Planter::write(Planting& p)
     return Ok{};
 }
 
+// Notes how many new breakpoints would end the process if the agent were killed.
+void Planter::note_unprotected(Planting& p)
+{
+    Rescue& rescue = p.space->rescue;
+    const char* const danger =
+        " breakpoints would end the process if ptrace-agent were killed: ";
+    if (const std::size_t n = rescue.take_unprotected(); n != 0)
+        p.work.notes.push_back(std::to_string(n) + danger +
+                               "the table of the handler that restores the text has no "
+                               "room for them");
+    if (rescue.installed() || rescue.refusal().empty() ||
+        p.mechanism == Mechanism::uprobe)
+        return;
+    const auto n = std::count_if(
+        p.work.fresh.begin(), p.work.fresh.end(), [](const Tracepoint* tp) {
+            return tp->purpose == Tracepoint::fires && tp->written && !tp->site;
+        });
+    if (n != 0)
+        p.work.notes.push_back(std::to_string(n) + danger + rescue.refusal());
+}
+
 // Returns the reply to the client. Sends the notes as events.
 Body Planter::report(Planting& p)
 {
     PlacedSites& work = p.work;
     if (!p.jumps.report.note.empty())
         work.notes.push_back(p.jumps.report.note);
-    if (const std::size_t n = p.space->rescue.take_unprotected(); n != 0)
-        work.notes.push_back(std::to_string(n) +
-                             " breakpoints would end the process if ptrace-agent were "
-                             "killed: the table of the handler that restores the text "
-                             "has no room for them");
     for (std::string& note : work.notes)
         client_.report_error(p.space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());

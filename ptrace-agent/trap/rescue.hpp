@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,9 @@ public:
     static std::size_t region_bytes();
 
     bool installed() const { return at_.value != 0; }
+    // Says why the target has no rescue. `why` continues "the target ... because".
+    void refuse(std::string why) { refusal_ = std::move(why); }
+    const std::string& refusal() const { return refusal_; }
     TargetAddr at() const { return at_; }
     TargetAddr handler() const { return at_; }
     TargetAddr restorer() const;
@@ -113,6 +117,7 @@ private:
     bool second_ = false;              // which table is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;
+    std::string refusal_; // empty: none
 };
 
 } // namespace dt::agent

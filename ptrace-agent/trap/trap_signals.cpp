@@ -285,10 +285,17 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
 
 // Returns whether the rescue may replace the action. A handler that is reset when it
 // runs, and an ignored signal, are left to the kernel.
-static bool may_be_rescued(const TrapAction& action)
+// Returns why the program's action for SIGTRAP cannot be replaced by the rescue. Empty
+// if it can.
+static std::string rescue_refusal(const TrapAction& action)
 {
-    return action.known && action.handler != sig_ignore &&
-           (action.flags & SA_RESETHAND) == 0;
+    if (!action.known)
+        return "its action for SIGTRAP could not be read";
+    if (action.handler == sig_ignore)
+        return "it ignores SIGTRAP";
+    if ((action.flags & SA_RESETHAND) != 0)
+        return "its handler of SIGTRAP has SA_RESETHAND";
+    return {};
 }
 
 static ProgramHandler handler_of(const TrapAction& action)
@@ -305,7 +312,7 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
                       action.mask};
     if (action.restorer == 0)
         made[2] = rescue.restorer().value;
-    if (!may_be_rescued(action))
+    if (!rescue_refusal(action).empty())
         return made;
     made[0] = rescue.handler().value;
     made[1] |= SA_SIGINFO;
@@ -329,32 +336,50 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
-// Does nothing if the target cannot have a rescue, or if no thread can make a system
-// call.
+// Returns why the target cannot have a rescue. Empty if it can.
+static std::string rescue_refusal(const AddressSpace& space, const Thread& thread)
+{
+    if (!space.no_injection.empty())
+        return space.no_injection;
+    if (thread.process->is_guest())
+        return "it runs in the memory of another process";
+    const std::string status = thread_status(thread.process->pid, thread.tid);
+    if (status_number(status, "Seccomp") != 0)
+        return "it runs under seccomp";
+    return rescue_refusal(thread.process->trap_action);
+}
+
+// Does nothing if no thread can make a system call now. If the target cannot have a
+// rescue, only records the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     Thread* thread = world.any_thread();
-    if (space.rescue.installed() || !space.no_injection.empty() || thread == nullptr ||
-        thread->process->is_guest() || !may_be_rescued(thread->process->trap_action) ||
-        status_number(thread_status(thread->process->pid, thread->tid), "Seccomp") != 0)
+    if (space.rescue.installed() || thread == nullptr)
         return;
+    std::string refusal = rescue_refusal(space, *thread);
+    if (!refusal.empty())
+        return space.rescue.refuse(std::move(refusal));
     auto region =
         injector_.call(*thread, SYS_mmap,
                        {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
     thread = world.any_thread();
+    const char* const not_installed =
+        "the handler that restores the text could not be installed";
     if (!region || *region > ~4095ull || thread == nullptr)
-        return;
+        return space.rescue.refuse(not_installed);
     const TrapAction& action = thread->process->trap_action;
     if (!space.rescue.install(space, {*region}, handler_of(action)))
-        return;
+        return space.rescue.refuse(not_installed);
     tracees_.secure_hits();
     KernelAction ours = action_for_kernel(space.rescue, action);
     const pid_t tid = thread->tid;
     if (!exchange_action(*thread, &ours, nullptr) &&
-        tracees_.find_thread(tid) != nullptr)
+        tracees_.find_thread(tid) != nullptr) {
         space.rescue.forget(); // the mapping stays unused
+        space.rescue.refuse(not_installed);
+    }
 }
 
 void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
@@ -469,7 +494,7 @@ void TrapSignals::repair_after_trap(Thread& thread)
         set_mask(thread.tid, mask | trap_bit);
     const TrapAction& action = process.trap_action;
     const Rescue& rescue = process.space->rescue;
-    const bool rescued = rescue.installed() && may_be_rescued(action);
+    const bool rescued = rescue.installed() && rescue_refusal(action).empty();
     bool lost = action.known && (blocked ? rescued || action.handler != 0
                                          : action.handler == sig_ignore);
     if (!lost)

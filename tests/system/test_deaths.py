@@ -1,8 +1,9 @@
 """Kills dtrace, its agent or both by SIGKILL at any moment. The target must finish with the right
 results (A1, A2 of the catalogue of faults)."""
-import os, pathlib, random, re, signal, subprocess, time
+import os, pathlib, random, re, signal, subprocess, sys, time
 
-from harness import equal, held, main, need, text_differs, wait_until
+from harness import equal, fired, held, main, need, so_far, text_differs, tracer_of, wait_until
+from traced import ready, victim
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
@@ -268,7 +269,36 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         # The table has space for 65,536 breakpoints. A return probe has several.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
-TESTS = [breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,
+def a_target_without_the_handler_is_reported(t):
+    ignores = 'import signal, time; signal.signal(signal.SIGTRAP, signal.SIG_IGN); print("ready", flush=True); time.sleep(100)'
+    for code, why in ((ignores, "it ignores SIGTRAP"), (ignores.replace("SIG_IGN", "SIG_DFL"), None)):
+        with held(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)) as target:
+            target.stdout.readline()
+            for mechanism in ("int3", "jump"):
+                done = t.run("-qn", "pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:free:entry { @ = count(); } "
+                             "BEGIN { exit(0); }", "-x", f"mechanism={mechanism}", "-p", str(target.pid))
+                n = re.search(r"(\d+) breakpoints would end the process if ptrace-agent were killed: (.*)", done.stderr)
+                reported = why if mechanism == "int3" else None
+                equal((done.returncode, n and n[2]), (0, reported), f"{mechanism}, {why}: {done.stderr}")
+
+def a_target_that_ends_with_the_agent_is_reported(t):
+    # The thread blocks SIGTRAP, so the kernel ends the target at the first breakpoint after the agent's death.
+    target = victim(t, "stopping", "blocked")
+    with held(target):
+        ready(target)
+        dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }" + so_far(),
+                         "-x", "mechanism=int3", "-p", str(target.pid))
+        with held(dtrace):
+            fired(dtrace.stdout.readline)
+            os.kill(tracer_of(target.pid), signal.SIGKILL)
+            _, errors = dtrace.communicate(timeout=20)
+            target.wait(timeout=20)
+    equal((dtrace.returncode, target.returncode), (1, -signal.SIGTRAP), errors)
+    if not re.search(rf"process {target.pid} has ended since|threads of process {target.pid} block SIGTRAP", errors):
+        raise AssertionError(errors)
+
+TESTS = [a_target_without_the_handler_is_reported, a_target_that_ends_with_the_agent_is_reported,
+         breakpoints_beyond_the_handlers_table_are_reported, a_program_that_steps_over_its_own_traps_outlives_the_agent,
          no_handler_interrupts_the_one_that_restores_the_text,
          killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
          killing_the_agent_before_a_library_is_loaded_harms_no_target,

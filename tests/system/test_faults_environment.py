@@ -14,11 +14,13 @@ def told(errors, note):
         equal(errors, "", "messages of dtrace")
     contains(errors, note)
 
-def both_ways(t, how, note="", **more):
-    """Traces with jumps and with breakpoints. dtrace prints the note if jumps are not possible."""
+def both_ways(t, how, note="", danger="", **more):
+    """Traces with jumps and with breakpoints. dtrace prints the note if jumps are not possible. danger: why breakpoints
+    would end the target if the agent were killed."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
-        told(errors, "" if flags else note)
+        told(errors, f"would end the process if ptrace-agent were killed: {danger}" if flags and danger else
+             "" if flags else note)
 
 class Users:
     """Runs dtrace as an ordinary user, from a folder that the user may enter."""
@@ -33,8 +35,8 @@ class Users:
         self.t = t.__class__.__new__(t.__class__)
         self.t.__dict__.update(t.__dict__, dtrace=str(self.folder / "dtrace"))
 
-    def both_ways(self, how, note=""):
-        both_ways(self.t, how, note, user=self.before, path=str(self.folder / "paced"))
+    def both_ways(self, how, note="", danger=""):
+        both_ways(self.t, how, note, danger, user=self.before, path=str(self.folder / "paced"))
 
 # Sandboxes
 
@@ -43,7 +45,7 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     # Strict mode disables rdtsc, which probes by jumps use.
-    both_ways(t, "strict", n=20000)
+    both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
     """E2: the filter forbids each system call alone, all of them, and all but three."""
@@ -52,7 +54,7 @@ def a_target_under_any_filter_is_traced_by_root(t):
     for numbers in [*((number,) for number in NUMBERS), NUMBERS]:
         errors, _ = traced_calls(t, "deny=" + ",".join(map(str, numbers)))
         equal(errors, "", f"without {numbers}")
-    both_ways(t, "allow")
+    both_ways(t, "allow", danger="it runs under seccomp")
 
 def the_filter_of_a_traced_target_stays_in_force(t):
     """E2"""
@@ -66,7 +68,7 @@ def an_ordinary_user_traces_sandboxed_targets_by_breakpoints(t):
     """E1, E2, E11"""
     note = "it runs under seccomp, and only root may suspend its filter"
     for how in ("strict", "allow", "deny=9"):
-        Users(t).both_ways(how, note)
+        Users(t).both_ways(how, note, danger=note)
 
 def a_target_that_may_not_map_executable_memory_is_traced(t):
     """E6"""
@@ -78,10 +80,11 @@ def a_target_that_may_not_map_executable_memory_is_traced(t):
 def targets_with_tiny_limits_are_traced(t):
     """E18, E19: without memory or a file the reason is reported and breakpoints are used."""
     notes = {"as": "(RLIMIT_AS)", "nofile": "(RLIMIT_NOFILE)"}
+    dangers = {"as": "the handler that restores the text could not be installed"}
     for how in ("as", "nofile", "memlock", "stack", "fsize", "mlockall"):
-        both_ways(t, how, notes.get(how, ""))
+        both_ways(t, how, notes.get(how, ""), dangers.get(how, ""))
         if how != "mlockall":
-            Users(t).both_ways(how, notes.get(how, ""))
+            Users(t).both_ways(how, notes.get(how, ""), dangers.get(how, ""))
 
 def a_target_with_a_thousand_threads_is_traced(t):
     """C2, E18"""

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Prints "ready PID", then calls work() without a pause until its stdin ends. So most
 // signals arrive in work(), or in what a tracer has put there.
-// stopping [handler]; with "handler", prints at the end how often SIGCONT was handled.
+// stopping [handler | blocked]
+// handler: prints at the end how often SIGCONT was handled
+// blocked: blocks SIGTRAP
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +38,12 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "handler") == 0) {
         struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
         sigaction(SIGCONT, &action, NULL);
+    }
+    if (argc > 1 && strcmp(argv[1], "blocked") == 0) {
+        sigset_t mask;
+        sigemptyset(&mask);
+        sigaddset(&mask, SIGTRAP);
+        sigprocmask(SIG_BLOCK, &mask, NULL);
     }
     pthread_t thread;
     pthread_create(&thread, NULL, run, NULL);

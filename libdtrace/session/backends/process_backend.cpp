@@ -135,10 +135,10 @@ void ProcessBackend::choose_mechanism(ps_prochandle& process)
 int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                           const StaticTable& statics)
 {
-    auto planted = s_.processes.agent()->plant(
-        process.pid, sites,
-        process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options),
-        seen_text(process), statics);
+    const Mechanism mechanism =
+        process.breakpoints_only ? Mechanism::int3 : mechanism_of(s_.options);
+    auto planted = s_.processes.agent()->plant(process.pid, sites, mechanism,
+                                               seen_text(process), statics);
     if (!planted) {
         if (planted.error().code == Code::gone)
             return 0; // its exit is reported as an event
@@ -153,6 +153,8 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
                 debug("process %d: nothing planted at 0x%llx: %s", process.pid,
                       static_cast<unsigned long long>(sites[refusal.site].at.value),
                       refusal.reason.c_str());
+    if (mechanism == Mechanism::int3 || !planted->breakpoints.empty())
+        process.has_breakpoints = true;
     auto gone = planted->gone.begin();
     for (std::uint32_t i = 0; i < sites.size(); i++) {
         if (gone != planted->gone.end() && *gone == i) {
