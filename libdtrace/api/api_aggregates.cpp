@@ -9,7 +9,8 @@
 
 namespace {
 
-// Checks the result of a callback, and stores the values that the callback set.
+// Returns what a walk's callback requested, or Error for an invalid result. For
+// Normalize, stores the normal that the callback has set.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT C API: prints records with a format, for callbacks that
-// print records themselves.
+// SPDX-License-Identifier: MIT
+// C API: prints records with a format, for callbacks that print records themselves.
 //
 //   recs ──the clause's own, if they belong to its view──> RecordDesc ──FormatPlan──> text
 //
@@ -24,8 +24,8 @@ struct Printing {
     std::span<const dtrace_recdesc_t> recs;
     std::span<const std::byte> bytes;
     const dt::Format* format = nullptr; // null: the default format
-    dt::ProbeData probe;               // without an ecb: the record belongs to no probe
-    std::vector<dt::RecordDesc> descs; // as many as recs
+    dt::ProbeData probe;                // no ecb: the record belongs to no known probe
+    std::vector<dt::RecordDesc> descs;  // as many as recs
 
     dt::Piece piece() const
     {
@@ -36,7 +36,8 @@ struct Printing {
     {
         return {session.state().processes, session.state().consumer->display()};
     }
-    const dt::RecordDesc* own = nullptr; // the first one of the clause
+    // the clause's description of recs[0]; null: none
+    const dt::RecordDesc* own = nullptr;
 };
 
 dt::RecordDesc desc_of(const dtrace_recdesc_t& from)
@@ -106,8 +107,8 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// Selects the output. If dtrace_work() writes to the same file, its output is used;
-// otherwise one is created for this call.
+// Selects the output. If dtrace_work() or an earlier dtrace_freopen() has an output for
+// the file, that output is used; otherwise one is created for this call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)
@@ -151,7 +152,7 @@ void* keep_format(dtrace_hdl& session, const char* text)
 }
 
 // Checks that there is a format and that there are enough records. Returns the number
-// of records that the format uses, at least 1.
+// of records that the format uses, at least 1, or -1 after fail().
 int values_of(const Printing& to)
 {
     if (to.format == nullptr)
@@ -272,7 +273,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // it can restore the original output
+    if (out.own()) // kept, because it can restore the original output
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C API: files for building programs with static probes, dtrace -h and -G.
+// C API: writes the files that programs with static probes are built with (dtrace -h
+// and -G).
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/provider_names.hpp"
 #include "libdtrace/session/provider_sources.hpp"

@@ -24,7 +24,8 @@ template <std::size_t N> bool put(char (&to)[N], std::string_view from)
     return true;
 }
 
-// Replaces macros such as "$target" in a description.
+// Replaces macros such as "$target" in a description. Returns nullopt if a macro is
+// unknown.
 std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view text,
                                          int argc, char* const argv[])
 {
@@ -58,7 +59,7 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
-// Removes the description from a message to which the caller adds it again.
+// Removes the probe description from a message, because the caller adds it again.
 std::string without(const std::string& text, const dt::ProbeSpec& spec)
 {
     std::string name =
@@ -85,7 +86,7 @@ int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* tex
         return dtp->fail(EDT_BADSPCV);
     std::vector<std::string_view> parts;
     std::string_view rest = *expanded;
-    if (rest.starts_with(':')) // the colon separates fields and adds none
+    if (rest.starts_with(':')) // a colon at the start adds no field
         rest.remove_prefix(1);
     for (;;) {
         std::size_t colon = rest.find(':');
@@ -157,7 +158,8 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        dtp->state().providers.pid.zdefs = false; // refuse it, with a reason
+        // a description without matches is an error
+        dtp->state().providers.pid.zdefs = false;
         dtp->state().providers.pid.plants = nullptr;
         auto found = dtp->session.compiler().matcher().match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 
-// Plans all sites of a listing together, because a patch may need bytes at other sites
-// nearby.
+// Plans all sites of a listing together, because a patch may overwrite bytes of other
+// sites nearby.
 int dtrace_hdl::plan_listed(pid_t pid)
 {
     ps_prochandle* process = state().processes.find(pid);
     dt::AgentClient* agent = state().processes.agent();
-    // If the process is not traced, sites cannot be planned: only its names are known.
+    // Sites can be planned only in a traced process. Of other processes, only names are
+    // known.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
         return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;

@@ -2,9 +2,10 @@
 // dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
 //
 // dtrace_sleep() polls the fill levels of buffers, because a wake-up would cost a
-// target far more than a poll costs dtrace. Aggregation buffers that become full are
-// read immediately. dtrace_sleep() returns early if a buffer is a quarter full, if
-// exit() was called, if a target's state changed, or on dtrace_wakeup().
+// target far more than a poll costs dtrace. It reads the aggregation buffers as soon as
+// one of them fills up. It returns early if a principal buffer is a quarter full, if
+// exit() was called, if the number of held targets has changed, after dtrace_wakeup(),
+// and after a signal.
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -187,8 +188,8 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         std::uint64_t now = dt::monotonic_ns();
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
-        // An error is ignored here, because this prints nothing. The next round fails
-        // in the same way and reports the error.
+        // An error is ignored here, because dtrace_sleep() reports none. The next round
+        // fails in the same way and reports the error.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();
         int status = dtp->session.status();

@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Prints the event as a line of JSON in the output. Used for the format json; handlers
-// are called for every format.
+// Prints the event as a line of JSON (-x format=json).
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
 {
     dt::put_json(session.out->text(), event);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT Defines dtrace_hdl_t, the handle of the C API: a
-// session, the caller's handlers, and the data that the C API has returned to the
-// caller. These data stay valid as long as the handle, or until the next call of the
-// same function.
+// SPDX-License-Identifier: MIT
+// Defines dtrace_hdl_t, the handle of the C API: a session, the caller's handlers, and
+// the data that the C API has returned to the caller. This data stays valid until
+// dtrace_close(), or until the next call of the same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -19,7 +19,7 @@
 
 namespace dt {
 
-// A handler of the C API with its argument.
+// A handler that the caller has set, and the argument to pass to it.
 template <class F> struct Handler {
     F* func = nullptr;
     void* arg = nullptr;
@@ -42,7 +42,7 @@ struct dtrace_hdl : dt::Listener {
     // consume.cpp
     dt::Output* output_to(FILE* file);
     // Creates an output for the file, or for the buffered handler if the file is null.
-    // Returns null after fail() if there is neither.
+    // If there is neither, calls fail() and returns null.
     std::unique_ptr<dt::Output> make_output(FILE* file);
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
@@ -58,7 +58,8 @@ struct dtrace_hdl : dt::Listener {
     void probes_renamed() override { views.clear(); }
     bool writes_json() const;
 
-    // api_symbols.cpp: returns the modules with this name. Returns none after fail().
+    // api_symbols.cpp: returns the modules with this name. If there are none, calls
+    // fail() and returns an empty vector.
     std::vector<const dt::Module*> modules_called(const char* object);
     // api_sites.cpp
     int plan_listed(pid_t pid);
@@ -76,9 +77,9 @@ struct dtrace_hdl : dt::Listener {
     dt::Handler<dtrace_handle_buffered_f> on_buffered;
     dt::Handler<dtrace_handle_setopt_f> on_setopt;
 
-    std::unique_ptr<dt::Output> out; // of the last dtrace_work()
+    std::unique_ptr<dt::Output> out; // the output that dtrace_work() last used
     FILE* out_file = nullptr;
-    // The outputs of dtrace_freopen().
+    // The outputs that dtrace_freopen() has redirected.
     std::map<FILE*, std::unique_ptr<dt::Output>> reopened;
     std::vector<std::unique_ptr<dt::Format>> formats; // for the printf family
     // Descriptions and records in the C API's form, created on first use.
@@ -87,8 +88,8 @@ struct dtrace_hdl : dt::Listener {
     std::vector<std::string> argument_texts; // of the last dtrace_probe_info()
     std::vector<char*> argument_words;
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
-    std::map<std::uint32_t, std::vector<dt::SitePlan>>
-        plans;                            // plans for the sites of the listed probes
+    // The plans for the sites of the listed probes, by probe.
+    std::map<std::uint32_t, std::vector<dt::SitePlan>> plans;
     std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
     std::vector<const char*> patch_note_texts;
     std::set<std::string> kept;

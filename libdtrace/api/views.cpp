@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts our records to the C API's form.
+// Converts our descriptions of probes, records and aggregations to the C API's form.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The C API's descriptions of probes and records. They are created from ours on first
-// use and kept for the session, because callbacks may keep pointers to them.
+// use and kept until a probe is renamed, because callbacks may keep pointers to them.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"
@@ -14,10 +14,10 @@ struct EcbView {
     const dt::EcbInfo* ecb = nullptr;
 };
 
-// The C API's view of one entry of an aggregation. It is valid as long as the entry.
+// The C API's view of one entry of an aggregation. It is valid while the entry exists.
 //
 //   words   | variable | key, padded | value |     what dtada_data points to
-//   records |     0    |  1 ... n    | n + 1 |     each with its offset there
+//   records |     0    |  1 ... n    | n + 1 |     dtrd_offset counts from dtada_data
 class AggView {
 public:
     AggView(dtrace_hdl& session, const dt::AggEntry& entry);

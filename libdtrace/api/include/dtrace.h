@@ -18,18 +18,18 @@
  * Only one thread may use a handle at a time. Functions return -1 or NULL on
  * error; dtrace_errno() and dtrace_errmsg() then describe it. No function
  * exits, and none prints except to the FILE that it was given. Exceptions are
- * debug messages (_dtrace_debug) and, with -x core, a core dump at an internal
- * error.
+ * debug messages (_dtrace_debug) and, with -x core, a core dump after an
+ * internal error.
  *
  * These functions of other systems' libraries do not exist here:
- *   dtrace_vopen           it replaces the kernel by a vector of functions, as for crash
- *                          dumps; the engine of processes has no ioctls
+ *   dtrace_vopen           takes functions that replace the kernel's ioctls, as for crash
+ *                          dumps; the engine for processes has no ioctls
  *   dtrace_getopt_dof, dtrace_geterr_dof          use dtrace_anon_save(), which writes a
  *                          complete anonymous enabling
  *   dtrace_stmt_create, _action, _add, _destroy   write the program as D text
  *   dtrace_sprintf         use open_memstream(3) with dtrace_fprintf()
  *   dtrace_oformat and related functions          use -x format=json instead of libxo
- *   ctf_file_t, ctf_id_t   type data are DWARF: use dtrace_type_info()
+ *   ctf_file_t, ctf_id_t   types come from DWARF; use dtrace_type_info()
  */
 #ifndef DTRACE_H
 #define DTRACE_H
@@ -73,17 +73,20 @@ typedef int processorid_t;
 dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
 void dtrace_close(dtrace_hdl_t* dtp);
 /*
- * Exists for compatibility. Always returns -1, because a session gives callers
- * no descriptor of a device.
+ * Exists for compatibility. Always returns -1, because callers have no use for
+ * a device descriptor.
  */
 int dtrace_ctlfd(dtrace_hdl_t* dtp);
-/* Updates the list of modules that the traced processes have loaded. */
+/*
+ * Updates the lists of modules that the traced processes and the kernel have
+ * loaded.
+ */
 int dtrace_update(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
 /*
  * Returns the source line of the last compile error with a caret below it, or
- * "" if there is none. The text is valid until the next call.
+ * "" if there is none. The text is valid until the next compilation.
  */
 const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
@@ -189,7 +192,7 @@ typedef enum {
     DTRACE_PROBESPEC_NAME
 } dtrace_probespec_t;
 
-#define DTRACE_C_DIFV 0x0001 /* keep DIF for dtrace_program_disasm() */
+#define DTRACE_C_DIFV 0x0001 /* no effect: the DIF is always kept */
 #define DTRACE_C_EMPTY 0x0002
 #define DTRACE_C_ZDEFS 0x0004
 #define DTRACE_C_EATTR 0x0008
@@ -202,7 +205,7 @@ typedef enum {
 #define DTRACE_C_NOLIBS 0x2000
 #define DTRACE_C_CTL 0x4000
 #define DTRACE_C_SUGAR 0x10000 /* keep the text for dtrace_program_text() */
-/* not in other systems: the program will be listed or printed, not enabled */
+/* only in this library: the program will be listed or printed, not enabled */
 #define DTRACE_C_NOENABLE 0x100000
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
@@ -216,7 +219,7 @@ typedef struct dtrace_attribute {
 } dtrace_attribute_t;
 
 typedef struct dtrace_proginfo {
-    dtrace_attribute_t dpi_descattr; /* weakest of the matched probes */
+    dtrace_attribute_t dpi_descattr; /* weakest of the matched descriptions */
     /* the weakest stability of all names that the statements use */
     dtrace_attribute_t dpi_stmtattr;
     uint_t dpi_aggregates;   /* aggregating statements */
@@ -231,30 +234,30 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                          dtrace_proginfo_t* info);
 /*
  * Returns the text of a program compiled with DTRACE_C_SUGAR, in which each if
- * has been rewritten as clauses. The text is valid as long as the program.
+ * has been rewritten as clauses. The text is valid until dtrace_close().
  */
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Prints the DIF of every object in the format of dtrace -S. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
 /*
- * Returns the number of provider blocks. Used to build programs with static
- * probes.
+ * Returns the number of provider blocks in the program.
  */
 int dtrace_program_providers(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /*
  * Writes the header for the provider blocks of all programs (dtrace -h). The
- * header names `source` as its source. Error EDT_NOPROV: there are no provider
- * blocks.
+ * header names `source` as its source. Fails with EDT_NOPROV if there are no
+ * provider blocks.
  */
 int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
 /* omit the definitions that give args[] their types */
 #define DTRACE_D_STRIP 0x01
 #define DTRACE_D_PROBES 0x02 /* the provider blocks; always included */
 /*
- * Writes the object file for the program's provider blocks (dtrace -G). Reads
- * the objects that it will be linked with and does not change them. Refuses an
- * object with a probe that its provider does not define.
+ * Writes the object file for the program's provider blocks (dtrace -G), or for
+ * those of all programs if prog is null. Reads, but does not change, the
+ * objects that this file will be linked with. Refuses an object with a probe
+ * that its provider does not define.
  */
 int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
                         const char* file, int objc, char* const objv[]);
@@ -297,7 +300,7 @@ void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
 typedef struct dtrace_probeinfo {
     dtrace_attribute_t dtp_attr;  /* of the probe description */
     dtrace_attribute_t dtp_arga;  /* of its arguments */
-    /* args[] as C declares them; valid until the next call */
+    /* args[] as C declarations; valid until the next call */
     char* const* dtp_argt;
     int dtp_argc;
 } dtrace_probeinfo_t;
@@ -310,8 +313,8 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
 /*
  * Visits the sites of a probe in a process: each place where the probe fires,
  * and the patch that would be written there if all probes of the last
- * dtrace_probe_iter() were enabled now. The process is not changed. Other
- * probes have no sites.
+ * dtrace_probe_iter() were enabled now. The process is not changed. A probe
+ * that is not in a process has no sites.
  */
 enum { DTRACE_SITE_JUMP, DTRACE_SITE_INT3, DTRACE_SITE_REFUSED };
 typedef struct dtrace_sitedesc {
@@ -363,8 +366,8 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * Returns the wait status as in waitpid(2) if the process has exited. Returns
- * -1 if it is no longer held, but may still exist.
+ * If the process has exited, returns its wait status as in waitpid(2). Returns
+ * -1 if the process is no longer held, but may still exist.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
@@ -374,30 +377,31 @@ int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 int dtrace_proc_followed(dtrace_hdl_t* dtp);
 
 /*
- * Makes text of a target safe for a terminal: control characters, and bytes that are
- * not UTF-8, become \ooo. In a name every control character and backslash is escaped;
- * in other text newlines, tabs and backslashes are kept. Writes at most size bytes
- * including the terminating zero, and returns the length that the complete text has,
- * as snprintf(3) does.
+ * Makes text from a target safe for a terminal: control characters, and bytes
+ * that are not UTF-8, become \ooo. In a name every control character and
+ * backslash is escaped; in other text newlines, tabs and backslashes are kept.
+ * Writes at most size bytes including the terminating zero, and returns the
+ * length of the complete text, as snprintf(3) does.
  */
 size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /*
- * A patch in a process is a place where its text differs from its files.
- * Patches are found by reading the memory of the process, which need not be
- * traced.
+ * A patch is a place where the code of a process differs from the file from
+ * which it was mapped. Patches are found by reading the memory of the process,
+ * which need not be traced.
  */
 enum { DTRACE_PATCH_JUMP, DTRACE_PATCH_INT3, DTRACE_PATCH_UNKNOWN };
 typedef struct dtrace_patchdesc {
     uint64_t dtpt_addr;
     uint32_t dtpt_bytes;
     int dtpt_kind;           /* DTRACE_PATCH_* */
-    int dtpt_live;           /* it fires probes; an int3: a tracer handles it */
+    /* a jump: it fires probes; an int3: a tracer handles it */
+    int dtpt_live;
     const char* dtpt_mod;
     const char* dtpt_func;   /* "function+0x1f", or an address */
     uint64_t dtpt_trampoline; /* for a jump */
-    uint32_t dtpt_firings;   /* for a jump: probes at its places */
+    uint32_t dtpt_firings;   /* for a jump: number of probes that it fires */
     const char* dtpt_text;   /* "a jump to 0x7f0000001000" */
 } dtrace_patchdesc_t;
 typedef struct dtrace_patchinfo {
@@ -405,12 +409,12 @@ typedef struct dtrace_patchinfo {
     uint32_t dtpi_live;      /* number of live jumps */
     /* address of our runtime in the process, 0: none */
     uint64_t dtpi_runtime;
-    /* 1: the runtime is of this version, so that jumps can be explained */
+    /* 1: the runtime has our version, so its jumps can be explained */
     int dtpi_version;
-    pid_t dtpi_agent;        /* the runtime's agent, while it lives */
+    pid_t dtpi_agent;        /* the runtime's agent, if it is alive */
     int dtpi_agent_lives;
     pid_t dtpi_tracer;       /* the current tracer of the process, 0: none */
-    /* files that could not be compared; ends with null */
+    /* a null-terminated list of the files that could not be compared */
     const char* const* dtpi_notes;
 } dtrace_patchinfo_t;
 typedef int dtrace_patch_f(dtrace_hdl_t*, const dtrace_patchdesc_t*, void*);
@@ -424,14 +428,14 @@ int dtrace_stop(dtrace_hdl_t* dtp);
 /*
  * Used instead of dtrace_go(). Writes the executed programs as an anonymous
  * enabling, which the kernel module reads from DTRACE_ANON_FILE when it is
- * loaded. Later, dtrace_go() with the option grabanon claims the enabling. No
- * program may have been executed before that call, and it fails with EDT_NOANON
- * if there is no enabling.
+ * loaded. Later, dtrace_go() with the option grabanon claims the enabling. That
+ * call fails with EDT_ISANON if a program has been executed, and with
+ * EDT_NOANON if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
 void dtrace_sleep(dtrace_hdl_t* dtp);
-/* Makes dtrace_sleep() return. May be called in a signal handler. */
+/* Makes dtrace_sleep() return. May be called from a signal handler. */
 void dtrace_wakeup(dtrace_hdl_t* dtp);
 
 enum {
@@ -485,11 +489,12 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print it */
-    DTRACE_CONSUME_NEXT = 1, /* skip this record, or this complete probe */
+    /* skip this record, or all records of this probe */
+    DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
 typedef int dtrace_consume_probe_f(const dtrace_probedata_t*, void*);
-/* Called with a null record after the records of each probe. */
+/* Called for each record of a probe, then once with a null record. */
 typedef int dtrace_consume_rec_f(const dtrace_probedata_t*, const dtrace_recdesc_t*,
                                  void*);
 int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
@@ -504,28 +509,28 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
                                 dtrace_consume_probe_f* pf, dtrace_consume_rec_f* rf,
                                 void* arg);
 
-/* --- forms of -x format --- */
+/* --- output formats (-x format) --- */
 /*
- * Callbacks and handlers are called for every format. In json and folded, a
- * record is one line, which is printed after the callback has been called for
- * the last action. The line does not contain actions that a callback skipped.
- * In json, faults and drops are lines, too. They are printed before their
- * handlers are called. In these formats, the standard output of a system()
- * command goes to stderr, so that it does not mix with the lines. Walks and the
- * functions below do not depend on the format.
+ * Callbacks and handlers are called for every format. In json and folded, the
+ * lines for a record are printed after the callback has been called for its
+ * last action. They do not contain actions that a callback skipped. In json,
+ * each fault and each drop is also printed as a line, before its handler is
+ * called. In these formats, the standard output of a system() command goes to
+ * stderr, so that it does not mix with the lines. The walk functions and the
+ * functions below ignore the format.
  */
 
 /* --- printing records --- */
 /*
  * These functions are for callbacks that print records themselves. Formats stay
- * valid as long as the handle. A null format means the format of the printf(),
+ * valid until dtrace_close(). A null format means the format of the printf(),
  * system(), freopen() or printa() that made the record. A printa() may have no
- * format. recs and n_recs are the records of the statement, from the first or a
- * later one. Their offsets count from buf, which has len bytes: dtpda_data and
- * dtepd_size. The functions return the number of records that they used. A
- * callback that is called for each record must skip the other records among
- * these. A null FILE means the buffered handler. Error EDT_DMISMATCH: there are
- * too few records.
+ * format. recs points to the first record to print, and n_recs is the number of
+ * records from there on. Their offsets count from buf, which has len bytes:
+ * pass dtpda_data and dtepd_size. The functions return the number of records
+ * that they used. A callback that is called for each record must ignore the
+ * calls for the others of these records. A null FILE means the buffered
+ * handler. The functions fail with EDT_DMISMATCH if there are too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
@@ -541,7 +546,7 @@ int dtrace_fprintf(dtrace_hdl_t* dtp, FILE* fp, void* format,
 int dtrace_fprinta(dtrace_hdl_t* dtp, FILE* fp, void* format,
                    const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
                    uint_t n_recs, const void* buf, size_t len);
-/* Runs the text as a command, after flushing fp. */
+/* Flushes fp, then runs the formatted text as a command. */
 int dtrace_system(dtrace_hdl_t* dtp, FILE* fp, void* format,
                   const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
                   uint_t n_recs, const void* buf, size_t len);
@@ -556,7 +561,8 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
 int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void* data,
                  size_t len);
 
-/* --- handlers: one of each kind; they return 0, or -1 to abort --- */
+/* --- handlers: one of each kind --- */
+/* The results of a handler for errors, drops or buffered text. */
 #define DTRACE_HANDLE_ABORT -1
 #define DTRACE_HANDLE_OK 0
 
@@ -586,10 +592,11 @@ typedef int dtrace_handle_drop_f(const dtrace_dropdata_t*, void*);
 int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg);
 
 /*
- * Called when a target exits, or with a message about it; message may be null.
- * Also called for processes that the caller did not name: followed children and
- * processes that started later. Their handles are invalid after the call that
- * reports their exit.
+ * Called when a target exits (message may be null), with a message about a
+ * target, or with a null handle and a message about the session. Also called
+ * for processes that the caller did not name: followed children and processes
+ * that started later. Their handles are invalid after the call that reports
+ * their exit.
  */
 typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
 int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
@@ -608,7 +615,7 @@ typedef struct dtrace_bufdata {
     uint32_t dtbda_flags;
 } dtrace_bufdata_t;
 typedef int dtrace_handle_buffered_f(const dtrace_bufdata_t*, void*);
-/* Receives all text that is consumed with a null FILE. */
+/* The handler receives all text that is printed to a null FILE. */
 int dtrace_handle_buffered(dtrace_hdl_t* dtp, dtrace_handle_buffered_f* func,
                            void* arg);
 
@@ -660,7 +667,7 @@ typedef struct dtrace_aggdata {
      * dtada_value, each of dtada_valuesize bytes. All but the last are the
      * values of the CPUs, by number. The last one is for data whose CPU is not
      * known. A thread that finds the buffer of its CPU in use uses the next
-     * buffer, and its data count for that buffer's CPU.
+     * buffer, and its data are counted for that buffer's CPU.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -690,7 +697,7 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
-/* Entries with equal keys are in the order of their variables. */
+/* Entries with equal keys or values are in the order of their variables. */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
 int dtrace_aggregate_walk_valvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
@@ -720,8 +727,8 @@ void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 /* --- symbols of a traced process --- */
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
 /*
- * Formats an address of the kernel, for example "vmlinux`vfs_read+0x1", or as a
- * number if the user may not see the kernel's symbols.
+ * Formats a kernel address, for example "vmlinux`vfs_read+0x1", or as a number
+ * if its symbol is not known.
  */
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
@@ -730,8 +737,8 @@ int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
  * "pid42`libc.so.6". If it does not name a process, the first traced process is
  * meant. EVERY and UMODS stand for all modules of that process. KMODS stands
  * for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
- * other functions fail with EDT_NOMOD. Returned names stay valid as long as the
- * handle.
+ * other functions fail with EDT_NOMOD. Returned names stay valid until
+ * dtrace_close().
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)
 #define DTRACE_OBJ_RTLD ((const char*)1L)
@@ -771,22 +778,22 @@ typedef struct dtrace_syminfo {
 /*
  * Finds a function, or else a variable. sym and info may be null. st_value is
  * an address in the process. st_size is 0 if the size is not known, for example
- * for a variable without type data. Error: EDT_NOSYM.
+ * for a variable without type data. Errors: EDT_NOMOD, EDT_NOSYM.
  */
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info);
 /*
- * Finds the function at an address of the first traced process. Error:
- * EDT_NOSYMADDR.
+ * Finds the function at an address of the first traced process. Errors:
+ * EDT_NOMOD, EDT_NOSYMADDR.
  */
 int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
                           dtrace_syminfo_t* info);
 
 /* --- types --- */
 /*
- * Types come from DWARF instead of the CTF of other systems. A description of a
- * type contains its kind, size, name and parts, and refers to other types. A
- * type stays valid as long as the handle.
+ * Types come from DWARF instead of the CTF of other systems. The description of
+ * a type contains its kind, size and name, and refers to the types that it is
+ * made of. A type stays valid until dtrace_close().
  */
 typedef struct dtrace_type dtrace_type_t;
 #define DTT_FL_USER 0x1 /* belongs to a traced process, not to D */
@@ -808,7 +815,7 @@ int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* nam
  */
 int dtrace_symbol_type(dtrace_hdl_t* dtp, const Elf64_Sym* sym,
                        const dtrace_syminfo_t* symbol, dtrace_typeinfo_t* info);
-/* Finds a type written in D. Error: EDT_COMPILER. */
+/* Finds the type that this text means in D. Error: EDT_COMPILER. */
 int dtrace_type_strcompile(dtrace_hdl_t* dtp, const char* text,
                            dtrace_typeinfo_t* info);
 int dtrace_type_fcompile(dtrace_hdl_t* dtp, FILE* file, dtrace_typeinfo_t* info);
