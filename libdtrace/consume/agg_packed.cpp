@@ -8,7 +8,8 @@
 
 namespace dt {
 
-// Returns the width of a part of a key. Values that are not integers have 16 columns.
+// Returns the width of a part of a key. 8-byte integers and values that are not
+// integers have 16 columns.
 static std::size_t key_columns(const RecordDesc& part)
 {
     switch (part.size) {
@@ -29,7 +30,7 @@ static std::vector<Bucket> buckets_of(const AggEntry& row)
 }
 
 // Returns the index of the first bucket with a count and the index after the last one.
-// Both are 0 if there are none.
+// Both are 0 if no bucket has a count.
 static std::pair<std::size_t, std::size_t> counted(std::span<const Bucket> buckets)
 {
     auto counts = [](const Bucket& b) { return b.count != 0; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// agghist and aggpack: an aggregation as one table whose rows share a scale.
+// agghist and aggpack print an aggregation as one table with a row for each key.
 //
 //              key  ------------- Distribution ------------- count      agghist: count(),
 //             bash |@@@@@@@@@@@@@@@@                         12         sum()
@@ -8,8 +8,9 @@
 //             bash   1 :  xX_ : 64  | 12                                lquantize()
 //
 // Keys are right-justified in 16 columns, except that integers have their usual width.
-// Rows of quantize() extend from one bucket below the lowest one of any row to one
-// above the highest.
+// Rows of agghist share a scale; each row of aggpack has its own. All rows of
+// quantize() show the same buckets: from one below the lowest bucket with a count in
+// any row to one above the highest.
 #pragma once
 
 #include "libdtrace/consume/distribution.hpp"

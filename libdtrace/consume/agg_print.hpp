@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // printa(): prints rows of keys and values, in the default form or with a format.
 //
-// The columns of a row are the aggregations of the statement. The key is taken from any
-// of them that contains it. A column without this key prints as zero or as an empty
-// distribution.
+// The columns of a row are the aggregations of the statement. The key is taken from the
+// first column that contains it. A column without this key prints as zero or as an
+// empty distribution.
 #pragma once
 
 #include "libdtrace/consume/agg_packed.hpp"
@@ -24,7 +24,7 @@ Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);
 
-// Prints all rows of these aggregations, each with `plan`, or in the default form if
+// Prints all rows of these aggregations, each with `format`, or in the default form if
 // that is null.
 Result<Ok> print_joined(Output& out, const PrintContext& context,
                         Aggregates& aggregates, std::span<const std::uint32_t> ids,

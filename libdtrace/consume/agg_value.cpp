@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic of aggregated values.
 //
-// Averages are divided by the normal and by the count, and truncated each time, so that
-// they equal the results of classic DTrace. Deviations are sqrt(mean of squares -
-// square of mean), in 128 bits. All sums wrap. No operation may trap, because the words
-// come from a target.
+// For an average, the sum is divided by the normal, then by the count. Both quotients
+// are truncated, as in classic DTrace. Deviations are sqrt(mean of squares - square of
+// mean), in 128 bits. All sums wrap. No operation may trap, because the words come from
+// a target.
 #include "libdtrace/consume/agg_value.hpp"
 
 #include "dif/distribution.h"

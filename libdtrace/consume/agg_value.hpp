@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Interprets the words of an aggregated value: adds them,
-// and computes the number that is shown and the order of values.
+// SPDX-License-Identifier: MIT
+// Interprets the words of an aggregated value: merges them, and computes the number or
+// the buckets that are shown.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -14,8 +15,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether a value of this aggregating function with these parameters has this
-// size.
+// Returns whether the parameters are valid and a value of this aggregating function
+// then has this size.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges `from` into `into` by the rules of the aggregating function. Both are words of
@@ -30,7 +31,7 @@ std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
 // Returns a / b, and 0 if b is 0. INT64_MIN / -1 wraps.
 std::int64_t divide(std::int64_t a, std::int64_t b);
 
-// Returns a bucket's count as it is shown.
+// Returns a bucket's count after normalization.
 inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
 {
     return divide(count, static_cast<std::int64_t>(normal));

@@ -82,7 +82,8 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     if (entry.counted[place])
         return add_words(agg.function, agg.arg, into, value);
-    std::copy(value.begin(), value.end(), into); // first value: zero is no minimum
+    // min() and max() must not compare the first value with the initial zero
+    std::copy(value.begin(), value.end(), into);
     entry.counted[place] = true;
 }
 
@@ -263,8 +264,8 @@ struct Weighed {
 int Aggregates::compare_keys(const AggEntry& a, const AggEntry& b,
                              std::size_t first_part)
 {
-    // Fewer keys come first. Without this rule, the order of three aggregations could
-    // be cyclic.
+    // A key with fewer parts comes first. Without this rule, the order of three
+    // aggregations could be cyclic.
     const std::size_t n = a.agg->parts.size(), n_others = b.agg->parts.size();
     if (n != n_others)
         return n < n_others ? -1 : 1;

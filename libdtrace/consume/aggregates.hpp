@@ -1,19 +1,19 @@
-// SPDX-License-Identifier: MIT The consumer's aggregations: the values of all shards,
-// merged by key.
+// SPDX-License-Identifier: MIT
+// The consumer's aggregations: the values of all shards, merged by key.
 //
 //   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
 //
 // Draining empties a shard's buffer, so merge() adds. min and max keep the extreme; all
-// other functions are sums of 64-bit words (stddev's squares are 128-bit). clear(),
-// trunc() and normalize() act here, never in the arena.
+// other functions add up 64-bit integers or doubles (stddev's sum of integer squares
+// has 128 bits). clear(), trunc() and normalize() act here, never in the arena.
 //
 // With keep_places(), an entry also stores a value for each place. The places are the
 // CPUs by number, and one more place for values whose CPU is not known. A thread that
-// finds the shard of its CPU busy uses the next shard, and its values count for that
-// shard's CPU.
+// finds the shard of its CPU busy uses the next shard, and its values are counted for
+// that shard's CPU.
 //
 // limit_memory() limits the memory of all entries, because a target can create keys
-// faster than a user can read them. Values of known keys are always added.
+// faster than a user can read them. Values for known keys are always added.
 #pragma once
 
 #include "libdtrace/consume/display.hpp"
@@ -51,7 +51,7 @@ struct AggEntry {
     std::uint64_t normal = 1;
     std::uint64_t order = 0;       // number in the order of creation
     std::vector<std::byte> places; // a value for each place; empty: places are not kept
-    std::vector<bool> counted;     // per place; if false, its value is zero
+    std::vector<bool> counted;     // per place; false: no value has been added
 
     std::span<const std::byte> key() const
     {
@@ -91,7 +91,7 @@ enum class AggVerdict {
 
 enum class Merge {
     Added,
-    Misfit, // the sizes differ from those of the aggregation
+    Misfit, // the key or value does not fit the declaration
     NoRoom  // the key is new, and the entries have reached the memory limit
 };
 
@@ -123,8 +123,8 @@ public:
                 std::span<const std::byte> value, std::size_t place = 0);
 
     void clear(std::uint32_t id);
-    void trunc(std::uint32_t id); // all keys
-    // keeps the n largest, or the -n smallest
+    void trunc(std::uint32_t id); // removes all keys
+    // keeps the n largest values or, if n is negative, the -n smallest
     void trunc(std::uint32_t id, std::int64_t n);
     void normalize(std::uint32_t id, std::uint64_t by);
     void denormalize(std::uint32_t id) { normalize(id, 1); }
@@ -139,14 +139,14 @@ public:
                                                const Display& display);
     // Carries out the request of a walk's callback. Returns false for Error or Abort.
     bool obey(AggEntry& entry, AggVerdict verdict);
-    // Calls fn for each entry and carries out its request. Returns false if fn
-    // requested Error or Abort.
+    // Calls fn for each entry and carries out the request that fn returns. Returns
+    // false if fn requested Error or Abort.
     bool walk(std::uint32_t id, AggOrder order, const Display& display, bool reverse,
               const std::function<AggVerdict(AggEntry&)>& fn);
     std::size_t size() const { return n_entries_; }
 
-    // Compares the numbers by which entries are sorted. For a distribution, this is the
-    // weighted sum.
+    // Compares the keys part by part, starting with part first_part. A key with fewer
+    // parts comes first.
     static int compare_keys(const AggEntry& a, const AggEntry& b,
                             std::size_t first_part);
 
@@ -160,8 +160,8 @@ private:
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
-    // Further descriptions of an aggregation whose keys have other widths in other
-    // clauses.
+    // Further descriptions of aggregations whose keys have a different layout in
+    // another clause.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0, n_places_ = 0;

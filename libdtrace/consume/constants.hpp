@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Values of a record that the compiled clause determines.
+// Constants in records: values that the compiled clause determines.
 //
 // A target can forge any record of a clause that fires in it. Some values in records
 // are constants of the program: the aggregation in trunc(@a), the option in setopt(),
-// and a command without conversions. A record with another value for a constant is
-// forged.
+// and a command without conversions. A record in which a constant has a different value
+// is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -22,7 +22,7 @@ namespace dt {
 // The constant that a DIF object returns.
 using ConstantValue = std::variant<std::uint64_t, std::string>;
 
-// Returns the constant. Returns nullopt if the object computes its value.
+// Returns the constant that the object returns, or nullopt if it computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
 // A constant and its place in a record. A string ends with its first NUL; the bytes
@@ -32,7 +32,7 @@ struct RecordedConstant {
     ConstantValue value;
 };
 
-// Returns whether the record contains all of the constants.
+// Returns whether the record contains all of the constants at their places.
 bool holds_constants(std::span<const std::byte> record,
                      std::span<const RecordedConstant> constants);
 

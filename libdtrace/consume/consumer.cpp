@@ -89,8 +89,8 @@ struct Consumer::Impl {
     // been read or the round has enough records. `began` is the start time of the
     // round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
-    // Returns the time up to which all records were copied, ignoring shards that were
-    // locked for max_locked_rounds.
+    // Returns the time up to which all records were copied, ignoring shards that have
+    // been locked for more than max_locked_rounds.
     std::uint64_t read_until() const;
     // Returns how many times to test the lock of a shard. Targets can hold locks
     // forever, so all shards of a round share a budget, and a shard that stays locked
@@ -190,8 +190,9 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
 // may be busy, or the agent may have stopped the thread for a moment.
 constexpr std::uint64_t last_timeout_ns = 1'000'000'000;
 
-// Takes the records of a shard. The last drain waits for the lock: records that are not
-// read now are lost and must be reported.
+// Takes the records of a shard. Returns -1 if the shard stays locked. The last drain
+// waits longer for the lock, because the records that it does not read are lost, and
+// reports a shard that stays locked.
 dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                                     std::uint64_t max)
 {
@@ -240,7 +241,7 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
                                    std::uint32_t& n_left)
 {
     const std::uint64_t room_bytes = arena->plan.principal_bytes;
-    // A second buffer follows a full fill buffer, with the records of END.
+    // If a fill buffer is full, the records of END are in a second buffer.
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     const std::uint64_t enough = round_bytes();
@@ -284,8 +285,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         if (!ecb || described == ecb->aggregations.end() ||
             described->second.desc.id != entry.aggvar)
             return distrust(shard, "holds an aggregation that belongs to no clause");
-        // The lengths of keys and values come from the clause, not from the untrusted
-        // entry.
+        // The lengths in the untrusted entry must be those of the clause.
         const AggDesc& desc = described->second.desc;
         AggDesc*& declared = described->second.declared;
         if (!declared)
@@ -314,8 +314,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     if (!to)
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
-        // The engine makes these entries from counters of clauses that use counters.
-        // They are trusted like the entries of a shard that no target maps.
+        // The engine creates these entries from the counters of clauses. They are
+        // trusted like the entries of a shard that no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
             if (n == 0)
@@ -419,9 +419,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
             return collected;
-        // A locked shard may still deliver records that are older than `began`. If the
-        // drain does not wait for any locked shard, all records read so far may be
-        // delivered.
+        // A locked shard may still deliver records that are older than `began`. So the
+        // watermark is the earliest time at which a shard was last read; shards that
+        // have been locked for too long are ignored.
         watermark = std::max(watermark, std::min(began, read_until()));
     }
     if (!final)
@@ -432,7 +432,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Forged timestamps can delay at most as many records as a round may copy.
+    // Records wait for the watermark only while at most two rounds of them are held,
+    // because targets can forge timestamps.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -444,8 +445,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
 }
 
 // The time for which a round runs records before it leaves the rest to the next round.
-// A record can take long: for example, printa() prints all keys. The session does no
-// other work in this time.
+// A record can take a long time: for example, printa() prints all keys. The session
+// does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
 // Runs the first n records of the round, and keeps the others.

@@ -16,7 +16,7 @@
 // Time order: a record is printed once its timestamp is before the start of the current
 // round, because no shard can deliver an older record after that. Newer records wait
 // for the next round. DrainKind::Final prints all records. Without the temporal option,
-// shards are printed one after the other.
+// a round prints all of its records, sorted only within the round.
 //
 // Targets can write the data part of the arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an
@@ -47,11 +47,11 @@ public:
         void* arena = nullptr;
         Symbolizer* symbols = nullptr; // null: addresses print in hex
         Events* events = nullptr;      // null: faults and drops are not reported
-        std::uint32_t owner = 0;       // our id for locks of shards; 0: the thread's
+        std::uint32_t owner = 0;       // our id in the locks of shards; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
         bool per_cpu = false; // aggregations also store the values of each CPU
-        std::uint64_t max_aggregated_bytes =
-            ~std::uint64_t{0}; // for all keys and values
+        // The limit for all keys and values together.
+        std::uint64_t max_aggregated_bytes = ~std::uint64_t{0};
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
     explicit Consumer(Config config);
@@ -65,27 +65,27 @@ public:
 
     Display& display();
 
-    // Runs one round: copies records from all shards, takes a snapshot of aggregations,
+    // Runs one round: copies records from the shards, takes a snapshot of aggregations,
     // then runs the records. Therefore a printa() shows at least all values that were
     // aggregated before it was recorded.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();
-    // Returns whether the last round did not have time to run all of its records.
+    // Returns whether the last round ran out of time before it had run all of its
+    // records.
     bool is_late() const;
     // Returns the time (of Config::clock) before which all records have been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // Reports the losses since the last report, for each shard and kind. After
-    // DrainKind::Round, reports at most once a second. Returns false if a handler ended
-    // the consumption.
+    // Reports the drops since the last report, by kind and CPU. After DrainKind::Round,
+    // reports at most once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
     // Prints every aggregation that printa() has not printed, at the end of tracing.
     // With `all`, also prints the others.
     Result<Ok> print_aggregations(Output& out, bool all = false);
-    // Prints one entry as the default printa() does (for walkers of the C API). tables:
-    // describes all rows that are printed with it.
+    // Prints one entry as -x format says, by default like printa() without a format.
+    // `tables` describes all rows that are printed with it.
     Result<Ok> print_entry(Output& out, const AggEntry& entry,
                            class PackedTables* tables = nullptr);
 
@@ -93,7 +93,7 @@ public:
     double fullest() const;
     // Returns whether an aggregation buffer is so full that it should be read now.
     bool wants_snapshot() const;
-    // Returns the status of the last exit() record. Returns nothing if there was none.
+    // Returns the status of the last exit() record, or nullopt if there was none.
     std::optional<int> exit_status() const;
     Aggregates& aggregates();
     // Returns null if there is no such EPID, or if its clause was not added.

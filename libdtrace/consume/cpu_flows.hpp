@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Computes the indentation of rows with flowindent from the calls on each CPU.
+// With flowindent, computes the indentation of each row from the calls and returns on
+// its CPU.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"
@@ -19,7 +20,7 @@ public:
     void begin_round() { next_on_cpu_.clear(); }
     // Sets the arrow and the indentation of a record's row. Call it once for each
     // record of the round, in order. If several clauses run in one firing, the
-    // indentation changes only once. To find this out, an entry is compared with the
+    // indentation changes only once. To detect this, an entry is compared with the
     // previous record on its CPU, and a return with the next one.
     void set(std::span<const RoundRecord> records, std::size_t index, ProbeData& data);
 

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: MIT Draws distributions with one bar for each bucket.
+// SPDX-License-Identifier: MIT
+// Draws distributions with one bar for each bucket.
 //
-// A bar's length is its share of all counts. With aggzoom, it is the share of a little
-// more than the largest count. It is rounded to the nearest of 40 columns, or in UTF-8
-// down to an eighth of a column.
+// A bar's length is its count's share of the sum of all counts or, with aggzoom, of a
+// number slightly larger than the largest count. It is rounded to the nearest of 40
+// columns, or in UTF-8 down to an eighth of a column.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -14,10 +15,11 @@ namespace dt {
 
 namespace {
 
-// With aggzoom, the bar of the largest count has nearly the full width.
+// With aggzoom, the fraction of the width that the bar of the largest count fills.
 constexpr long double zoomed = 0.95L;
 
-// Appends one of the block elements U+2581 to U+2588 and U+2588 to U+258F.
+// Appends the block element U+2580 + number. 1 to 8 are heights, from low to full; 8 to
+// 15 are widths, from full to narrow.
 void put_block(std::string& out, unsigned number)
 {
     unsigned code = 0x2580 + number;
@@ -117,7 +119,8 @@ std::string edge_text(const Bucket& bucket)
 
 namespace {
 
-// Returns the buckets to show: those with counts and one more on each side.
+// Returns the buckets to show: from the first to the last one with a count, and one
+// more on each side.
 std::span<const Bucket> shown(std::uint32_t function, std::span<const Bucket> buckets)
 {
     auto counted = [](const Bucket& b) { return b.count != 0; };

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Reports drops. A table contains the text for each kind
-// in two halves, before and after the plural's s. A star in the text is replaced by
-// another plural's s.
+// SPDX-License-Identifier: MIT
+// Reports drops. A table contains the text for each kind in two parts, before and after
+// the plural "s". A star in the second part stands for another plural "s".
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>

@@ -17,9 +17,10 @@ namespace dt {
 
 class DropCounts {
 public:
-    // Calls events.drop() for each kind and shard that lost something since the last
-    // report. Does so only if the last report was a second before `now`, or if `when`
-    // is Now. Returns false if a handler ended the consumption.
+    // Calls events.drop() for each kind of drop that has occurred since the last
+    // report, and for each CPU if the kind is counted by CPU. Unless `when` is Now,
+    // reports nothing within a second of the last report. Returns false if a handler
+    // stopped the consumer.
     enum class When { OncePerSecond, Now };
     bool report(const dt_arena* arena, bool tags, Events& events, std::uint64_t now,
                 When when);

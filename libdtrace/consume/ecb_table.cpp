@@ -75,7 +75,8 @@ static void set_flow(EcbState& state)
     }
 }
 
-// Returns whether the consumer uses the action's part of the record.
+// Returns whether the consumer reads the action's part of the record, or carries out
+// the action.
 static bool is_consumed(const dt_action& action)
 {
     if (action.in_key || DTRACEACT_ISAGG(action.kind))
@@ -93,8 +94,7 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the action changes the data that the consumer stores, the work that
-// it does, or its output.
+// Returns whether the action makes the consumer do more than print the recorded value.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||

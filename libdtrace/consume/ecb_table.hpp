@@ -4,12 +4,12 @@
 //   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
 //        └─────────────> probe names
 //
-// The arena's clause gives the offsets of the bytes, the program gives their meaning.
-// Both have the same actions in the same order. A row is created when its EPID first
-// occurs, because probes can appear while tracing, and is then kept. A record from a
-// shard that targets map is accepted only if its clause is enabled for a probe that
-// fires in targets. This code reads only the program part of the arena, which targets
-// cannot write.
+// The arena's clause gives the offsets of the bytes, and the program gives their
+// meaning. Both have the same actions in the same order. An entry is created when its
+// EPID first occurs, because probes can appear during tracing, and is then kept. A
+// record from a shard that targets map is accepted only if its clause is enabled for a
+// probe that fires in targets. This code reads only the program part of the arena,
+// which targets cannot write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -27,7 +27,8 @@ namespace dt {
 // An aggregating action of a clause.
 struct Aggregating {
     AggDesc desc;
-    AggDesc* declared = nullptr; // its entry in Aggregates; null: not declared yet
+    // its description in Aggregates; null: not declared yet
+    AggDesc* declared = nullptr;
 };
 
 struct EcbState {
@@ -36,7 +37,7 @@ struct EcbState {
     Flow flow = Flow::None; // follows from the probe's name alone
     std::string_view prefix;
     // The constant arguments of actions that change the consumer or its output. A
-    // record with other values is forged.
+    // record with different values is forged.
     std::vector<RecordedConstant> constants;
     // Indexed by record. Null, except for the first record of each printf, system and
     // freopen.
@@ -59,8 +60,8 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // Does the same as find(), but also returns null if no host that uses this shard
-    // runs the EPID's clause.
+    // Does the same as find(), but also returns null if targets map this shard and the
+    // EPID's probe never fires in a target.
     EcbState* find_in(std::uint32_t shard, std::uint32_t epid)
     {
         EcbState* state = find(epid);

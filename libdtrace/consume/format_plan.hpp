@@ -86,8 +86,8 @@ public:
     // Appends the text. The offsets of the record descriptions refer to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // Prints a row of printa(), or prints to an output that requires pieces. Commits
-    // after each conversion.
+    // Prints a row of printa(), or a record to an output that wants pieces. For such an
+    // output, commits after each conversion.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;
@@ -100,10 +100,10 @@ private:
     std::size_t min_bytes_ = 0; // minimum size of base for the fast paths
 };
 
-// Returns the printer of a conversion by its name ("d", "lld", "wc"). Returns null if
+// Returns the printer for a conversion with this name ("d", "lld", "wc"), or null if
 // there is none.
 FormatPrinter find_printer(std::string_view name);
-// Prints an aggregated number with the flags of a conversion.
+// Prints a number with the flags of the step's conversion.
 void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                 bool is_signed, int width, int precision, bool left);
 void put_double(FormatItem& item, long double value);

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Names of hosts and services, for %I and %P. If there is
-// no name, the number is printed.
+// SPDX-License-Identifier: MIT
+// Names of hosts and services, for %I and %P. Without a name, the address or the port
+// number is printed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace dt {
 
-// Looks a textual IPv4 or IPv6 address up; may wait for the name service.
+// Returns the name of the host with this IPv4 or IPv6 address. May wait for the name
+// service.
 std::string host_name(const std::string& address);
 // Returns the name of a service. The port is in host byte order.
 std::string service_name(std::uint16_t port);

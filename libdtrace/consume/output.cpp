@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Outputs: a stdio stream, a callback, a string.
 //
-// freopen() works on descriptors, not on the stream. It duplicates the original
-// descriptor, opens the file, and dup2()s it over the stream's descriptor. So children
-// of system() write to the same file, and "" can restore the original one.
+// freopen() works on descriptors, not on the stream. It duplicates the stream's
+// original descriptor, opens the file, and replaces the stream's descriptor with
+// dup2(). So children of system() write to the same file, and freopen("") can restore
+// the original one.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Destinations of the consumer's text.
 //
-// Printers append to text() and then call commit(), which describes the piece. A
-// FileOutput passes it to its FILE, a HandlerOutput to a callback (the C API's buffered
-// handler). A piece is all text that was appended since the last commit(). After an
-// output has failed (the disk is full, or the pipe is closed), every further commit()
-// fails and discards the text.
+// Printers append to text() and then call commit(). The text that was appended since
+// the last commit() is a piece. A FileOutput writes the piece to its FILE, a
+// HandlerOutput passes it to a callback (the C API's buffered handler). After an output
+// has failed (the disk is full, or the pipe is closed), every further commit() fails
+// and discards the text.
 #pragma once
 
 #include "base/fd.hpp"
@@ -49,7 +49,7 @@ public:
     // Returns whether each conversion must be committed as a piece of its own, not only
     // each record.
     virtual bool wants_pieces() const { return false; }
-    // Returns whether this writes to a terminal. Strings of targets are then escaped.
+    // Returns whether this writes to a terminal. Strings from targets are then escaped.
     virtual bool to_terminal() const { return false; }
 
 protected:
@@ -60,8 +60,9 @@ private:
     std::optional<Error> failure_; // the first one
 };
 
-// Writes text to a stdio stream that the caller owns. reopen() replaces the file of the
-// stream's descriptor, so that programs run by system() write to the same place.
+// Writes text to a stdio stream that the caller owns. reopen() changes the file to
+// which the stream's descriptor refers, so that programs run by system() write to the
+// same file.
 class FileOutput : public Output {
 public:
     explicit FileOutput(std::FILE* file) : file_(file) {}
@@ -78,7 +79,8 @@ private:
     Fd original_; // the stream's original descriptor while freopen() is in effect
 };
 
-// Passes text to a function, piece by piece. If it returns false, consumption ends.
+// Passes text to a function, piece by piece. If the function returns false, the
+// consumer stops.
 class HandlerOutput : public Output {
 public:
     using Handler = std::function<bool(std::string_view text, const Piece& piece)>;

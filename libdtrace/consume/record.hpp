@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records in the form that callbacks get.
+// Records in the form that callbacks receive.
 //
 //   ProbeData   one record: its probe, clause, CPU and time, and all its bytes
 //   RecordDesc  one action's part of it: kind, offset, how to print it
@@ -37,7 +37,8 @@ struct RecordDesc {
     std::uint32_t offset = 0;   // from the record's start (its dt_rechdr), or in a key
     std::uint32_t n_values = 1; // including this one
     std::uint64_t arg = 0, uarg = 0;
-    const Action* compiled = nullptr; // never null; type, format, place
+    // type, format, place; null: a C program made the record
+    const Action* compiled = nullptr;
 };
 
 // One probe that is enabled for one clause.
@@ -61,8 +62,8 @@ struct ProbeData {
     std::string_view prefix;           // "-> ", "<= ", "| ", ""
     int indent = 0;                    // columns; 0 unless flowindent
     std::span<const std::byte> record; // including its dt_rechdr
-    // The bytes of one action. Offset and size are checked. Empty for an action without
-    // bytes.
+    // Returns the bytes of one action. Empty if the action has none, or if they are not
+    // inside the record.
     std::span<const std::byte> bytes(const RecordDesc& desc) const
     {
         if (desc.offset > record.size() || desc.size > record.size() - desc.offset)
@@ -74,9 +75,10 @@ struct ProbeData {
 // The C API's DTRACE_CONSUME_*.
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
-// Called for each record. This prints the record in the default form; Next skips it. A
-// sink may write to the same file as the Output (for example, the callback of a C
-// program). Therefore all text printed so far is committed before each call.
+// Called for each record. Verdict::This prints the record in the default form;
+// Verdict::Next skips it. A sink may write to the same file as the Output (for example,
+// in the callback of a C program). Therefore all text printed so far is committed
+// before each call.
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
@@ -103,27 +105,27 @@ struct DropEvent {
     std::optional<std::uint32_t> cpu;
     std::uint64_t count = 0; // since the last report
     std::uint64_t total = 0;
-    std::string text; // "2 drops on CPU 0"; with droptags "[DTRACEDROP_PRINCIPAL] "
+    std::string text; // "2 drops on CPU 0"; droptags adds "[DTRACEDROP_PRINCIPAL] "
 };
 
-// Events other than text. If a function returns false, consumption ends.
+// Events other than text. If a function returns false, the consumer stops.
 class Events {
 public:
     virtual ~Events() = default;
     virtual bool fault(const FaultEvent&) { return true; }
     virtual bool drop(const DropEvent&) { return true; }
     // Implements setopt(). Returns nullopt if the option was set, otherwise the reason
-    // why not. The implementation may change Consumer::display(). Without Events,
-    // setopt() changes only the display options.
+    // for the refusal. The implementation may change Consumer::display(). Without
+    // Events, setopt() changes only the display options.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
     // Runs a command of system() like system(3), and returns the same value. A session
-    // continues to serve its targets while the command runs.
+    // continues to handle its targets' events while the command runs.
     virtual int run_command(const std::string& command)
     {
         return std::system(command.c_str());
     }
-    // Prints a message on stderr, for example about a failed freopen() or a corrupt
+    // Reports a message to the user, for example about a failed freopen() or a corrupt
     // shard.
     virtual void complain(std::string_view text) = 0;
 };

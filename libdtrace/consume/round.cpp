@@ -101,7 +101,7 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // If there is no memory for a copy, the records stay at their place, which wastes
+    // If there is no memory for a copy, the records stay where they are, which wastes
     // space.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {

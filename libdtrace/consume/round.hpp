@@ -4,7 +4,7 @@
 //
 //   collect()  for each shard: copy, check each header, note (time, offset, ECB)
 //   order()    merge the shards' runs by time
-//   records()  those before the watermark; hold() keeps the rest for the next round
+//   records()  all, in the order of time; hold() keeps those not run for the next round
 //
 // Targets cannot write to the copy, so they cannot change a header after it was
 // checked. If a record matches no clause, it and the rest of its shard's copy are
@@ -34,7 +34,8 @@ struct RoundRecord {
 // Memory that grows without being zeroed. Unused pages cost nothing.
 class ByteBuffer {
 public:
-    // Returns the address after used(), with at least this much space there.
+    // Returns the address after the used bytes, with at least this much space. Returns
+    // null if out of memory.
     std::byte* room(std::size_t bytes);
     void use(std::size_t bytes) { used_ += bytes; }
     void clear() { used_ = 0; }

@@ -2,9 +2,9 @@
 // Runs the consumer's actions, in the order of the records.
 //
 // Each entry of an action list is a RecordDesc. The first entry of a statement contains
-// the number of entries in the statement. If a sink returns This, the complete
-// statement is printed and the sink is called again after it. If it returns Next, it is
-// called for each entry.
+// the number of entries in the statement. If the sink returns This for an entry, the
+// complete statement is printed, and the sink is next called for the entry after the
+// statement. If the sink returns Next, it is called for the next entry.
 //
 // The output of a system() command appears between the records. In json and folded,
 // every line must have that format, so the command's output goes to stderr.

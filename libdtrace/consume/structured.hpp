@@ -7,17 +7,17 @@
 //                that records, {"action": "trace", "value": ...}, {"action": "printf",
 //                "text": ...}, {"action": "printa", "aggregations": [...]}, ...
 //   aggregation  "name", "function", "keys", "value"; for a distribution "buckets"
-//   drop         "kind", "count", "total", "message", with some kinds "cpu"
+//   drop         "kind", "count", "total", "message"; for some kinds "cpu"
 //   error        "cpu", "probe", "fault", "message"; "action" (0: the predicate), "address",
-//                "source" where they are known
+//                "source" if they are known
 //
 // Integers are numbers, with the sign of their type. Strings are text, stacks are
 // arrays of frames with the innermost first, and structures are objects. Bytes that are
 // not text are {"bytes": "0a1b.."}. Future versions may add fields.
 //
 // folded: the input of flame graphs. A line is "outermost;...;innermost N". In an
-// aggregation, the keys that are not stacks precede the stack. Of records, only the
-// stacks are shown, and each counts as 1.
+// aggregation, N is the value, and the line contains all keys in their order. From a
+// record, only its stacks, with an N of 1, and its printa() actions are printed.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -66,7 +66,8 @@ void put_json(std::string& out, const DropEvent& event);
 
 // typed_json.cpp
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
-// Returns numbers that JSON cannot represent as text: "inf", "-inf", "nan".
+// Returns a number, or a text for values that JSON numbers cannot represent: "inf",
+// "-inf", "nan".
 nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT The symbolizer that knows no names.
+// SPDX-License-Identifier: MIT
+// The symbolizer that knows no names.
 #include "libdtrace/consume/symbolizer.hpp"
 
 #include "base/hex_text.hpp"

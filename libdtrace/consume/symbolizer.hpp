@@ -2,8 +2,8 @@
 // Names for addresses in stacks, usym() and the like. The session implements this
 // interface.
 //
-// Every result is printable: an address without a name is returned in hex. Processes
-// that have exited still have names.
+// Every result is printable: an address without a name is returned in hex. The names of
+// a process stay known after it has exited.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ public:
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
-    // Returns the pid $target, whose symbols %A uses for a plain number. Returns 0 if
-    // there is none.
+    // Returns the pid of $target, whose symbols %A uses for a plain number. Returns 0
+    // if there is none.
     virtual std::uint64_t target() { return 0; }
 };
 
-// Knows no names: prints all addresses in hex.
+// Knows no names, and returns all addresses in hex.
 class HexSymbolizer : public Symbolizer {
 public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;

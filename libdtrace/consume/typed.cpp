@@ -70,7 +70,7 @@ bool is_printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-// Returns whether the bytes are text. An array of char must have a NUL.
+// Returns whether the bytes contain a NUL and all bytes before it are printable.
 bool is_text(Bytes bytes)
 {
     for (std::byte byte : bytes) {
@@ -111,8 +111,8 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
     put_signed(out, value);
 }
 
-// Returns whether the member is a bit-field that does not consist of complete bytes of
-// its type.
+// Returns whether the member is a bit-field that is narrower than its type, or that
+// does not start at a byte.
 bool shows_bits(const Member& member)
 {
     return member.bitfield_bits != 0 &&

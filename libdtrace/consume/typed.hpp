@@ -6,7 +6,7 @@
 //       char [4] tag = [ "abc" ]
 //   }
 //
-// The bytes are the value's own copy. Pointers in it are printed but never followed.
+// The bytes are a copy of the value. Pointers in it are printed but never followed.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -25,7 +25,8 @@ namespace dt {
 constexpr int max_type_depth = 64;
 std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
                                std::uint64_t size);
-// Returns nullopt if some of the bits are not available.
+// Returns the bits of a bit-field. Bits after the end of `bytes` are 0. Returns nullopt
+// if all of them are after the end, or if n_bits is larger than 64.
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 

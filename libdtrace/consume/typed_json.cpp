@@ -30,8 +30,8 @@ private:
     std::size_t left_ = max_typed_text;
 };
 
-// A JSON object in the order of its members. The library searches all members for each
-// new name, which takes quadratic time for a type with many members.
+// A JSON object in the order of its members. The JSON library searches all members for
+// each new name, which takes quadratic time for a type with many members.
 class Object {
 public:
     // Sets a member. If several values have the same name, the last one is kept.
@@ -147,7 +147,6 @@ static Json array_json(const Type* type, Bytes bytes, int depth, Budget& budget)
     return array;
 }
 
-// JSON has no numbers for NaN and infinity.
 static Json float_json(Bytes bytes)
 {
     double value = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Prints single values in the default form.
 //
-// The bytes of a value count as text by the rule of classic DTrace: printable bytes up
-// to a NUL, and only NULs after it. A value of type string always counts as text, even
-// if it is empty, has other bytes after its NUL, or is UTF-8.
+// Bytes are printed as text by the rule of classic DTrace: if they are printable up to
+// a NUL, and only NULs follow. A value of type string is also text if it is empty, has
+// other bytes after its NUL, or contains UTF-8.
 #include "libdtrace/consume/values.hpp"
 
 #include "libdtrace/consume/numbers.hpp"

@@ -31,8 +31,8 @@ enum class Column { Trace = 33, Key = 50, Packed = 16 };
 enum class Padding { None, Column };
 void put_float(std::string& out, double value, Padding padding);
 
-// Returns how to escape the text of this value: names are always escaped, strings of a
-// target only on a terminal.
+// Returns how to escape the text of this value: names are always escaped, strings from
+// a target only on a terminal.
 Escaping escaping_of(TextOrigin origin, const Display& display);
 Escaping escaping_of(const RecordDesc& desc, const Display& display);
 
@@ -54,8 +54,8 @@ void put_kstack(std::string& out, Symbolizer& symbols, std::span<const std::byte
                 std::uint64_t indent);
 bool is_stack(std::uint32_t action);
 
-// Returns the name for the value of a sym(), mod(), usym(), umod() or uaddr(). Empty
-// for other actions.
+// Returns the name for the value of a sym(), mod(), usym(), umod() or uaddr(). Returns
+// an empty string for other actions.
 std::string symbol_text(Symbolizer& symbols, std::uint32_t action,
                         std::span<const std::byte> bytes);
 

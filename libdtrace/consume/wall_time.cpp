@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Formats wall-clock times, always in English.
+// SPDX-License-Identifier: MIT
+// Formats wall-clock times, always in English.
 #include "libdtrace/consume/wall_time.hpp"
 
 #include <cstdio>
