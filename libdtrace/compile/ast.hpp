@@ -168,7 +168,7 @@ struct Ident {
 
 enum class StmtKind {
     Expr, // expr
-    If,   // expr, then_block, else_block; lowered to clauses by the parser's last step
+    If,   // expr, then_block, else_block; lower_ifs() replaces it
 };
 
 struct Stmt {
@@ -217,9 +217,8 @@ struct ProviderProbe {
     // "" for an unnamed argument
     std::vector<std::string> native_names, translated_names;
     bool has_translated = false;
-    std::vector<unsigned>
-        // set by check: for each translated argument, the index of its native argument
-        mapping;
+    // set by check: for each translated argument, the index of its native argument
+    std::vector<unsigned> mapping;
 };
 
 struct Decl {
@@ -245,14 +244,14 @@ struct Decl {
     std::vector<ProviderProbe> probes;
 };
 
-// A pragma #pragma D option name=value. They are in the order of the program.
+// The pragma "#pragma D option name=value".
 struct PragmaOption {
     std::string name, value;
     Place at;
 };
 
-// A pragma #pragma D attributes n/d/c name, or n/d/c provider name part. If the name is
-// "translator", the pragma applies to the translators that follow it.
+// The pragma "#pragma D attributes n/d/c name" or "... n/d/c provider name part". If
+// the name is "translator", the pragma applies to the translators that follow it.
 struct PragmaAttributes {
     Attributes attributes;
     // "provider", "module", "function", "name" or "args". Empty: the pragma sets the
@@ -262,14 +261,14 @@ struct PragmaAttributes {
     Place at;
 };
 
-// A pragma #pragma D binding "1.5" name.
+// The pragma "#pragma D binding "1.5" name".
 struct PragmaBinding {
     Version version;
     std::string name;
     Place at;
 };
 
-// A pragma such as #pragma D depends_on library unistd.d.
+// A pragma such as "#pragma D depends_on library unistd.d".
 struct PragmaDependency {
     std::string kind, name; // kind: module, provider, library
     Place at;

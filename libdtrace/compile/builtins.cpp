@@ -3,10 +3,10 @@
 // searched linearly, because they are short and a program uses few of these names.
 //
 // In other implementations of DTrace, a translator computes the structures curpsinfo
-// and curlwpsinfo from the kernel's data of the process. Here each member is a builtin
-// variable of its own, so that reading one member does not compute the others. The two
-// tables below map members to variables. In the same way, each member of fds[n] is a
-// builtin array (DIF_VAR_FILES in dif/vars.h).
+// and curlwpsinfo from the kernel's data about the process. Here each member is a
+// builtin variable of its own, so that reading one member does not compute the others.
+// The two tables below map members to variables. In the same way, each member of fds[n]
+// is a builtin array (DIF_VAR_FILES in dif/vars.h).
 #include "libdtrace/compile/builtins.hpp"
 
 #include "dif/actions.h"

@@ -44,10 +44,10 @@ struct AggRow {
     const char* prototype;
 };
 
-// These functions return null if there is no such name.
-// excludes members of structures
+// These functions return null if there is no such name. Members of structures are found
+// only by find_member_row().
 const VariableRow* find_variable_row(std::string_view name);
-const VariableRow* find_member_row(std::string_view name); // only members of structures
+const VariableRow* find_member_row(std::string_view name);
 const SubroutineRow* find_subroutine_row(std::string_view name);
 const ActionRow* find_action_row(std::string_view name);
 const AggRow* find_agg_row(std::string_view name);

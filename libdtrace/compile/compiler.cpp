@@ -24,8 +24,7 @@ Environment& no_environment()
 
 namespace {
 
-// Copies an Ident, except for its expression, because later programs do not change
-// that.
+// Copies an Ident, except for its expression, which later programs do not change.
 Ident copy_of(const Ident& ident)
 {
     Ident copy;
@@ -133,7 +132,7 @@ private:
 };
 
 // Removes the names that a later version introduced. They can be removed, because the
-// session's version does not change any more.
+// session's version can no longer change.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

@@ -45,7 +45,7 @@ struct CompileOptions {
     // path of the script; empty for a program on the command line
     std::string source_name;
     std::vector<std::string> macro_args; // [0] is $0
-    // Answers questions of the compiler about the session.
+    // Answers the compiler's questions about the session.
     Environment* environment = &no_environment();
     // The default numbers of frames of ustack() and jstack(), and of bytes for the
     // strings of jstack().
@@ -74,7 +74,7 @@ public:
     std::vector<std::string> argument_texts(const ArgumentTypes& said);
 
     // Returns the type with this name in D, such as "struct foo *" or, for a type of
-    // the target, "a.out`foo_t". The type exists as long as the compiler.
+    // the target, "a.out`foo_t". The type exists as long as the compiler does.
     std::variant<const Type*, Diagnostic> type_named(std::string_view text,
                                                      const CompileOptions& options);
     // Returns the D type of an entry in debug data.

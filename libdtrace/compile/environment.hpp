@@ -46,9 +46,9 @@ struct KernelSymbol {
     bool is_function = false;
 };
 
-// The argument types that a probe itself declares. The first is that of arg0.
+// The types of a probe's arguments as its provider declares them, starting with arg0.
 struct ArgumentTypes {
-    std::vector<std::string> names; // names of types that D has
+    std::vector<std::string> names; // names of types that D knows
     // An argument as the provider's definition declares it.
     struct Defined {
         std::string name;
@@ -96,8 +96,9 @@ public:
     {
         return {};
     }
-    // Returns whether a module, provider, library, member (tag.name) of a struct of the
-    // kernel, or symbol of the kernel exists, for #pragma D depends_on.
+    // Returns whether a dependency of #pragma D depends_on exists: a module, a
+    // provider, a library, a symbol of the kernel, or a member of a kernel struct
+    // (tag.name).
     virtual bool has_dependency(std::string_view, std::string_view) { return true; }
     // Returns whether a provider of the session has this name.
     virtual bool has_provider(std::string_view) { return false; }

@@ -8,7 +8,7 @@
 //
 // Literal text is stored in the conversion that follows it. The literal text at the end
 // becomes a last conversion without a name. %% is literal text; nothing may be between
-// the two signs. The only limit of a width is INT_MAX, because some programs use
+// the two signs. The only limit on a width is INT_MAX, because some programs use
 // 10,000,000.
 #include "libdtrace/compile/format.hpp"
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-// clang-format off One row for each conversion: the text after the flags, the values
-// that it accepts, and their name in messages.
+// One row for each conversion: the text after the flags, the values that it accepts, and
+// their name in messages.
 //   ADDRESS   an address of the kernel, or a symbol of sym()
 //   UADDRESS  an address of the target, or a symbol of usym()
 //   CHAR      an integer of at most four bytes
@@ -25,6 +25,7 @@
 //   STACK     a stack     POINTER  a pointer or an integer
 //   STRING    a string or array of char              TIME  an integer, ns since 1970
 //   WCHAR     a wide character                       WSTRING  an array of them
+// clang-format off
 #define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */                       \
     X("a", ADDRESS, "pointer or integer")                                              \
     X("A", UADDRESS, "pointer or integer")                                             \

@@ -69,8 +69,8 @@ struct CompiledClause {
     Source source, predicate_source; // for reports of faults
     bool default_action = false;
     bool destructive = false;
-    bool needs_kernel =
-        false; // uses a builtin or an object that only the kernel module can read
+    // It uses a builtin or an object that only the kernel module can read.
+    bool needs_kernel = false;
     // The weakest attributes of its matched descriptions, and of the names that it
     // uses.
     Attributes descriptions, names;

@@ -2,8 +2,8 @@
 // Writes the source line of a diagnostic with a caret below it, for terminals.
 //
 // A tab before the caret is repeated in the caret's line, so that the caret is below
-// its column with any tab stops of the terminal. Bytes that a terminal might interpret
-// are shown as '?'. A line longer than max_columns is cut around the caret.
+// its column whatever the terminal's tab stops are. Bytes that a terminal might
+// interpret are shown as '?'. A line longer than max_columns is cut around the caret.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

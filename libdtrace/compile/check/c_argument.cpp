@@ -99,8 +99,8 @@ private:
         }
     }
 
-    // Returns the Boolean type, under a macro that the generated header defines for C
-    // and C++.
+    // Returns the Boolean type under the name of a macro that the generated header
+    // defines for C and C++.
     const Type* boolean()
     {
         constexpr char name[] = "DTRACE_USDT_BOOL_";

@@ -183,8 +183,8 @@ void Checker::clause(Clause& clause)
     rules_ = Rules{};
     names_used_ = arguments_ = stable_attributes;
     match_probes(clause);
-    // A predicate that contains an assignment creates variables for the body, so it is
-    // checked first. Otherwise the body is checked first.
+    // A predicate that contains an assignment may create variables for the body, so it
+    // is checked first. Otherwise the body is checked first.
     bool predicate_first = clause.predicate && assigns(*clause.predicate);
     if (predicate_first)
         predicate(clause.predicate);

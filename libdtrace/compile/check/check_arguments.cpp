@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // args[n]: the typed arguments of a probe, taken from argN or from the stack.
 //
-// - A provider may declare types with the probe. If D programs see another type than
-//   the traced program passes, args[n] means xlate <type> (argN).
+// - A provider may declare types with the probe. If the type that D programs see
+//   differs from the type that the traced program passes, args[n] means xlate <type>
+//   (argN).
 // - For the entry and return of a function, the types come from the debug data
 //   (argument_places.hpp finds the places). They are looked up only for clauses that
 //   use args[].
@@ -116,8 +117,8 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
     return arguments;
 }
 
-// Finds the argument in all probes of the clause. Fails, with the place `at`, if they
-// have different types for it.
+// Finds the argument in all probes of the clause. Fails, with the place `at`, if its
+// types or places differ.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
@@ -253,13 +254,13 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {
-        // the bits of a double are the value, as in registers of DIF
+        // the bits of a double are the value, as in DIF registers
         slot = std::move(value);
     } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = make_cast(type, std::move(value), at);
     } else {
-        // The address of the argument on the stack is the value of a by-reference type.
-        // Other types are loaded from there.
+        // For a by-reference type, the argument's address is the value. Other types are
+        // loaded from that address.
         slot = std::make_unique<Node>();
         slot->kind = NodeKind::Unary;
         slot->op = Op::Deref;

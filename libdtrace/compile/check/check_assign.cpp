@@ -5,8 +5,7 @@
 //
 // A variable that holds addresses from alloca() may hold no other addresses (except
 // NULL). The engine frees that memory when the clause ends. A store through such a
-// pointer must go to scratch memory, and the engine refuses it otherwise. A store
-// through any other pointer goes to other memory.
+// pointer must go to scratch memory; otherwise the engine refuses it.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -41,7 +40,7 @@ Ident* changed_variable(const Node& target)
 }
 
 // Returns the variable if the left side is a complete variable or an element of an
-// array, and null if it is only a part of a structure.
+// associative array, else null.
 Ident* stored_variable(const Node& target)
 {
     if (target.kind == NodeKind::Ident)
@@ -127,7 +126,7 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         return;
     Ident* ident = stored_variable(*slot);
     if (!plain && ident) {
-        // ++, -- and op= read the variable before anything was assigned to it. It
+        // ++, -- and op= read the variable before anything has been assigned to it. It
         // becomes an int64_t with the value 0.
         ident->type = types_.int64_type();
         slot->type = ident->type;

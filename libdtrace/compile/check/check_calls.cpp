@@ -3,8 +3,8 @@
 // prototype in the table of dif/.
 //
 // Actions are statements, so a call of an action inside an expression is refused here.
-// Code for the places that accept an action (keys of aggregations, trace()) handles the
-// call and does not use this file.
+// The places that accept an action (keys of aggregations, trace()) handle such calls
+// themselves.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -178,9 +178,9 @@ void Checker::check_alloca_size(const Node& node)
              "alloca( ) of " + std::to_string(value) + " bytes is not possible");
 }
 
-// Converts a device number of the kernel, which has 12 bits for the major number above
-// 20 bits for the minor number (<linux/kdev_t.h>). The subroutines expect user space's
-// encoding (gnu_dev_major(3)).
+// Replaces getmajor() or getminor() by arithmetic if the argument is a kernel device
+// number, which has 12 bits for the major number above 20 bits for the minor number
+// (<linux/kdev_t.h>). The subroutines expect user space's encoding (gnu_dev_major(3)).
 void Checker::kernel_device_number(NodePtr& slot, NodePtr device)
 {
     constexpr std::uint64_t minor_bits = 20, minor_mask = (1u << minor_bits) - 1;

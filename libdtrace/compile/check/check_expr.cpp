@@ -7,8 +7,8 @@
 // narrow a value. So an operator sets operand_type for the generator and inserts no
 // conversions.
 //
-// Unsigned 32-bit arithmetic is an exception, because C defines its result. Signed
-// operands of it, and results that may exceed 32 bits, are wrapped in casts. So -1u is
+// Unsigned 32-bit arithmetic is an exception, because C defines its result. Its signed
+// operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
 // 4294967295, and an unsigned int with all bits set compares equal to -1.
 #include "libdtrace/compile/check/check_internal.hpp"
 
@@ -313,8 +313,8 @@ void Checker::shift_or_bits(Node& node)
     bool shift = node.op == Op::Shl || node.op == Op::Shr;
     node.operand_type = shift ? promoted(*node.left, types_)
                               : usual_conversion(*node.left, *node.right, types_);
-    // In C, a shift by the type's width or more is undefined. Programs rely on such
-    // shifts to build 64-bit values.
+    // In C, a shift by the type's width or more is undefined. D programs use such
+    // shifts to build 64-bit values, so they are computed in 64 bits.
     if (node.op == Op::Shl && wraps_below_64(node.operand_type) &&
         node.right->is_constant && node.right->value >= 32)
         node.operand_type = types_.uint64_type();

@@ -148,8 +148,8 @@ private:
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
-    // Reports that the variable does not exist. If the name is indexed, D uses another
-    // tag, because an assignment to it would have created an array.
+    // Reports that the variable does not exist. If the name is indexed, D uses a
+    // different tag, because an assignment to it would have created an array.
     [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;

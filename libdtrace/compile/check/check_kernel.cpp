@@ -18,8 +18,8 @@ void Checker::uses_kernel()
         clause_->needs_kernel = true;
 }
 
-// Returns the type of a builtin if the kernel's type data determine it. Returns null if
-// the builtin's row contains the type.
+// Returns the type of a builtin if the kernel's type data determine it. Otherwise
+// returns null; the builtin's row then contains the type.
 const Type* Checker::kernel_type_of(std::string_view name)
 {
     static constexpr std::pair<std::string_view, std::string_view> pointers[] = {
@@ -32,8 +32,8 @@ const Type* Checker::kernel_type_of(std::string_view name)
     return nullptr;
 }
 
-// Returns the value of an enumerator of the kernel. A name without a backquote must be
-// in capitals, so that a misspelt variable does not match an enumerator.
+// Returns the value of an enumerator of the kernel. The name must be in capitals, so
+// that a misspelt variable does not match an enumerator.
 std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
 {
     auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -48,7 +48,8 @@ void Checker::kernel_symbol(NodePtr& slot, bool address_only,
 {
     const std::string text = slot->text;
     const Place at = slot->at;
-    uses(Attributes{}, "symbol " + text, at); // the kernel does not guarantee symbols
+    // kernel symbols have no stability guarantee
+    uses(Attributes{}, "symbol " + text, at);
     uses_kernel();
     const Type* type = variable.type;
     if (variable.per_cpu && !address_only)

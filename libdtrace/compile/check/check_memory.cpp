@@ -135,9 +135,9 @@ void Checker::index_builtin(NodePtr& slot)
     node.type = node.left->type;
 }
 
-// Returns whether the bounds of D's type string apply to an expression, as it was
-// written. They do not apply to casts and stringof, which read any memory as a string,
-// so that programs can index beyond strsize.
+// Returns whether the bounds of D's type string apply to an expression, in the form in
+// which the program wrote it. They do not apply to casts and stringof, which read any
+// memory as a string, so that programs can index beyond strsize.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {

@@ -157,7 +157,7 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     }
     if (node.text == "NULL") {
         NodePtr null = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
-        null->text = "NULL"; // also fits integers
+        null->text = "NULL"; // marks it as compatible with integers
         slot = std::move(null);
         return;
     }
@@ -179,7 +179,7 @@ void Checker::identifier(NodePtr& slot, bool indexed)
 }
 
 // Replaces a symbol of the target. A variable of known type is replaced by its value in
-// the target. If only the address is requested, it becomes an integer constant.
+// the target. If only the address is requested, the symbol becomes an integer constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
     const std::string text = slot->text;
@@ -195,7 +195,8 @@ void Checker::symbol(NodePtr& slot, bool address_only)
                  context_.target.why_no_variable(text));
     if (variable->of_kernel)
         return kernel_symbol(slot, address_only, *variable);
-    uses(Attributes{}, "symbol " + text, at); // the target does not guarantee symbols
+    // a target's symbols have no stability guarantee
+    uses(Attributes{}, "symbol " + text, at);
     const Type* type = variable->type;
     if (!type && !address_only)
         fail(Tag::SYM_NOTYPES, at,

@@ -132,7 +132,7 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Returns whether a later version introduced the declaration.
+// Returns whether a pragma binds the declaration to a later version of D.
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)
@@ -145,8 +145,8 @@ bool Checker::is_hidden(const Decl& decl) const
                        });
 }
 
-// Applies the pragmas about declarations that have no name of their own, before the
-// declarations are used.
+// Applies the pragmas about providers and translators, before the declarations are
+// checked.
 void Checker::declaration_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes) {

@@ -36,15 +36,13 @@ bool is_userland(const Type* type);
 
 // Returns the pointee of a pointer or the element type of an array, else null.
 const Type* pointee(const Type* type);
-// Returns the number of bytes that pointer arithmetic steps by. void counts as one
-// byte.
+// Returns the number of bytes that pointer arithmetic steps by. For void *, that is 1.
 std::uint64_t step_of(const Type* pointer);
 
 // Returns whether the node is the integer constant 0 or NULL.
 bool is_null_constant(const Node& node);
 
-// Returns whether the types are the same, ignoring qualifiers and typedefs. const char
-// is char.
+// Returns whether the types are the same, ignoring qualifiers and typedefs.
 bool same_type(const Type* a, const Type* b);
 // Returns whether values of these pointer (or array) types may be compared and
 // assigned.

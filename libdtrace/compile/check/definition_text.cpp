@@ -37,7 +37,7 @@ const Type* specifier(const Type* type)
     return type;
 }
 
-// Compares two types of different tables, and all types to which they refer. Typedefs
+// Compares two types from different tables, and all types to which they refer. Typedefs
 // are ignored.
 class Comparison {
 public:

@@ -16,8 +16,8 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// Returns text that identifies a block: different blocks have different texts. It is
-// not checked that the text compiles.
+// Returns text that identifies a block: different blocks have different texts. The text
+// need not compile.
 std::string interface_text(const ProviderBlock& block);
 
 } // namespace dt

@@ -132,8 +132,9 @@ const Type* KernelNames::written(std::string_view text, std::uint64_t n_bytes)
         const Type* element = written(text.substr(0, text.size() - array.size()), 0);
         if (element == nullptr || element->size == 0)
             return nullptr;
-        // n_bytes may be the distance to the next symbol, which is much larger than a
-        // text. So the size of an array of char is limited to that of a string.
+        // n_bytes may be the distance to the next symbol, which can be much larger than
+        // the array itself. So the size of an array of char is limited to that of a
+        // string.
         const std::uint64_t most =
             element->resolve()->is_char ? types_.table().string_type()->size : INT_MAX;
         std::uint64_t n = std::clamp<std::uint64_t>(n_bytes, element->size, most);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition, compiled from the text that a program contains. It says the
-// types of the probes' arguments, how they are mapped, and their stability.
+// A provider's definition, compiled from the text that a program contains. It gives the
+// types of the probes' arguments, how the arguments are mapped, and their stability.
 //
 // The definition has a type table of its own, separate from that of the session that
 // reads it (foreign_types.hpp).
@@ -19,7 +19,8 @@ struct ProviderDefinition {
     std::shared_ptr<const TypeTable> types;
     ProviderBlock block;
 
-    // Finds a probe by its name in a note or in D. Returns null if there is none.
+    // Finds a probe by its name, as written in a note or in D. Returns null if there is
+    // none.
     const ProviderProbe* probe(std::string_view name) const;
     // Sets the attributes of the parts that the definition mentions, and does not
     // change others.

@@ -6,8 +6,8 @@
 //   \___/                                   \_________/
 //   module: any if it is empty               process: the first traced one by default
 //
-// A type or variable is searched in all modules that the scope selects, in their order:
-// the program comes first. If the scope is a module of the kernel, the kernel is
+// A type or variable is looked up in all modules that the scope selects, in their
+// order: the program comes first. If the scope is a module of the kernel, the kernel is
 // searched. Without a scope, the process is searched first, then the kernel
 // (kernel_names.hpp).
 #pragma once

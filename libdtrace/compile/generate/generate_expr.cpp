@@ -104,7 +104,7 @@ Register ExprGenerator::value_in_memory(const Node& node)
     return out;
 }
 
-// Returns the value of uregs[i].
+// Returns the value of an element of a builtin array, such as uregs[i].
 Register ExprGenerator::value_of_element(const Node& node)
 {
     Register out = value(*node.args[0]);

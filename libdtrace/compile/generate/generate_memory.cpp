@@ -165,8 +165,8 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
     code_.emit(DIF_OP_COPYS, from, size, to);
 }
 
-// Structures, unions and arrays in thread-local variables and associative arrays. They
-// have no memory before the first store to them. Until then, a load yields null:
+// Structures, unions and arrays in thread-local variables and associative arrays have
+// no memory before the first store to them. Until then, a load yields null:
 //
 //   info[pid].calls = 1      ldgaam info, %r1     allocates the element, zeroed, if it is absent
 //   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there

@@ -72,8 +72,8 @@ bool Parser::is_c_word_of_type(const Token& token) const
            token.c_word == CWord::Complex || token.c_word == CWord::Int128;
 }
 
-// If the next token is an opening bracket of any kind, skips to the token after the
-// closing bracket.
+// Skips the next token. If it is an opening bracket of any kind, skips to the token
+// after the closing bracket.
 void Parser::skip_brackets(Lexer::Mode after)
 {
     int depth = 0;
@@ -311,8 +311,8 @@ bool Parser::c_declaration()
 }
 
 // Reads the brackets of a parameter, after the opening one: "static 4", "restrict",
-// "n", "*". The parameter becomes a pointer. The size of an inner dimension that is not
-// constant is unknown.
+// "n", "*". The parameter becomes a pointer. An inner dimension that is not constant is
+// taken as 1. Returns false if the brackets contain a type.
 bool Parser::parameter_bracket(Layer& layer)
 {
     while (at(Key::Static) || at(Key::Const) || at(Key::Volatile) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: declaration specifiers and the declarations that follow them. Struct,
-// union and enum bodies are in declarations_tagged.cpp.
+// Declaration specifiers and the declarations that follow them (see parser.hpp).
+// Struct, union and enum bodies are in declarations_tagged.cpp.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -232,7 +232,7 @@ Parser::Specifiers Parser::specifiers(Names names)
     return result;
 }
 
-// Checks which words may be combined, by C's rules. Each error has its own tag.
+// Checks by C's rules whether the words may be combined, and returns their type.
 const Type* Parser::finish_specifiers(const SpecifierWords& words)
 {
     bool is_char = words.word == Key::Char;

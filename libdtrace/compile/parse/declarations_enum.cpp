@@ -26,8 +26,8 @@ void Parser::enum_body(Type& into)
         syntax_error();
 }
 
-// Reads an enumerator and returns the value of the one after it. next: the value if the
-// enumerator has no initialiser.
+// Reads an enumerator and returns the default value of the next one. next: the default
+// value of this one.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;

@@ -40,8 +40,8 @@ bool begins_operand(std::string_view text)
 
 } // namespace
 
-// Returns the text after the token. Returns an empty text if the token is not part of
-// the text, but of a macro's value.
+// Returns the text after the token. Returns an empty text if the token comes from a
+// macro's value instead of the text.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {
     const std::less_equal<const char*> before;

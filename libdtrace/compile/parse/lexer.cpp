@@ -35,8 +35,8 @@ std::array<unsigned char, 256> make_classes()
     mark("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
          letter | spec_start | spec_more);
     mark("-$:.?*\\[]!", spec_start | spec_more);
-    // Classic DTrace does not accept these: libstdc++.so.6, versions of symbols, names
-    // in UTF-8.
+    // Classic DTrace does not accept these characters. They occur in libstdc++.so.6, in
+    // symbols with a version, and in names in UTF-8.
     mark("`+@~", spec_more);
     for (std::size_t c = 0x80; c < classes.size(); ++c)
         classes[c] |= spec_start | spec_more;

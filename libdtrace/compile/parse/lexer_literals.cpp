@@ -4,8 +4,7 @@
 //
 // The escapes are those of C. An unknown escape keeps its backslash. In a string, a
 // backslash and the newline after it are both removed. If a character constant has
-// several characters, the first one is in the highest byte, as in the compilers of
-// Solaris.
+// several characters, the first one is in the highest byte, as in Solaris compilers.
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include "libdtrace/compile/parse/characters.hpp"

@@ -208,8 +208,8 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // kernel_type_names.cpp: the kinds of places in the text that a typedef of the
-    // kernel can have.
+    // kernel_type_names.cpp: the kinds of places in the text where a typedef of the
+    // kernel can be.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
     bool is_taken(const std::string& name) const;
@@ -218,7 +218,7 @@ private:
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
-    // attributes of the declared object
+    // The attributes in the result are those of the declared object.
     Specifiers specifiers(Names names = Names::Needed);
     bool names_member();
     bool is_implicit_int();
@@ -265,8 +265,8 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
-    // The nesting depth of the type names that are being parsed. Inside one, a name is
-    // a type.
+    // The nesting depth of the type names that are being parsed. Inside a type name,
+    // every name is a type.
     int n_type_names_ = 0;
     // the last name with a backquote that is not a type
     mutable std::string unknown_type_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a tree as D text. dtrace -d prints this text of a program whose if statements
-// have been rewritten as clauses.
+// Writes a tree as D text. dtrace -d prints this text for a program after its if
+// statements have been rewritten as clauses.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"

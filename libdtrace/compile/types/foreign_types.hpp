@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Converts types of another type table to types of the session's table, for the
+// Converts types from another type table to types of the session's table, for the
 // arguments in a provider's definition.
 //
 // If the session has declared a type of the same name, that type is used. D libraries
 // declare the types that they translate, while the definitions in programs often
 // contain only a placeholder. Other names belong to the definition and do not become
-// names of the session. Pointers refer to the traced process: they are userland. The
+// names of the session. Pointers refer to the traced process, so they are userland. The
 // types may come from an untrusted file, so the recursion depth is limited.
 #pragma once
 

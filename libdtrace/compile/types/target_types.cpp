@@ -45,7 +45,7 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
-    // void is used if the type refers to itself
+    // a placeholder: a type that refers to itself while it is being made gets void
     made[ref] = types_.void_type();
     const Type* type = make_described(from, ref, from.type(ref), depth);
     if (!measure(type))

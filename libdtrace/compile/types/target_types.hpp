@@ -29,8 +29,8 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Marks a type as userland, because D must access the memory of a process in
-    // another way than its own memory.
+    // Marks a type as userland, because D accesses the memory of a process in a
+    // different way from its own memory.
     const Type* in_process(const Type* type)
     {
         return types_.qualified(type, false, false, true);
@@ -46,7 +46,7 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
-    // How many types are visited if a type is walked, and how deep. The members of a
+    // How many types a walk over a type visits, and how deep it goes. The members of a
     // struct are not counted.
     struct Extent {
         int height = 0;

@@ -98,7 +98,7 @@ bool Type::find_member(std::string_view wanted, Member& found) const
     return false;
 }
 
-// Compares two bodies. The recursion is not deeper than the bodies are nested in the
+// Compares two bodies. The recursion is no deeper than the nesting of the bodies in the
 // program.
 bool has_same_body(const Type& one, const Type& other)
 {

@@ -6,7 +6,7 @@
 //                                          as in classic DTrace
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
-// A struct that has been named but not declared is a Struct with complete == false. Its
+// A struct that has been named but not defined is a Struct with complete == false. Its
 // body is filled in place, so that existing pointers to it stay valid. undo_ records
 // every change of names_ and tags_; rollback() reads it backwards.
 #include "libdtrace/compile/types/types.hpp"
@@ -27,7 +27,7 @@ using Names = std::unordered_map<std::string, Type*>;
 struct Undo {
     Names* names = nullptr; // if set: `key` was added to it, or denoted `type` before
     std::string key;
-    // if `before` is set: the incomplete type of which it is a copy
+    // if `before` is set: the incomplete type that it is a copy of
     Type* type = nullptr;
     std::unique_ptr<Type> before;
 };

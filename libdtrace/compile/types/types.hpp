@@ -65,10 +65,9 @@ struct Type {
     // only in a Typedef that adds qualifiers
     bool is_const = false, is_volatile = false;
     bool userland = false; // stored in the traced process: loads read its memory
-    const Type* base =
-        // Pointer, Array: the element type; Typedef: the type it names; Function: the
-        // result
-        nullptr;
+    // Pointer, Array: the element type; Typedef: the type that it names; Function: the
+    // result
+    const Type* base = nullptr;
     // Array: number of elements; 0 if it is flexible
     std::uint64_t count = 0;
     std::vector<Member> members;         // Struct, Union
@@ -135,8 +134,8 @@ public:
     // Finds a type by its name, such as "unsigned int", "struct foo" or "uint8_t".
     // Returns null if there is no such type.
     const Type* lookup(std::string_view name) const;
-    // Finds the type that the name had before any program redeclared it. Builtins and
-    // subroutines have such types.
+    // Finds the type that the name had before any program redeclared it. The prototypes
+    // of builtins and subroutines use these types.
     const Type* lookup_original(std::string_view name) const;
     // Creates a type, or returns the existing one; the caller fills in its body.
     // Returns null if the name belongs to another kind of type.

@@ -46,7 +46,7 @@ const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& typ
             type = named(name, in, types);
         if (type == nullptr)
             type = is_pointer ? table.void_type() : table.lookup_original("long");
-        // ignores a const after the last asterisk, which is about the kernel's own copy
+        // ignores a const after the last asterisk, which concerns the kernel's own copy
         if (token.empty())
             return type;
         type = table.pointer_to(table.qualified(type, is_const, false, false), true);

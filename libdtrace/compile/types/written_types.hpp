@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Converts the C type of a system call's argument, such as the text "const struct iovec
-// *", to a D type. A name in it denotes the kernel's type, even if the D program has
-// another type of that name. Pointers refer to the memory of the process, so their
-// targets are userland.
+// *", to a D type. A name in it denotes the kernel's type, even if the D program
+// declares a different type of that name. Pointers refer to the memory of the process,
+// so their targets are userland.
 #pragma once
 
 #include "libdtrace/compile/types/target_types.hpp"
