@@ -23,9 +23,10 @@ struct Printing {
     dtrace_hdl& session;
     std::span<const dtrace_recdesc_t> recs;
     std::span<const std::byte> bytes;
-    const dt::Format* format = nullptr; // null: the default format
-    dt::ProbeData probe;                // no ecb: the record belongs to no known probe
-    std::vector<dt::RecordDesc> descs;  // as many as recs
+    // null: none; printa() then uses the default form
+    const dt::Format* format = nullptr;
+    dt::ProbeData probe;               // no ecb: the record belongs to no known probe
+    std::vector<dt::RecordDesc> descs; // as many as recs
 
     dt::Piece piece() const
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: lists the patches, or the planned patches, in the text of processes.
+// C API: lists the patches, or the planned patches, in the code of processes.
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/sites.hpp"

@@ -122,8 +122,9 @@ private:
 
 } // namespace
 
-// Runs a command of system(). Meanwhile, continues to handle the events of targets. The
-// command may itself be a target, and would otherwise wait for this process.
+// Runs the command of a system() action. Meanwhile, continues to handle the events of
+// targets. The command may itself be a target, and would otherwise wait for this
+// process.
 int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr timespec check_again{0, 10'000'000};
