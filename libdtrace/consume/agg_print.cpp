@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// printa(): prints the default columns and iterates over joined rows.
+// printa(): prints a row in the default form, and all rows of joined aggregations.
 #include "libdtrace/consume/agg_print.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic of aggregated values.
+// Arithmetic on aggregated values.
 //
 // For an average, the sum is divided by the normal, then by the count. Both quotients
 // are truncated, as in classic DTrace. Deviations are sqrt(mean of squares - square of

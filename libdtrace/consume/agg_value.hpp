@@ -37,9 +37,8 @@ inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
     return divide(count, static_cast<std::int64_t>(normal));
 }
 
-// Returns the number that %d and default printing show. Averages and deviations are
-// computed and normalized; doubles are truncated. `words` is the value. Distributions
-// have no such number.
+// Returns the number that %d and default printing show. It is normalized, and a double
+// is truncated. `words` is the value. Distributions have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
 // Does the same for values that are doubles.

@@ -214,8 +214,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // The bucket below the lowest bound has the bound minus one as its weight, as
-        // in classic DTrace.
+        // In the weighted sum, the bucket below the lowest bound stands for the bound
+        // minus one, as in classic DTrace.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);
@@ -244,7 +244,8 @@ int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
     if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
         !(type && type->is_by_ref()))
         return sign(load_unsigned(a), load_unsigned(b));
-    if (desc_a.action != DTRACEACT_DIFEXPR) { // stacks and symbols are words
+    // stacks and symbols consist of 64-bit words
+    if (desc_a.action != DTRACEACT_DIFEXPR) {
         for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
             if (int order = sign(load_as<std::uint64_t>(a.data() + i),
                                  load_as<std::uint64_t>(b.data() + i)))

@@ -54,7 +54,7 @@ bool holds_constants(std::span<const std::byte> record,
                 return false;
             continue;
         }
-        // The engine truncates a string that is longer than its place.
+        // The engine truncates a string that is longer than its place in the record.
         std::string_view text = std::get<std::string>(constant.value);
         if (load_string(bytes) != text.substr(0, bytes.empty() ? 0 : bytes.size() - 1))
             return false;

@@ -140,7 +140,7 @@ struct Consumer::Impl {
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0;             // records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
-    std::uint64_t insists_until = 0; // end of the wait in the last drain
+    std::uint64_t insists_until = 0; // when the last drain stops waiting for locks
     CpuFlows flows;
 };
 
@@ -305,7 +305,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
     }
 }
 
-// Reads the counters of native code, which do not belong to a shard.
+// Reads the counters of native code. These counters do not belong to a shard.
 Result<Ok> Consumer::Impl::snapshot_counters()
 {
     constexpr std::uint64_t room_bytes =
@@ -405,14 +405,14 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     }
 }
 
-// Drains once. The last drain runs as many of these rounds as it needs. Any other drain
-// leaves the rest to the next one.
+// Runs one round of a drain. The last drain runs as many rounds as it needs. Any other
+// drain runs one round and leaves the rest to the next drain.
 Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        std::uint32_t& n_left, Output& out,
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
-    // Buffers of the policies ring and fill are read only once, at the end: a ring
+    // Buffers with the policies ring and fill are read only once, at the end: a ring
     // buffer keeps the newest records, and a fill buffer the oldest ones that fit.
     // Records that the last round did not have time to run come first.
     if (final ||

@@ -7,7 +7,7 @@
 //                4 |                                         0
 //
 // A drawing extends from one bucket below the first bucket with a count to one bucket
-// above the last. Counts may be negative, because increments may be. Bars of negative
+// above the last. Counts may be negative, because increments may be. Bars for negative
 // counts grow to the left. If both signs occur, each side of the line has half the
 // width.
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Drops: the differences between two readings of the arena's counters.
+// Reports drops, which are the differences between two readings of the arena's
+// counters.
 //
 // The counters are in the data part of the arena, where targets can write anything. If
 // a counter has decreased, its new value becomes the base for later differences, and
-// nothing is reported. The number of lines is limited: drops are reported once a
-// second, and all CPUs after the first few share a line.
+// nothing is reported. The number of lines is limited: drops are reported at most once
+// a second, and all CPUs after the first few share a line.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"

@@ -6,7 +6,8 @@
 
 namespace dt {
 
-bool shows_address(std::uint32_t fault); // whether its value is an address
+// Returns whether the value of this fault is an address.
+bool shows_address(std::uint32_t fault);
 
 FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu,
                        const dt_rec_error& error);

@@ -109,8 +109,8 @@ static std::span<const std::byte> slice(std::span<const std::byte> base,
     return base.subspan(offset, size);
 }
 
-// Returns the item with its width and precision for this record. They come from the
-// format, or from the data within limits.
+// Returns the parameters for printing one value. The width and the precision come from
+// the format or, within limits, from the record.
 static FormatItem item_of(std::string& out, const PrintContext& context,
                           const FormatStep& step, std::span<const std::byte> base)
 {

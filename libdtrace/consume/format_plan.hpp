@@ -7,8 +7,8 @@
 // sign, the offsets. Integers and strings without flags have a fast path without any
 // lookups, which allows millions of records a second.
 //
-// Widths and precisions in data (`*`) come from a target. They are limited to
-// max_width, so that one record cannot request gigabytes.
+// Widths and precisions for `*` come from records, which a target can forge. They are
+// limited to max_width, so that one record cannot request gigabytes.
 #pragma once
 
 #include "libdtrace/compile/format.hpp"

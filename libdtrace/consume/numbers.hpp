@@ -2,9 +2,9 @@
 // Converts integers to text, and bytes to integers, without stdio. This is the
 // consumer's inner loop.
 //
-// The put_* functions append to a string. They copy two digits at a time from a table,
-// and use neither locales nor formats. Values in records are 1, 2, 4 or 8 bytes, in the
-// machine's byte order.
+// The put_* functions append to a string. They use neither locales nor formats, and
+// copy decimal digits in pairs from a table. Values in records are 1, 2, 4 or 8 bytes,
+// in the machine's byte order.
 #pragma once
 
 #include <bit>

@@ -2,9 +2,9 @@
 // Outputs: a stdio stream, a callback, a string.
 //
 // freopen() works on descriptors, not on the stream. It duplicates the stream's
-// original descriptor, opens the file, and replaces the stream's descriptor with
-// dup2(). So children of system() write to the same file, and freopen("") can restore
-// the original one.
+// original descriptor, opens the file, and uses dup2() to replace the stream's
+// descriptor. So children of system() write to the same file, and freopen("") can
+// restore the original one.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -94,7 +94,7 @@ struct FaultEvent {
     std::uint32_t action = 0; // counted from 1; 0: predicate
     std::uint32_t offset = 0; // in the DIF, in bytes
     std::uint32_t fault = 0;  // DTRACEFLT_*
-    std::uint64_t value = 0;  // address
+    std::uint64_t value = 0;  // the address, for faults that have one
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."
     int line = 0;       // line in the D program; 0: unknown
     std::string source; // the text of that line; empty if unknown
@@ -119,8 +119,8 @@ public:
     // Events, setopt() changes only the display options.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
-    // Runs a command of system() like system(3), and returns the same value. A session
-    // continues to handle its targets' events while the command runs.
+    // Runs the command of a system() action like system(3), and returns the same value.
+    // A session continues to handle its targets' events while the command runs.
     virtual int run_command(const std::string& command)
     {
         return std::system(command.c_str());

@@ -15,10 +15,10 @@ namespace dt {
 using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
-// Returns an object's text. Strings of targets may contain bytes that are not UTF-8;
-// these are replaced. JSON allows DEL and the C1 controls in strings, but terminals
-// interpret U+009B as the start of an escape sequence. Therefore these characters are
-// escaped like the other controls.
+// Returns a JSON object as text. Strings from targets may contain bytes that are not
+// UTF-8; these are replaced. JSON allows DEL and the C1 controls in strings, but
+// terminals interpret U+009B as the start of an escape sequence. Therefore these
+// characters are escaped like the other controls.
 static std::string json_text(const Json& object)
 {
     const std::string text =
