@@ -195,7 +195,7 @@ struct Clause {
     Place at;
     bool default_action = false; // the clause has no body: it records only the probe
     bool destructive = false;    // set by check: an action or subroutine needs -w
-    bool needs_kernel = false; // set by check: the clause names an object of the kernel
+    bool needs_kernel = false;   // set by check: only the kernel module can run it
     // Set by check: the weakest attributes of the matched descriptions, and of the
     // names that the clause uses.
     Attributes descriptions = strongest_attributes, names = stable_attributes;
@@ -244,13 +244,13 @@ struct Decl {
     std::vector<ProviderProbe> probes;
 };
 
-// The pragma "#pragma D option name=value".
+// The pragma `#pragma D option name=value`.
 struct PragmaOption {
     std::string name, value;
     Place at;
 };
 
-// The pragma "#pragma D attributes n/d/c name" or "... n/d/c provider name part". If
+// The pragma `#pragma D attributes n/d/c name` or `... n/d/c provider name part`. If
 // the name is "translator", the pragma applies to the translators that follow it.
 struct PragmaAttributes {
     Attributes attributes;
@@ -261,16 +261,16 @@ struct PragmaAttributes {
     Place at;
 };
 
-// The pragma "#pragma D binding "1.5" name".
+// The pragma `#pragma D binding "1.5" name`.
 struct PragmaBinding {
     Version version;
     std::string name;
     Place at;
 };
 
-// A pragma such as "#pragma D depends_on library unistd.d".
+// A pragma such as `#pragma D depends_on library unistd.d`.
 struct PragmaDependency {
-    std::string kind, name; // kind: module, provider, library
+    std::string kind, name; // kind: module, provider, library, member or symbol
     Place at;
 };
 

@@ -74,7 +74,7 @@ constexpr PsinfoRow psinfo_rows[] = {
     {"pr_psargs", Kind::Variable, "pr_psargs", 0},
     {"pr_dmodel", Kind::Number,   nullptr,     2},  // PR_MODEL_LP64
     {"pr_projid", Kind::Number,   nullptr,     0},  // Linux has no projects,
-    {"pr_taskid", Kind::Number,   nullptr,     0},  // no tasks of them
+    {"pr_taskid", Kind::Number,   nullptr,     0},  // no task ids
     {"pr_zoneid", Kind::Number,   nullptr,     0},  // and no zones
     {"pr_poolid", Kind::Number,   nullptr,     0},
     {"pr_addr",   Kind::Kernel,   nullptr,     0},

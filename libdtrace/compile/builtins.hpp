@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The names that D defines: builtin variables, subroutines, actions and aggregating
 // functions. They are expanded from the tables of dif/. Names that begin with pr_ or
-// fi_ are members of curpsinfo and of fds[n]; programs cannot use them as variables.
+// fi_ are members of curpsinfo, curlwpsinfo and fds[n]; programs cannot use them as
+// variables.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"

@@ -32,7 +32,8 @@ struct ProbeMatch {
     std::vector<const Type*> args;
 };
 
-// A module of the traced process, which the text before a name's backquote selects.
+// A module of a process or of the kernel. The text before a name's backquote selects
+// it.
 struct TargetModule {
     std::string name;
     std::uint64_t bias = 0;      // run-time address minus link-time address
@@ -115,7 +116,7 @@ public:
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
-    // Returns the value of a symbol of a target, such as "a.out`counter".
+    // Returns the address of a symbol in a target, such as "a.out`counter".
     virtual std::optional<std::uint64_t> symbol(std::string_view, std::string_view)
     {
         return {};

@@ -15,13 +15,13 @@
 
 // One row for each conversion: the text after the flags, the values that it accepts, and
 // their name in messages.
-//   ADDRESS   an address of the kernel, or a symbol of sym()
-//   UADDRESS  an address of the target, or a symbol of usym()
+//   ADDRESS   an address of the kernel, or the result of sym()
+//   UADDRESS  an address of the target, or the result of usym()
 //   CHAR      an integer of at most four bytes
 //   SHORT     an integer of at most two bytes
 //   INT       any integer
 //   FLOAT     float, double, long double
-//   HOST      a string with an address of a host     PORT  uint16_t, a port number
+//   HOST      a string with the address of a host    PORT  uint16_t, a port number
 //   STACK     a stack     POINTER  a pointer or an integer
 //   STRING    a string or array of char              TIME  an integer, ns since 1970
 //   WCHAR     a wide character                       WSTRING  an array of them

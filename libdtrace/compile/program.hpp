@@ -36,13 +36,13 @@ struct Source {
 // (base/printable.hpp).
 enum class TextOrigin {
     Program, // a constant of the D program
-    Target,  // data of a target
+    Target,  // data from a target
     Name     // the name of a process, a probe or a file
 };
 
 // One entry of a clause's action list, in the form of dof_actdesc. The values of one
-// printf are consecutive entries of the same kind, and ntuple of the first one is their
-// number. The parts of an aggregation's key are entries with ntuple 0 before the
+// printf are consecutive entries of the same kind, and the ntuple of the first entry is
+// their number. The parts of an aggregation's key are entries with ntuple 0 before the
 // aggregation, whose ntuple is the number of these parts (dif/arena.h, struct
 // dt_action).
 struct Action {
@@ -69,7 +69,7 @@ struct CompiledClause {
     Source source, predicate_source; // for reports of faults
     bool default_action = false;
     bool destructive = false;
-    // It uses a builtin or an object that only the kernel module can read.
+    // Uses a builtin or an object that only the kernel module can read.
     bool needs_kernel = false;
     // The weakest attributes of its matched descriptions, and of the names that it
     // uses.
@@ -93,7 +93,7 @@ struct ProviderBlock {
     std::vector<ProviderProbe> probes;
     std::map<std::string, Attributes> attributes;
 };
-// Sets the attributes of the given parts. Other parts are not changed.
+// Sets the attributes of the parts that `said` names. Other parts are not changed.
 void take_attributes(const std::map<std::string, Attributes>& said,
                      ProviderAttributes& parts);
 

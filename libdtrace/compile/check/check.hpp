@@ -56,7 +56,8 @@
 //   Cond      cond scalar; type is the common type of left and right; may be void.
 //   Cast      never to bool (that is Binary Ne 0, with type bool). Integers are narrowed
 //             or extended if left->type is wider than type, or has the same size below 8
-//             and another sign. Other casts (pointers, strings) change only the type.
+//             and a different sign. Other casts (pointers, strings) change only the
+//             type.
 //   Stringof  left is an address; only the type changes.
 //   Call      ident->kind
 //     Subroutine  ident->id, args by prototype; ident->flags "ANY" or "WRITE". Missing

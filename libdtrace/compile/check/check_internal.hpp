@@ -193,7 +193,7 @@ private:
     bool inline_translation(Ident& ident);
 
     // check_stability.cpp
-    bool is_there(std::string_view name) const; // in the version of D that is in use
+    bool is_there(std::string_view name) const; // in the D version that is in use
     const VariableRow* find_variable_row(std::string_view name) const;
     const SubroutineRow* find_subroutine_row(std::string_view name) const;
     const ActionRow* find_action_row(std::string_view name) const;

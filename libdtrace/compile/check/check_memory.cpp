@@ -38,8 +38,8 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
-    // If a key is a string, its characters are the key, even if they are given as an
-    // array of or a pointer to char.
+    // If a key is a string, its characters are the key, even if the program passes an
+    // array of char or a pointer to char.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks provider blocks. It maps each argument of a probe to a native argument, and
+// Checks provider blocks: maps each argument of a probe to a native argument, and
 // checks that two blocks of the same provider have the same probes.
 //
 //   probe place(int i, int j) : (int j, int i);

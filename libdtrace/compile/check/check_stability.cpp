@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Checks the stability and the versions of names. The stability of a clause is the
-// lowest one of its probe descriptions and of the names that it uses. -x amin refuses a
-// clause below a minimum. -x version hides names that a later version introduced.
+// lowest stability of its probe descriptions and of the names that it uses. -x amin
+// refuses a clause below a minimum. -x version hides names that a later version
+// introduced.
 //
 // #pragma D attributes on an inline or a translator also applies to the names in it,
 // because its author promises that stability. Without a pragma, an inline or translator

@@ -27,8 +27,8 @@ static const VariableRow* row_of(std::string_view name)
     return row ? row : find_member_row(name);
 }
 
-// Returns whether the node is a name that D defines, and no variable of the program
-// hides that name.
+// Returns whether the node is a name that this version of D has and that no variable of
+// the program hides.
 bool Checker::is_own_name(const Node& node)
 {
     return node.kind == NodeKind::Ident && node.scope == Scope::Global &&

@@ -14,20 +14,20 @@ namespace dt {
 // narrower than int become int.
 const Type* promoted(const Node& node, TypeTable& types);
 
-// Returns the type of C's usual arithmetic conversions for two integers. It determines
-// the sign and the recorded width. D evaluates in 64 bits, except that values of a type
-// for which wraps_below_64() is true are kept within that type.
+// Returns the type to which C's usual arithmetic conversions convert two integers. It
+// determines the sign and the recorded width. D evaluates in 64 bits, except that
+// values of a type for which wraps_below_64() is true are kept within that type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
 
 // Returns whether C defines the arithmetic of this promoted type modulo a power of two
-// below 2^64. That is true for unsigned int, and for unsigned long with -32. C does not
-// define overflow of a signed type; D keeps its 64-bit result.
+// below 2^64. That is true for the unsigned types of four bytes. C does not define
+// overflow of a signed type; D keeps its 64-bit result.
 bool wraps_below_64(const Type* type);
 
 bool is_void(const Type* type);
 bool is_dynamic(const Type* type);
 bool is_array(const Type* type);
-// Returns whether the type is a struct or union whose body has not been declared yet.
+// Returns whether the type is a struct or union whose body has not been defined yet.
 bool is_incomplete(const Type* type);
 bool is_void_pointer(const Type* type);
 bool is_function_pointer(const Type* type);
@@ -44,14 +44,14 @@ bool is_null_constant(const Node& node);
 
 // Returns whether the types are the same, ignoring qualifiers and typedefs.
 bool same_type(const Type* a, const Type* b);
-// Returns whether values of these pointer (or array) types may be compared and
-// assigned.
+// Returns whether values of these pointer (or array) types may be compared with and
+// assigned to each other.
 bool pointers_compatible(const Type* a, const Type* b);
 // Returns whether the argument may be passed for a parameter of this type.
 bool accepts(const Type* parameter, const Node& argument);
 // Returns whether the value may be assigned to a variable of this type. Unlike a
-// parameter, an integer variable accepts no pointer, and an array accepts only an array
-// of its own type.
+// parameter, an integer variable accepts no pointer, and an array (except of char)
+// accepts only an array of its own type.
 bool assignable(const Type* target, const Node& value);
 
 // Returns whether values of this type can be keys of an associative array.

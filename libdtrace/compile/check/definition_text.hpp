@@ -4,9 +4,9 @@
 //
 //   types that the arguments use, provider block, #pragma D attributes
 //
-// Compiling the text again gives the same definition. Types that D text cannot express
-// (packed ones, or ones with another alignment) are declared by name only, without
-// members. All types are declared like that if the text would be too long.
+// Compiling the text gives the same definition again. If that is impossible because D
+// cannot express a type (a packed one, for example), or if the text would be too long,
+// all structs and unions are declared by name only, without members.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"

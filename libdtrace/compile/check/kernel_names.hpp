@@ -4,9 +4,9 @@
 //
 //   `jiffies   vmlinux`jiffies   ext4`struct ext4_inode_info   struct task_struct   pid_t
 //
-// A name without a scope is looked up first in the kernel proper, then in the module
-// that defines the symbol. Types are looked up in all modules. BTF contains the types
-// of few variables. For other variables, a table gives the type
+// A type without a scope is looked up first in the kernel proper, then in all modules.
+// The type of a variable is looked up in the module that defines the symbol. BTF
+// contains the types of few variables. For other variables, a table gives the type
 // (symbols/kernel_variables.hpp), or only the address is known. Nothing is read before
 // the first lookup.
 #pragma once

@@ -8,7 +8,8 @@
 // DIF, INTTAB, STRTAB and VARTAB. The ECBDESCs of one clause have the same number in
 // uarg and refer to the same ACTDESC. Probe names and formats share one STRTAB, in
 // which each string occurs once. A DIF object that several clauses share is written
-// only once. So the time and the size of the DOF are linear in the size of the program.
+// only once. So the size of the DOF, and the time to write it, are linear in the size
+// of the program.
 #include "dif/dof.h"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"

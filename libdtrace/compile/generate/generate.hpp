@@ -45,10 +45,11 @@ namespace dt {
 // Returns whether values of this type are passed by address: types that D passes by
 // reference, and floating-point values that do not fit into a register.
 bool travels_by_ref(const Type* type);
-// Returns whether the type is a signed integer. Enumerations count as int.
+// Returns whether an integer or enumeration type is signed.
 bool is_signed_integer(const Type* type);
 dif_type dif_type_of(const Type* type, bool userland);
-// Returns the type of a 64-bit integer, for numbers that only the consumer uses.
+// Returns the type of a 64-bit integer, for values that are recorded or passed to the
+// engine as one word.
 dif_type dif_type_word();
 // Returns the type of an expression whose value is not used.
 dif_type dif_type_nothing();

@@ -6,7 +6,7 @@
 //   trace(e)                     DIFEXPR
 //   printf("f", a, b)            PRINTF a (ntuple 2, format), PRINTF b
 //   printa("f", @a, @b)          PRINTA id of @a (ntuple 2, format), PRINTA id of @b
-//   normalize(@a, n)             LIBACT id of @a (ntuple 2, arg which), LIBACT n
+//   normalize(@a, n)             LIBACT id of @a (ntuple 2, arg NORMALIZE), LIBACT n
 //   @a[k, ustack()] = sum(e)     DIFEXPR k, USTACK, sum e (ntuple 2, uarg id of @a)
 //   @a = quantize(e, n)          quantize n (ntuple increment), quantize e
 //

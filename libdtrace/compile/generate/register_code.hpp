@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instructions on values that are already in registers: integer arithmetic, narrowing, truth
-// values, and floating point (register_float.cpp).
+// Emits instructions on values that are already in registers: integer arithmetic,
+// narrowing, truth values, and floating point (register_float.cpp).
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"

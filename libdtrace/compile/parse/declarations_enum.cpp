@@ -2,7 +2,7 @@
 // The body of an enum (see parser.hpp).
 //
 // In D, the values of enumerators fit into an int. In a C header, they may be as large
-// as a long, as in GCC. The enum of a header is unsigned unless an enumerator is
+// as a long, as in GCC. An enum in a header is unsigned unless an enumerator is
 // negative, and it has 8 bytes if an enumerator needs them.
 #include "libdtrace/compile/parse/parser.hpp"
 

@@ -107,8 +107,8 @@ private:
         CAttributes attributes;
     };
 
-    // Whether a declarator has a name. Member: a name is required, and most keywords of
-    // D are accepted as one.
+    // Whether a declarator has a name. Member: a name is required, and the keywords
+    // that C does not have are accepted as one.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
@@ -185,7 +185,7 @@ private:
     std::optional<Constant> evaluate_binary(const Node& node) const;
     std::optional<std::int64_t> constant_expression();
 
-    // Headers of C
+    // C headers
     bool is_c_word_of_type(const Token& token) const;
     bool c_specifier(Specifiers& into, struct SpecifierWords& words);
     bool c_declaration();

@@ -151,7 +151,7 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // Makes a result of this integer type. Constants outside C headers have no type
+    // Returns a constant of this integer type. Constants outside C headers have no type
     // here.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)

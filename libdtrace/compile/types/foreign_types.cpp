@@ -22,8 +22,8 @@ const Type* ForeignTypes::type(const Type* of,
     return made;
 }
 
-// Returns the session's type of this name. Returns null if there is none, or if it is a
-// predefined type that differs from the given one.
+// Returns the session's type with this name. Returns null if there is none, or if it is
+// a predefined type that differs from the given one.
 const Type* ForeignTypes::declared(const std::string& name, const Type* of) const
 {
     const Type* there = types_.lookup(name);

@@ -10,8 +10,8 @@
 // become D's types. Pointers in types of a process are userland; pointers in the
 // kernel's types are not.
 //
-// The data are untrusted. A type that contains itself, or that is larger than types of
-// real programs, becomes void. A member outside its struct is omitted. So recursive
+// The data are untrusted. A type that contains itself, or that is larger than any type
+// in real programs, becomes void. A member outside its struct is omitted. So recursive
 // functions can safely walk the resulting types.
 #pragma once
 

@@ -2,10 +2,10 @@
 // The types of D: those of C, and those that only D has (string, stack, symaddr,
 // dynamic).
 //
-// Types are immutable. A TypeTable owns them, and after resolve() they are compared by
-// identity. Derived types (pointer to T, array of T) are interned, so equal types are
-// the same object. The members of a struct are filled in after its creation, because
-// they can refer to the struct.
+// Complete types are immutable. A TypeTable owns all types, and after resolve() they
+// are compared by identity. Derived types (pointer to T, array of T) are interned, so
+// equal types are the same object. The members of a struct are filled in after its
+// creation, because they can refer to the struct.
 #pragma once
 
 #include "libdtrace/symbols/debug/passing.hpp"

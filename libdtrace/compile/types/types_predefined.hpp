@@ -117,9 +117,9 @@ namespace dt {
 
 class TypeTable;
 
-// Adds the types of the rows above, and struct in_addr, in6_addr, sockaddr_in,
-// sockaddr_in6, timeval and timespec. TypeTable's constructor calls this once, after it
-// has added the intrinsic types.
+// Adds the types of the rows above, and struct in_addr, in6_addr, sockaddr,
+// sockaddr_in, sockaddr_in6, timeval and timespec. TypeTable's constructor calls this
+// once, after it has added the intrinsic types.
 void declare_predefined_types(TypeTable& types);
 
 } // namespace dt
