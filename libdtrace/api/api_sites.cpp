@@ -12,8 +12,8 @@ int dtrace_hdl::plan_listed(pid_t pid)
 {
     ps_prochandle* process = state().processes.find(pid);
     dt::AgentClient* agent = state().processes.agent();
-    // Sites can be planned only in a traced process. Of other processes, only names are
-    // known.
+    // Sites can be planned only in a traced process. For other processes, only the
+    // names are known.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
         return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;

@@ -82,7 +82,7 @@ public:
     // reports at most once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
     // Prints every aggregation that printa() has not printed, at the end of tracing.
-    // With `all`, also prints the others.
+    // With `all`, prints every aggregation.
     Result<Ok> print_aggregations(Output& out, bool all = false);
     // Prints one entry as -x format says, by default like printa() without a format.
     // `tables` describes all rows that are printed with it.

@@ -243,8 +243,8 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // The constants leave enough space for any number in %f, before precision and
-    // width.
+    // The constants leave enough space for any number in %f, in addition to precision
+    // and width.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),

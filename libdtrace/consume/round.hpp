@@ -67,7 +67,8 @@ public:
     {
         return {buffer_.data() + record.offset, record.bytes};
     }
-    // Keeps the records from this one on for the next round, and forgets the others.
+    // Keeps the records from index `first` on for the next round, and forgets the
+    // others.
     void hold(std::size_t first);
 
 private:

@@ -222,7 +222,7 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
     return Ok{};
 }
 
-// Changes an option. If it is refused, reports a fault without an offset in the
+// Changes an option. If the change is refused, reports a fault without an offset in the
 // program's DIF.
 Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
                           const std::string& name, const std::string& value)

@@ -40,8 +40,8 @@ Escaping escaping_of(const RecordDesc& desc, const Display& display);
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);
 
-// Prints bytes that look like text as text, and others as a hex dump. With rawbytes,
-// prints all as a hex dump.
+// Prints bytes as text if they look like text, else as a hex dump. With rawbytes,
+// always prints a hex dump.
 void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
                const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);

@@ -2,7 +2,7 @@
 // Checks calls: whether there is such a function, and whether the arguments fit its
 // prototype in the table of dif/.
 //
-// Actions are statements, so a call of an action inside an expression is refused here.
+// Actions are statements, so a call to an action inside an expression is refused here.
 // The places that accept an action (keys of aggregations, trace()) handle such calls
 // themselves.
 #include "libdtrace/compile/check/check_internal.hpp"

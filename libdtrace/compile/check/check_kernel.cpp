@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names of the kernel's objects, and builtins that only the kernel module can compute.
 // A clause that uses one is marked as needing the kernel, so that it is executed only
-// there. Using a type of the kernel does not mark a clause.
+// in the kernel. Using a type of the kernel does not mark a clause.
 //
 // Pointers into the kernel are plain pointers: inside the kernel, a load through one is
 // an ordinary load.

@@ -116,8 +116,8 @@ void Checker::describes(const ProbeSpec& spec)
                  spec.at);
 }
 
-// Applies the program's pragmas about a name that it creates. They may be anywhere in
-// the text.
+// Applies the program's pragmas for a name that the program creates. They may be
+// anywhere in the text.
 void Checker::take_pragmas(Ident& ident)
 {
     ident.program = symbols_.program;

@@ -103,8 +103,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// If this is a name (with or without keys) of an inline whose expression is an xlate,
-// returns that inline, else null.
+// If the node is the name (with or without keys) of an inline whose expression is an
+// xlate, returns that inline; else null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -196,7 +196,7 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
 }
 
 // Checks the expression of a translator. If a pragma sets the translator's attributes,
-// they apply to the names in it.
+// they replace those of the names in the expression.
 void Checker::translation(NodePtr& slot, const Decl& translator, Place at)
 {
     const bool vouched = translator.attributes.has_value();

@@ -70,7 +70,7 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // Commands and names of files are not escaped when they are formatted.
+    // Commands and file names are not escaped when they are formatted.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);

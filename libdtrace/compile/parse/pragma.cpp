@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// The words of a control line, which blanks separate. Quotes around a word are removed.
+// The words of a control line, separated by blanks. Quotes around a word are removed.
 struct Pragmas::Words {
     std::string_view rest;
 
@@ -112,8 +112,8 @@ PragmaOption split_option(std::string_view word, Place at)
 
 } // namespace
 
-// Reads a line number and an optional file name. cpp adds flags after the name: 1 is
-// the start of a file, 2 the return to a file. Both mark an included file.
+// Reads a line number and an optional file name. cpp adds flags after the name: 1 for
+// the start of a file, 2 for the return to a file. Either flag marks an included file.
 void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
