@@ -62,10 +62,10 @@ struct CompileContext {
 // types in context.types and handles control lines (#pragma) and macro variables. `if`
 // statements become StmtKind::If. Throws a CompileError.
 Unit parse(CompileContext& context);
-// Parses a text that contains only a type.
+// Parses text that contains only a type.
 const Type* parse_type(CompileContext& context);
 
-// pragma.cpp: finds the #pragma D option lines of a text. The text is not parsed,
+// pragma.cpp: finds the #pragma D option lines in the text. The text is not parsed,
 // because these options affect the parser.
 std::vector<PragmaOption> scan_options(std::string_view text);
 // Applies the options that affect the compiler (defaultargs, strsize and so on).

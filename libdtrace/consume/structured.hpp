@@ -66,7 +66,7 @@ void put_json(std::string& out, const DropEvent& event);
 
 // typed_json.cpp
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
-// Returns a number, or a text for values that JSON numbers cannot represent: "inf",
+// Returns a number, or a string for values that JSON numbers cannot represent: "inf",
 // "-inf", "nan".
 nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);

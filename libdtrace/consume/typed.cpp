@@ -47,7 +47,7 @@ using Bytes = std::span<const std::byte>;
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
-// Returns the name of the type as its author declared it, without marks such as
+// Returns the name of the type as its author declared it, without the qualifier
 // userland. An unnamed type gives "struct ", including the blank.
 std::string written(const Type* type)
 {

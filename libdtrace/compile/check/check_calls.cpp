@@ -145,8 +145,8 @@ const Prototype& Checker::prototype_of(const Ident& function)
     return found->second;
 }
 
-// Checks the number and the types of the arguments. An argument for a parameter of any
-// type must have a value, too.
+// Checks the number and the types of the arguments. Even an argument whose parameter
+// accepts any type must have a value.
 void Checker::check_arguments(Node& node)
 {
     const Prototype& prototype = prototype_of(*node.ident);

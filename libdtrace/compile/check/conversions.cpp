@@ -88,8 +88,8 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
-        // The userland mark of an array of pointers is that of its elements. It does
-        // not say where the array itself is stored.
+        // The userland qualifier of an array of pointers is that of its elements. It
+        // does not say where the array itself is stored.
         if (type->kind == TypeKind::Array && type->base->is_pointer())
             return false;
         if (type->userland)

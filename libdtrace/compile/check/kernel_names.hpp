@@ -51,7 +51,7 @@ private:
     template <class F>
     auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
-    // Returns the type that a text describes, such as "struct list_head" or "unsigned
+    // Returns the type that the text describes, such as "struct list_head" or "unsigned
     // long [ ]". n_bytes is the size of an array. Returns null if the type is not
     // known.
     const Type* written(std::string_view text, std::uint64_t n_bytes);

@@ -27,7 +27,7 @@ struct ProviderDefinition {
     void set_attributes(ProviderAttributes& parts) const;
 };
 
-// Compiles an untrusted text. If that fails, returns a string that says why.
+// Compiles untrusted text. If that fails, returns a string that says why.
 std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 

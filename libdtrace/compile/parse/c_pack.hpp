@@ -11,7 +11,7 @@ namespace dt {
 class Packing {
 public:
     // Applies the text after the word "pack", such as "(push, 1)", "(2)", "(pop)" or
-    // "()". A text in another form is ignored.
+    // "()". Text in another form is ignored.
     void pragma(std::string_view text);
 
     std::uint32_t limit() const { return limit_; } // in bytes; 0: no limit

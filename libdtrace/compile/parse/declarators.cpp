@@ -32,8 +32,9 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
-// Removes the mark "userland" from the type of a D object. The object is stored in D's
-// memory, even if its type comes from the target. Pointers in the type keep the mark.
+// Removes the qualifier "userland" from the type of a D object. The object is stored in
+// D's memory, even if its type comes from the target. Pointers in the type keep the
+// qualifier.
 const Type* Parser::of_own(const Type* type)
 {
     bool is_marked =

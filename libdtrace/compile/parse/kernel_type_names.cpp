@@ -40,7 +40,7 @@ bool begins_operand(std::string_view text)
 
 } // namespace
 
-// Returns the text after the token. Returns an empty text if the token comes from a
+// Returns the text after the token. Returns an empty string if the token comes from a
 // macro's value instead of the text.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {

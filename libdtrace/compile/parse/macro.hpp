@@ -30,7 +30,7 @@ public:
         std::string_view name;    // without the $
         bool is_argument = false; // the name consists of digits
     };
-    // Scans the name at the start of a text that begins with '$'.
+    // Scans the name at the start of the text, which must begin with '$'.
     static Name scan(std::string_view text);
 
     // Returns the value of a macro as text. Fails with MACRO_UNDEF if there is no such

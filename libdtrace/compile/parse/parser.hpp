@@ -37,7 +37,7 @@ public:
     explicit Parser(CompileContext& context);
 
     Unit program();
-    const Type* only_type(); // parses a text that contains only a type
+    const Type* only_type(); // parses text that contains only a type
 
 private:
     enum class Storage { None, Typedef, Extern, Other };

@@ -266,7 +266,7 @@ void Pragmas::depends_on(Words& words, Place at)
 
 namespace {
 
-// Finds the control lines of a text. A # inside comments, strings and character
+// Finds the control lines in D text. A # inside comments, strings and character
 // constants is skipped.
 class ControlLines {
 public:

@@ -10,8 +10,8 @@
 namespace dt {
 
 // Writes clauses, and the variables, inlines and translators between them, in their
-// order. The tree must not have been checked yet, so that the names are as written.
-// Types that the program declares are omitted.
+// order. The tree must not have been checked yet, so that the names are as the program
+// wrote them. Types that the program declares are omitted.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

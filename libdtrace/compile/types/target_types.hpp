@@ -29,7 +29,7 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Marks a type as userland, because D accesses the memory of a process in a
+    // Qualifies a type as userland, because D accesses the memory of a process in a
     // different way from its own memory.
     const Type* in_process(const Type* type)
     {

@@ -84,7 +84,7 @@ void declare_in6_addr(TypeTable& types)
     declare_typedef(types, "in6_addr_t", "struct in6_addr");
 }
 
-// Declares a type that has only a size and an alignment. D cannot calculate with its
+// Declares a type that has only a size and an alignment. D cannot compute with its
 // values.
 void declare_opaque(TypeTable& types, const char* name, std::uint64_t bytes,
                     std::uint32_t align)

@@ -15,7 +15,7 @@ static const Type* named(std::string_view text, DebugTypes* in, TargetTypes& typ
 }
 
 // Removes the first word or asterisk from the text and returns it. Returns an empty
-// text at the end.
+// string at the end.
 static std::string_view take_token(std::string_view& text)
 {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
