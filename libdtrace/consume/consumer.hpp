@@ -81,8 +81,8 @@ public:
     // Reports the drops since the last report, by kind and CPU. After DrainKind::Round,
     // reports at most once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
-    // Prints every aggregation that printa() has not printed, at the end of tracing.
-    // With `all`, prints every aggregation.
+    // Called at the end of tracing. Prints the aggregations that printa() has not
+    // printed or, with `all`, every aggregation.
     Result<Ok> print_aggregations(Output& out, bool all = false);
     // Prints one entry as -x format says, by default like printa() without a format.
     // `tables` describes all rows that are printed with it.

@@ -112,7 +112,7 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
 }
 
 // Returns whether the member is a bit-field that is narrower than its type, or that
-// does not start at a byte.
+// does not start at a byte boundary.
 bool shows_bits(const Member& member)
 {
     return member.bitfield_bits != 0 &&

@@ -314,7 +314,8 @@ void Checker::shift_or_bits(Node& node)
     node.operand_type = shift ? promoted(*node.left, types_)
                               : usual_conversion(*node.left, *node.right, types_);
     // In C, a shift by the type's width or more is undefined. D programs use such
-    // shifts to build 64-bit values, so they are computed in 64 bits.
+    // shifts to build 64-bit values, so a left shift by such a constant is
+    // computed in 64 bits.
     if (node.op == Op::Shl && wraps_below_64(node.operand_type) &&
         node.right->is_constant && node.right->value >= 32)
         node.operand_type = types_.uint64_type();

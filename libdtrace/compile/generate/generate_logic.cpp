@@ -53,8 +53,8 @@ Register ExprGenerator::value_of_not(const Node& node)
 
 Register ExprGenerator::value_of_logical(const Node& node)
 {
-    // If an operand decides the result early, its code branches to `decided` with the
-    // result.
+    // If an operand decides the result, the code that tests it branches to `decided`,
+    // which sets the result.
     bool is_or = node.op == Op::LogOr;
     dif_op decides = is_or ? DIF_OP_BNE : DIF_OP_BE;
     Assembler::Label decided = code_.new_label(), end = code_.new_label();
