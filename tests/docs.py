@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Checks that the documents agree with the tree.
 
-  - Each relative link of a Markdown file leads to a file.
-  - docs/faults.md has each id once, and has each id that a test names in its first line.
+  - Each relative link in a Markdown file leads to a file.
+  - docs/faults.md has each id only once, and has every id with which a docstring of a test begins.
   - The suites, GoogleTest names and fuzzers that docs/faults.md names exist.
 
 Prints each difference, and exits with 1 if there is one.
@@ -24,7 +24,7 @@ def links():
                 yield f"{page.relative_to(TREE)}: the link {link} leads nowhere"
 
 def cited_ids():
-    """Returns the ids that tests name, each with the name of one of these files."""
+    """Returns the ids with which docstrings of tests begin, each with the name of one of the files that have it."""
     ids = {}
     for test in (TREE / "tests").rglob("*.py"):
         for cited in re.findall(rf'"""((?:{ID})(?:(?:, | to ){ID})*)(?=[:."])', test.read_text()):
@@ -32,7 +32,7 @@ def cited_ids():
     return ids
 
 def unit_tests():
-    """Returns the names Suite.Name of all GoogleTest tests."""
+    """Returns the names of all GoogleTest tests, as Suite.Name."""
     names = set()
     for test in (TREE / "tests").rglob("*.cpp"):
         names.update(".".join(name) for name in re.findall(r"^TEST\w*\((\w+),\s*(\w+)", test.read_text(), re.M))

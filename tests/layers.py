@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every #include of the tree refers to the same or a lower layer. The layers are folders, which are
-called rooms here. ALLOWED lists the other rooms that a room may include. A test may include the same as its room."""
+"""Checks that every #include in the tree refers to the same or a lower layer. The layers are directories, which are
+called rooms here. ALLOWED lists the other rooms that a room may include. A test may include whatever its room may
+include."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
@@ -33,9 +34,10 @@ ALLOWED = {
     "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],
 }
-# Headers that programs outside of the tree may include, too.
+# Headers that programs outside the tree may include as well.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
-# A unit test may include the folder that it tests with its subfolders, and everything that this folder may include.
+# A unit test may include the directory that it tests, with its subdirectories, and everything that this directory may
+# include.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
@@ -46,7 +48,7 @@ FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native"
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):
-    """Returns the innermost room of ALLOWED that contains the path, or the first folder of the path."""
+    """Returns the innermost room in ALLOWED that contains the path, or the first directory of the path."""
     folders = pathlib.PurePosixPath(path).parts[:-1]
     for n in range(len(folders), 0, -1):
         if "/".join(folders[:n]) in ALLOWED:
@@ -63,7 +65,7 @@ def may_include(room, included):
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]
-    # For other folders, compile/ and symbols/ with all of their subfolders are one room each.
+    # For other rooms, compile/ and symbols/ are one room each, with all of their subdirectories.
     return target in below or any(target.startswith(whole + "/") and whole in below and not is_inside(room, whole)
                                   for whole in ("libdtrace/compile", "libdtrace/symbols"))
 

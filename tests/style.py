@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/style.md that a program can check: the layout of clang-format, file-local names that two
-files of one merged compilation share, subjects of commits, and words. Prints each violation with its place.
+"""Checks the rules of docs/style.md that a program can check: the layout, file-local names that files compiled together
+have in common, commit subjects, and words. Prints each violation with its location.
 
-    tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; all if none is given"""
+    tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; default: all"""
 import collections, io, os, pathlib, re, subprocess, sys, tokenize
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# The last commit before these checks existed. Subjects up to it are not checked.
+# The last commit before these checks existed. Commits up to this one are not checked.
 FIRST_CHECKED = "657f32c"
 MAX_SUBJECT = 72
 
@@ -36,8 +36,8 @@ DECLARED = re.compile(
     r"[A-Za-z_][\w:<>,&* ]*?[\s&*](?P<name>\w+)\s*(?P<then>[(={\[;])")
 
 def merged_folders():
-    """Returns each C++ file with the folder whose CMakeLists.txt compiles it, which may merge it with other files.
-    Folders with one file for each program merge nothing, so they are omitted."""
+    """Yields each C++ file with the directory whose CMakeLists.txt compiles it, and which may merge it with other
+    files. Directories in which each file is a program merge nothing and are omitted."""
     for name in sources(r"\.cpp$"):
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():
@@ -46,7 +46,7 @@ def merged_folders():
             yield name, str(folder)
 
 def check_local_names():
-    """No two files of a folder have a file-local name in common, so that they can be compiled together."""
+    """No two files of a directory define the same file-local name, so that they can be compiled together."""
     places = collections.defaultdict(dict)
     for name, folder in merged_folders():
         text = (TREE / name).read_text()
@@ -62,8 +62,8 @@ def check_local_names():
     return [f"{', '.join(sorted(where))}: all have the file-local name {key!r}; merged compilation needs different ones"
             for (_, key), where in places.items() if len(where) > 1]
 
-# Words of the table in docs/style.md, as regular expressions, and what to write instead. A word of STRICT is always
-# wrong. A word of LIMITED also has uses that are fine ("the user who starts dtrace"), so it is only counted.
+# Words from the table in docs/style.md, as regular expressions, and what to write instead. A word in STRICT is always
+# wrong. A word in LIMITED also has correct uses ("the user who starts dtrace"), so its uses are only counted.
 STRICT = {
     r"anew": "again, or recreated", r"for ever": "forever", r"in vain": "without success", r"likewise": "also",
     r"(?:to|can) be had": "available", r"asked for": "requested", r"beside": "next to",
@@ -76,12 +76,12 @@ LIMITED = {
     r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "complete", r"(?:is|are) none": "does not exist",
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
-# How many words of LIMITED each folder may have. When you remove words, lower its number. Never raise it.
+# How many words of LIMITED each top-level directory may contain. If you remove some, lower its number. Never raise it.
 LIMITS = {".": 4, "abi": 1, "base": 5, "bench": 9, "cmd": 23, "dif": 41, "docs": 31, "fasttrap": 56, "kmod": 25,
           "libdtrace": 149, "process": 2, "ptrace-agent": 32, "tests": 142, "usdt": 19}
 
 def texts_of(name):
-    """Yields the comments, documents and messages of a file, as pairs of a line number and a text."""
+    """Yields the comments, documents and messages in a file, as pairs of a line number and a text."""
     text = (TREE / name).read_text()
     if name.endswith((".md", ".1")):
         text = re.sub(r"(?ms)^\.(?:nf|EX)$.*?^\.(?:fi|EE)$|^```.*?^```|^    .*?$|`[^`\n]*`", lambda m: "\n" * m[0].count("\n"), text)
@@ -95,7 +95,7 @@ def texts_of(name):
         return [(token.start[0] + i, line) for token in chosen for i, line in enumerate(token.string.split("\n"))]
     if "." not in pathlib.PurePosixPath(name).name:
         return [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("#")]
-    # A string is a message if it has a space; a character constant hides its quotation mark.
+    # A string is a message if it contains a space. Character constants are matched so that '"' does not start a string.
     found = re.finditer(r"""(?s)//([^\n]*)|/\*(.*?)\*/|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", text)
     pairs = []
     for match in found:

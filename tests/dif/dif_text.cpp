@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One line is a mnemonic and operands; the operand column of DIF_OPS says which.
+// Each line is a mnemonic and operands. The operand column of DIF_OPS says which
+// operands a mnemonic has.
 #include "tests/dif/dif_text.hpp"
 
 #include <cctype>
@@ -88,7 +89,8 @@ public:
         need("%r");
         return number();
     }
-    // DT_VAR(280), or a name of the table.
+    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name from
+    // the table.
     unsigned named(const std::string& before, const std::string& after,
                    const std::map<std::string, unsigned>& names)
     {

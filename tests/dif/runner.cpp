@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each case is one clause whose only action traces the DIFO's result; what it returns,
-// its fault, or why it was refused is compared.
+// Runs each case as one clause whose only action traces the DIFO's result. Compares the
+// returned value, the fault, or the reason for the refusal.
 #include "tests/dif/runner.hpp"
 
 #include <fstream>
@@ -122,7 +122,7 @@ void directive(Case& c, const std::string& line, bool& in_text)
     in >> word;
     if (word == "text") {
         in_text = true;
-    } else if (word == "without") { // "float": hosts that have none
+    } else if (word == "without") { // "float": hosts without floating point
         c.has_float = false;
     } else if (word == "args" || word == "frames") {
         auto& list = word == "args" ? c.args : c.frames;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Cases of tests/dif/*.dif: a program, its input, its result.
+// The cases in tests/dif/*.dif. Each has a program, its input and its result.
 //
 //   # The first comment of a file says what it asserts.
 //   case what this one shows
 //   args 1 -1                     arg0, arg1 ...
-//   target "bytes at 0x10000"     the traced process' memory
+//   target "bytes at 0x10000"     the traced process's memory
 //   var global 0x500 x string     also thread, local; int, bytes N
 //   array global 0x501 a int
-//   number pid 42                 what the host answers
+//   number pid 42                 the value that the host returns
 //   string execname "csh"
 //   frames 0x10 0x20
 //   option destructive 1
-//   returns string                int N (8 when left out), bytes N
+//   returns string                int N (default 8), bytes N
 //   text
 //     setx #5, %r1
 //     ret  %r1
@@ -45,10 +45,10 @@ struct Case {
     std::optional<std::uint64_t> fault_value, refused_at;
 };
 
-// Throws std::runtime_error naming file and line.
+// Throws std::runtime_error with the file and the line of the error.
 std::vector<Case> read_cases(const std::string& path);
 
-// "" or how the outcome differs from what the case expects.
+// Returns how the outcome differs from what the case expects, or "" if it does not.
 std::string run_case(const Case& c);
 
 } // namespace dif_test

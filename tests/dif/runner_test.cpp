@@ -33,7 +33,8 @@ std::vector<Case> all_cases()
     return out;
 }
 
-// Indices of instructions that a case executes or may execute.
+// Calls visit() for the instructions of all cases that are (not) expected to be
+// refused.
 template <typename Visit> void each_instruction(bool refused, Visit visit)
 {
     for (const Case& c : all_cases()) {

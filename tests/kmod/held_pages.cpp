@@ -1,13 +1,16 @@
-// SPDX-License-Identifier: MIT held_pages claim|userfaultfd|fuse: makes the kernel wait
-// for memory that this process provides.
+// SPDX-License-Identifier: MIT
+// held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process
+// provides.
 //
-//   claim        delays the copy of DTK_CLAIM to memory, while other threads wait to make an arena, probes
-//                and timers of the consumer that is being replaced; then closes the device
-//   userfaultfd  calls reads() with an address whose page never comes
-//   fuse         the same with a page of a file that it serves itself; it never answers a read of the file
+//   claim        delays DTK_CLAIM while it copies to memory. Other threads try to add
+//                an arena, probes and a timer to the consumer that is being replaced.
+//                Then provides the memory and closes the device.
+//   userfaultfd  calls reads() with an address whose page is never provided
+//   fuse         the same with a page of a file that this process serves; it never
+//                answers a read of the file
 //
-// Prints the results and exits. The test fails if the kernel also hangs, or if it uses
-// freed memory.
+// Prints the results and exits. The test fails if the kernel hangs or uses freed
+// memory.
 #include "abi/ioctl.h"
 
 #include <cerrno>

@@ -1,12 +1,11 @@
-// SPDX-License-Identifier: MIT hostile_device CASES [SEED]: passes to /dev/dtrace what
-// it should refuse or survive.
+// SPDX-License-Identifier: MIT
+// hostile_device CASES [SEED]: passes to /dev/dtrace what it should refuse or survive.
 //
 // Each case is one consumer that behaves well up to a point and then passes something
-// malformed: DOF with changed bytes, ioctls with any number and address, lists that lie
-// about their size, places where nothing can be probed, mappings that are not allowed,
-// or a data part that is overwritten while probes fire. Prints the number of cases, and
-// how many of the changed programs were accepted. The test passes if the kernel
-// survives.
+// malformed: DOF with changed bytes, ioctls with any number and address, lists with
+// false sizes, places where nothing can be probed, mappings that are not allowed, or a
+// data part that is overwritten while probes fire. Prints the number of cases, and how
+// many of the changed programs were accepted. The test passes if the kernel survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -209,7 +208,7 @@ void change(std::vector<std::byte>& dof)
 void any_ioctl(Consumer& consumer)
 {
     std::array<std::uint64_t, 1024>
-        memory{}; // has enough space for the largest structure that the kernel returns
+        memory{}; // enough for the largest structure that the kernel returns
     static_assert(sizeof(dtk_arena) <= sizeof memory &&
                   sizeof(dtk_load) <= sizeof memory);
     for (std::uint64_t& word : memory)
@@ -219,8 +218,8 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // Rarely requests an arena: the kernel creates even one of half the machine's
-    // memory, which takes long.
+    // Request an arena only rarely: it may have half of the machine's memory, which
+    // takes a long time to create.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();
@@ -280,7 +279,7 @@ void scribble(Consumer& consumer)
     consumer.activate();
     for (int i = 0; i < 200; i++) {
         std::size_t at = any(4) == 0 ? any(consumer.n_words()) : any(4096);
-        if (at < 2) // keeps the activity, because tracing would end
+        if (at < 2) // skip the word with the activity, so that tracing does not stop
             at = 2;
         if (at < consumer.n_words())
             consumer.words()[at] = odd_number();
@@ -341,7 +340,7 @@ int main(int argc, char** argv)
                     consumer.fire();
             }
         }
-        // The consumer must also be cleaned up if a process exits in the middle of its
+        // The kernel must also clean up after a process that exits between its
         // requests.
         if (any(64) == 0 && ::fork() == 0) {
             any_ioctl(consumer);

@@ -1,9 +1,12 @@
-// SPDX-License-Identifier: MIT unfair_device claims|tracepoints|functions: uses
-// /dev/dtrace in ways that could harm others.
+// SPDX-License-Identifier: MIT
+// unfair_device claims|tracepoints|functions: uses /dev/dtrace in ways that could harm
+// other processes.
 //
-//   claims       lets a claim of the anonymous consumer wait for memory that never comes, and claims it again
-//   tracepoints  puts as many callbacks as it can on one tracepoint, and measures what an event costs then
-//   functions    attaches to a million places where no function is, and is killed
+//   claims       one claim of the anonymous consumer waits for memory that is never
+//                provided, while another process makes a second claim
+//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures what
+//                events then cost
+//   functions    is killed while it attaches to a million addresses without a function
 //
 // Prints what happened.
 #include "abi/ioctl.h"

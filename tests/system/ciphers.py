@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. A line
-depends on all results for messages of many lengths. These libraries are mostly hand-written
-assembly with tables between the instructions. If a tracer damages a table, a line changes."""
+"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. A line depends on the
+results for messages of many lengths. These libraries are mostly hand-written assembly with tables between the
+instructions. If a tracer damages a table, a line changes."""
 import ctypes, sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 
@@ -13,8 +13,8 @@ def lengths(most):
     return [n for n in LENGTHS if n <= most]
 
 def show(kind, name, parts):
-    # The library itself must not compute the hash that is printed. A multiplication and an exclusive or
-    # for each byte suffice.
+    # Combines the results without a hash of the library under test: a multiplication and an exclusive or for each byte
+    # are enough.
     total = 0
     for part in parts:
         for byte in part:

@@ -1,10 +1,10 @@
-"""Functions that tests of the catalogue of faults (docs/faults.md) share. A test starts a victim, traces it, lets it
-call its functions, and examines it while it is traced and afterwards."""
+"""Functions that the tests of the fault catalogue (docs/faults.md) share. A test starts a victim, traces it, lets it
+call its functions, and examines it during the trace and afterwards."""
 import os, pathlib, re, signal, subprocess, threading, time
 
 from harness import Holder, equal, is_alive, text_differs, tracer_of, wait_until
 
-# A D program for the victims: it counts entries and returns of work(), and entries with an unexpected string.
+# A D program for the victims. It counts entries and returns of work(), and entries with an unexpected string.
 LOOKS = ("pid$target:a.out:work:entry { @entries = count(); this->s = copyinstr(arg1); } "
          "pid$target:a.out:work:entry /this->s != \"read where it stands\"/ { @odd = count(); } "
          "pid$target:a.out:work:return { @returns = count(); @t[tid] = max(timestamp); } ")
@@ -20,7 +20,8 @@ def tests_of(module):
             value.__code__.co_varnames[:value.__code__.co_argcount] == ("t",)]
 
 def rows(text):
-    """Returns the rows 'keys... value' of printed aggregations as a dictionary from the joined keys to the value."""
+    """Returns the rows 'keys... value' of printed aggregations as a dictionary from the keys, joined by spaces, to the
+    value."""
     table = {}
     for line in text.splitlines():
         words = line.split()
@@ -29,7 +30,8 @@ def rows(text):
     return table
 
 def traced_command(t, program, command, flags=(), complaints=False, timeout=120):
-    """Runs a command under a D program. Returns the command's output and the records. The status must be 0."""
+    """Runs a command under a D program. Returns the command's output and what dtrace wrote with -o. dtrace must exit
+    with 0."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", command, timeout=timeout)
     equal(done.returncode, 0, done.stderr)
@@ -40,7 +42,7 @@ def traced_command(t, program, command, flags=(), complaints=False, timeout=120)
     return done.stdout, out.read_text()
 
 class Line:
-    """Reads lines of a process with a time limit."""
+    """Reads lines from a process, with a time limit."""
     def __init__(self, stream):
         self.stream = stream
     def next(self, seconds=30):
@@ -53,7 +55,7 @@ class Line:
         return found[0]
 
 class Tracer(Holder):
-    """A dtrace on running processes. It traces once its BEGIN has fired."""
+    """A dtrace that traces running processes. wait() returns once BEGIN has fired."""
     def __init__(self, t, program, *pids, flags=(), command=None, wait=True):
         self.out = t.scratch / f"out.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -72,7 +74,7 @@ class Tracer(Holder):
         wait_until(is_up, seconds=60, what="tracing")
 
     def finish(self, signum=signal.SIGINT, want=0):
-        """Ends dtrace and returns the records. It must not have reported drops or errors."""
+        """Stops dtrace and returns its output. dtrace must not have reported drops or errors."""
         if signum is not None and self.process.poll() is None:
             self.process.send_signal(signum)
         try:
@@ -86,13 +88,14 @@ class Tracer(Holder):
         return self.out.read_text()
 
 def traced_again_and_again(t, program, target, seconds, flags=()):
-    """Traces a process repeatedly, for `seconds` each time, until it ends. Returns how often dtrace ended normally."""
+    """Traces a process repeatedly, for `seconds` each time, until the process exits. Returns how many times dtrace
+    exited normally."""
     n_rounds = 0
     while target.poll() is None:
         with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
             try:
                 tracer.wait()
-                time.sleep(seconds)  # The target runs with probes for this time.
+                time.sleep(seconds)  # The target runs with probes during this time.
                 tracer.finish()
                 n_rounds += 1
             except AssertionError:
@@ -101,7 +104,7 @@ def traced_again_and_again(t, program, target, seconds, flags=()):
     return n_rounds
 
 def found(text, name):
-    """Returns the printed number of an aggregation, or 0 if it was not printed."""
+    """Returns the number that is printed after a name, or 0 if there is none."""
     match = re.search(rf"^{name} (-?\d+)$", text, re.M)
     return int(match.group(1)) if match else 0
 
@@ -145,7 +148,8 @@ class Paced:
         self.close()
 
 def traced_calls(t, how, n=1000, threads=0, flags=(), user=(), **more):
-    """Attaches, lets the victim make its calls, detaches and ends it. Returns what dtrace printed on stderr."""
+    """Attaches, lets the victim make its calls, detaches and lets the victim exit. Returns dtrace's stderr and the
+    victim's total."""
     with Paced(t, how, n, threads, before=user, **more) as target:
         dtrace = [*user, t.dtrace] if user else None
         tracer = Tracer(t, LOOKS + ENDS, target.pid, flags=flags, command=dtrace)

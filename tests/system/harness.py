@@ -1,8 +1,7 @@
 """Functions that all system tests share: running dtrace on real programs, comparing, and reporting results.
 
-A test is a function whose name is a sentence. main() runs all tests of a file in order and adds a
-line for each to the file --results. If a test needs a program that is not installed, it raises Skip
-with the name of the program.
+A test is a function whose name is a sentence. main() runs all tests in a file in order and adds a line for each to the
+file given by --results. If a test needs a program that is not installed, it raises Skip with the name of the program.
 """
 import argparse, contextlib, fcntl, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, termios, time
 import traceback
@@ -13,7 +12,7 @@ class Skip(Exception):
     pass
 
 class Context:
-    """The parameter of a test: the build folder, a scratch folder, and whether the run is a long one."""
+    """The parameter of a test: the build directory, a scratch directory, and whether --long was given."""
     def __init__(self, build, long):
         self.build = build.resolve()
         self.dtrace = str(self.build / "cmd/dtrace/dtrace")
@@ -25,7 +24,7 @@ class Context:
         return str(self.victims / name)
 
     def run(self, *flags, timeout=120, cwd=None, stdin=None, env=None):
-        """Runs dtrace with flags. Returns the finished process, with output as text."""
+        """Runs dtrace with these flags. Returns the finished process, with its output as text."""
         return subprocess.run([self.dtrace, *flags], capture_output=True, timeout=timeout,
                               cwd=cwd or self.scratch, input=stdin, env=env,
                               text=True, errors="backslashreplace")
@@ -41,7 +40,7 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """Returns the words that root writes before a command to run it as an ordinary user."""
+    """Returns the words to put before a command so that it runs as an ordinary user. Requires root."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
@@ -100,15 +99,16 @@ def computes(pid, seconds=20):
     wait_until(lambda: before is not None and (cpu_ticks(pid) or 0) > before, seconds, f"CPU time of process {pid}")
 
 def pipe_is_full(reader):
-    """Returns whether no further page fits into a pipe of 65,536 bytes, so that its writer waits."""
+    """Returns whether a pipe of 65,536 bytes has no room for another page, so that its writer blocks."""
     return int.from_bytes(fcntl.ioctl(reader, termios.FIONREAD, bytes(4)), sys.byteorder) > 61_440
 
 def so_far(aggregation="@"):
-    """Returns a clause that prints an aggregation without keys every 20 ms, for fired()."""
+    """Returns a clause that prints an aggregation without keys every 20 ms, for use with fired()."""
     return f' tick-20ms {{ printa("so far %@d\\n", {aggregation}); }}'
 
 def fired(read, n=1):
-    """Waits until a program with so_far() has counted n firings. read() returns its output."""
+    """Waits until a program that contains so_far() has counted n firings. read() returns the program's output so
+    far."""
     wait_until(lambda: any(int(count) >= n for count in re.findall(r"\bso far (\d+)$", read(), re.M)),
                seconds=60, what=f"{n} firings")
 
@@ -127,7 +127,7 @@ def tracer_of(pid):
     return 0
 
 def text_differs(pid):
-    """Returns the executable mappings of files in a process whose bytes differ from the file."""
+    """Returns the file mappings of a process that are executable and differ from the file."""
     differing = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -146,7 +146,7 @@ def text_differs(pid):
     return differing
 
 def tests_in(names, *helpers):
-    """Returns every function of the calling file whose only parameter is the context t."""
+    """Returns every function in the calling file whose only parameter is the context t."""
     return [value for value in list(names.values())
             if getattr(value, "__module__", "") == "__main__" and value not in helpers and
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]

@@ -1,15 +1,15 @@
-"""Runs tests of the kernel module: shell scripts in virtual machines, one machine for each kernel.
+"""Runs the tests of the kernel module, which are shell scripts, in one virtual machine for each kernel.
 
     @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
     def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-`files` are files of tests/ in the build folder, or functions that create a file from the context and the kernel.
+`files` are files below tests/ in the build directory, or functions of the context and the kernel that create a file.
 
-All scripts of a suite run one after the other in one boot of each kernel. The module is loaded, and dtrace is in
-the PATH. Then each check is called once for each kernel. A script that does not end within a minute is killed (a
-script may set a longer time). If a script crashes the kernel, the failure shows the kernel's log.
+Each kernel is booted once for a suite, and runs all of its scripts in turn. The module is loaded, and dtrace is in the
+PATH. Then each check is called once for each kernel. A script that runs for more than a minute is killed (script() can
+set a different limit). If a script crashes the kernel, the failure shows the kernel's log.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -25,13 +25,13 @@ class Output:
     kernel: str
     text: str
     status: int
-    log: str # the kernel's log up to the end of all scripts
+    log: str # the kernel's log up to the end of the last script
 
     def lines(self):
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=60):
-    """Marks a function as the check of a script. A long run uses the text `long`, if there is one."""
+    """Makes a function the check of a script. A run with --long uses the text `long`, if there is one."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check
@@ -51,7 +51,7 @@ rmmod dtrace
 
 @functools.cache
 def module(t, kernel):
-    """Returns dtrace.ko for a kernel, which is built once."""
+    """Returns the dtrace.ko for a kernel. Builds it if necessary."""
     need("qemu-system-x86_64", "cpio", "busybox", "make", "pahole")
     fetched(t, kernel)
     folder = t.build.parent / "kmod" / kernel
@@ -62,7 +62,7 @@ def module(t, kernel):
     return folder / "dtrace.ko"
 
 def module_of_the_kernels(t, kernel, name):
-    """Returns a module of the kernel itself, for example drivers/block/brd.ko. Newer kernels compress their modules."""
+    """Returns a module that belongs to the kernel, for example drivers/block/brd.ko. Decompresses it if necessary."""
     fetched(t, kernel)
     stored = kernels(t) / kernel / "modules/kernel" / name
     if stored.exists():
@@ -73,7 +73,7 @@ def module_of_the_kernels(t, kernel, name):
     return plain
 
 def module_of_ours(name):
-    """Returns a function that builds the module of tests/kmod/NAME for a kernel."""
+    """Returns a function that builds the module in tests/kmod/NAME for a kernel."""
     def file(t, kernel):
         folder = t.scratch / f"{name}-{kernel}"
         shutil.copytree(ROOT / "tests/kmod" / name, folder)
@@ -84,7 +84,7 @@ def module_of_ours(name):
     return file
 
 class Boots:
-    """The outputs of all scripts, by kernel. The machines run at the same time."""
+    """The outputs of all scripts, for each kernel. All machines run at the same time."""
     def __init__(self, checks, files, modules, memory):
         self.checks, self.files, self.modules, self.memory = checks, files, modules, memory
         self.outputs = {}
@@ -147,7 +147,7 @@ def in_machines(names, files=(), modules=(), memory=1024):
     return [test_of(number, check) for number, check in enumerate(checks)]
 
 def kernel_is_clean(log):
-    """Fails if the kernel's messages have a warning, a fault or a stall."""
+    """Fails if the kernel's log contains a warning, a fault or a stall."""
     bad = re.findall(r"^.*(?:WARNING:|BUG:|Oops|general protection|rcu.* stall|soft lockup|Call Trace).*$", log, flags=re.M)
     if bad:
         raise AssertionError("the kernel reports problems:\n" + "\n".join(bad) + "\n" + log[-4000:])

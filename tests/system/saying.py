@@ -1,4 +1,4 @@
-"""Functions for tests that read the messages of dtrace."""
+"""Functions for tests of dtrace's messages."""
 import os, pty, select, subprocess
 
 from harness import *
@@ -16,7 +16,7 @@ def script(t, text, name="script.d"):
     return str(path)
 
 def on_terminal(t, *flags):
-    """Runs dtrace with its stderr on a terminal. Returns its status and the text on the terminal."""
+    """Runs dtrace on a terminal. Returns its status and the text on the terminal."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
@@ -37,7 +37,7 @@ def on_terminal(t, *flags):
     return process.wait(timeout=20), shown.decode(errors="backslashreplace").replace("\r", "")
 
 class Target:
-    """A victim for -p. It calls work() until its input ends."""
+    """A victim for -p. It calls work() until its stdin is closed."""
     def __init__(self, t, threads=2, prefix=(), place=None):
         program = str(place / "waiter") if place else t.victim("waiter")
         self.process = subprocess.Popen([*prefix, program, str(threads)],
@@ -62,7 +62,7 @@ class Target:
         equal(text_differs(self.pid), [], "changed text")
 
 def tracing(dtrace, pid):
-    """Waits until dtrace has planted the probes of the program itself."""
+    """Waits until dtrace has planted the probes in the program itself."""
     def are_planted():
         equal(dtrace.poll(), None, "dtrace's status")
         return any("/waiter+" in place for place in text_differs(pid))

@@ -1,4 +1,4 @@
-"""Starts servers (redis, nginx, PostgreSQL), each in a new folder, and puts load on them."""
+"""Starts servers (redis, nginx, PostgreSQL), each in a new directory, and puts load on them."""
 import glob, hashlib, os, re, shutil, signal, socket, subprocess, tempfile, urllib.request
 
 from harness import *
@@ -19,11 +19,11 @@ def free_port():
         return any_port.getsockname()[1]
 
 def as_user():
-    """Returns the words that go before the command of a server that refuses to run as root."""
+    """Returns the words to put before the command of a server that refuses to run as root."""
     return as_nobody() if os.geteuid() == 0 else []
 
 class Server:
-    """A server in a new folder. work() puts load on it and returns results that are always the same."""
+    """A server in a new directory. work() puts load on the server and returns results that are the same every time."""
     user = ()
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="dtrace-server-")
@@ -41,7 +41,7 @@ class Server:
         return self
 
     def start_by(self, t, program, *flags):
-        """Starts the server as a command of dtrace, in this folder, and waits until it serves requests."""
+        """Starts the server as the command of a dtrace, in this directory, and waits until it serves requests."""
         self.process = subprocess.Popen(
             [t.dtrace, "-qn", program, "-o", "firings", *flags, "-c", " ".join(self.command())],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -50,7 +50,8 @@ class Server:
         return self
 
     def end(self):
-        """Ends the server by its own command. Its status must be 0, and dtrace must not have reported problems."""
+        """Stops the server in the way that is usual for it. It must exit with 0, and dtrace must not have reported
+        problems."""
         self.ask_to_end()
         errors = self.process.communicate(timeout=60)[1] or ""
         good(subprocess.CompletedProcess([], self.process.returncode, "", errors))
@@ -72,7 +73,7 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 class Redis(Server):
-    """redis has several threads, one with all signals blocked, and a child that writes a dump."""
+    """redis has several threads, one of which blocks all signals, and a child that writes a dump."""
     def prepare(self):
         need("redis-server", "redis-benchmark", "redis-cli")
         with open(f"{self.folder}/conf", "w") as conf:
@@ -166,7 +167,7 @@ class Nginx(Server):
                 self.page("large", **{"Accept-Encoding": "gzip"}))
 
 class Postgres(Server):
-    """PostgreSQL has a process for each client, and five others."""
+    """PostgreSQL has a process for each client, and five more."""
     def prepare(self):
         need("psql", "pgbench", self.bin("postgres"))
         self.run("initdb", "-D", "data", "-A", "trust", "-U", "tester", "--no-sync", "--no-locale", "-E", "UTF8")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the C API and of the installation: tests/api/mallocstat.c is built with pkg-config from
-an installed prefix, and its output is compared."""
+"""Tests the C API and the installation: builds tests/api/mallocstat.c with pkg-config from an installed prefix, and
+compares its output."""
 import os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -10,7 +10,7 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything to a new prefix below the scratch folder, or below DESTDIR. Returns the prefix."""
+    """Installs everything to a new prefix in the scratch directory, or below DESTDIR. Returns the directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")
@@ -58,11 +58,11 @@ class Mallocstat:
         return out if status == 0 else err
 
 def lines_of(text):
-    """Returns the lines of the text without the blanks of columns."""
+    """Returns the lines of the text without their leading blanks."""
     return [line.lstrip() for line in text.splitlines()]
 
 def end_of(lines, text):
-    """Returns the lines from the first one on that begins with the text."""
+    """Returns the lines from the first one that starts with the text."""
     return lines[next(i for i, line in enumerate(lines) if line.startswith(text)):]
 
 # A consumer
@@ -107,7 +107,7 @@ def a_consumer_receives_faults_drops_options_and_text(t):
         "option quiet: 1, was unset", "| @mean              509"]))
 
 def aggregation_walks_have_the_order_of_their_name(t):
-    """Aggregations without keys are before those with keys, whatever their values are."""
+    """Aggregations without keys come before those with keys, whatever their values are."""
     out = Mallocstat(t).run("-n", 'END { @u["b"] = sum(1); @v["a"] = sum(2); @w["b"] = sum(2); }',
                             t.victim("allocs"), "1")
     equal(end_of(lines_of(out), "keysorted")[:9], [
@@ -161,7 +161,7 @@ def exactly_the_expected_files_are_installed(t):
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*")
                    if not path.is_dir() and path.relative_to(prefix).parts[0] != "src") # test_kmod_source tests these
     library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
-    # The module of Python was built only if its headers were installed.
+    # The Python module is built only if Python's headers are installed.
     python = [f"{path.name}" for path in (t.build / "usdt/python").glob("dtrace_usdt*.so")]
     names = [re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files]
     equal(sorted(re.sub(r"^(lib/)?python[\d.]+/dist-packages/", "", name) for name in names),
@@ -173,13 +173,14 @@ def exactly_the_expected_files_are_installed(t):
                   "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "sbin/lockstat",
                   "share/man/man1/dtrace.1", "share/man/man1/lockstat.1",
                   *python]))
-    # No file refers to the build folder, which may be deleted.
+    # No file may refer to the build directory, which may be deleted.
     for name in files:
         if str(t.build).encode() in (prefix / name).read_bytes():
             raise AssertionError(f"{name} names {t.build}")
 
 def a_program_creates_probes_with_the_installed_library(t):
-    """The shared and the static library are found by pkg-config. Python's module is tested if it was installed."""
+    """Builds with the shared and with the static library, using pkg-config. Tests the Python module if it was
+    installed."""
     prefix = install(t, "prefix")
     source = HERE.parent / "victims/usdt/made.c"
     flags = lambda *more: pkg_config(prefix, "--cflags", "--libs", *more, package="libdtrace-usdt")
@@ -200,7 +201,7 @@ def a_program_creates_probes_with_the_installed_library(t):
 def a_package_is_staged_under_destdir(t):
     stage = install(t, "stage", "--prefix", "/usr", DESTDIR=str(t.scratch / "stage"))
     equal((stage / "usr/sbin/dtrace").exists(), True, "usr/sbin/dtrace")
-    # The .pc file finds headers and library relative to its own folder.
+    # The .pc file finds the headers and the library relative to its own directory.
     build(stage, t.scratch / "staged", "gcc", "-std=c11")
     equal(pkg_config(stage, "--modversion"), [
         re.search(r"^project\(dtrace VERSION ([\d.]+)", (HERE.parent.parent / "CMakeLists.txt")
@@ -227,7 +228,7 @@ def the_installed_command_does_not_need_the_build_folder(t):
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
 def exceptions_of_cxx_use_the_unwinder_of_libgcc(t):
-    """libunwind, which is linked to walk stacks of targets, has functions of the same names."""
+    """libunwind, which is linked to walk the stacks of targets, has functions with the same names."""
     prefix = install(t, "prefix")
     for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
                     [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of scripts that are huge, deeply nested, or not D at all. dtrace compiles them or reports
-the reason, in time and memory proportional to the script. The limits only detect larger growth."""
+"""Tests scripts that are huge, deeply nested, or not D at all. dtrace must compile them or report the reason, in time
+and memory proportional to the script. The limits here detect only larger growth."""
 import resource, subprocess
 
 from harness import *
@@ -13,7 +13,7 @@ def each(n, line):
     return "".join(line(i) for i in range(n))
 
 def compiled(t, script):
-    """Runs dtrace -e. Returns its status and the first line on stderr."""
+    """Runs dtrace -e. Returns its status and the beginning of its stderr."""
     path = t.scratch / "bad.d"
     path.write_text(script, encoding="latin-1")
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))

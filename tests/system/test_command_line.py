@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts, flags, options and arguments on the command line."""
+"""Tests scripts, flags, options and arguments on the command line."""
 import os, re, subprocess
 
 from harness import *

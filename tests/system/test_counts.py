@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the counts of all functions of a program with the counts of the victim `stepper`. It
-runs the same command by single steps, without probes or symbols. readelf reports the address of
-each function."""
+"""Compares the counts of all functions of a program with the counts of the victim `stepper`. It single-steps the same
+command, without probes or symbols. readelf reports the address of each function."""
 import collections, os, re, subprocess
 
 from harness import *
@@ -22,7 +21,7 @@ def debug_file_of(path):
     return debug if debug and os.path.exists(debug) else None
 
 class Module:
-    """One file that is mapped in a process: its address, and the addresses of its functions."""
+    """One file that is mapped in a process: its address, and the addresses and names of its functions."""
     def __init__(self, path, at):
         is_fixed = re.search(r"Type: +EXEC ", readelf("-h", path))
         self.path, self.base = path, 0 if is_fixed else at
@@ -35,8 +34,8 @@ class Module:
                 words = line.split()
                 if len(words) == 8 and words[3] in ("FUNC", "IFUNC") and words[6].isdigit() and words[2] != "0":
                     self.names[int(words[1], 16)].add(words[7].split("@")[0])
-        # The unwind tables have entries for functions without names. They also have an entry for
-        # each part of a split function, so they are used only for programs without names.
+        # The unwind tables have entries for functions without names. They also have an entry for each part of a split
+        # function, so they are used only for programs without symbols.
         self.is_stripped = " .symtab " not in readelf("-S", path) and not debug
         if self.is_stripped:
             for begin in re.findall(r"FDE .*pc=(\w+)\.\.", readelf("--debug-dump=frames", path)):
@@ -48,7 +47,7 @@ class Module:
                 if not any(begin <= at < end for begin, end in self.plt)}
 
 def stepped(t, command, start):
-    """Runs a command by single steps. Returns its output, its count for each address, and its modules by path."""
+    """Single-steps a command. Returns the command's output, the count for each address, and the modules by path."""
     out = t.scratch / "stepped"
     done = subprocess.run([t.victim("stepper"), str(out), start, *command], capture_output=True,
                           cwd=t.scratch, timeout=100)
@@ -64,7 +63,7 @@ def stepped(t, command, start):
     return done.stdout, counts, modules
 
 def traced(t, program, command, flags):
-    """Traces a command. Returns its output, and the rows (module, function, address, count)."""
+    """Traces a command. Returns the command's output, and the rows (module, function, address, count)."""
     out = t.scratch / "traced"
     out.unlink(missing_ok=True)
     done = subprocess.run(["setarch", "-R", t.dtrace, *flags, "-qn", program, "-o", str(out), "-c",
@@ -77,7 +76,7 @@ def traced(t, program, command, flags):
     return done.stdout, [(module, function, int(at, 16), int(n)) for module, function, at, n in found]
 
 def is_refused(t, module, names, command, flags):
-    """Returns whether a listing reports that functions of these names cannot be probed."""
+    """Returns whether a listing reports that a function with one of these names cannot be probed."""
     return any("+0x0: none: " in t.run(*flags, "-lvn", f"pid$target:{module}:{name}:entry", "-c",
                                        " ".join(command)).stdout for name in names)
 
@@ -123,7 +122,7 @@ def counts_of_true_are_those_of_single_steps(t):
     counts_are_those_of_single_steps(t, ["/bin/true"], "main", 15)
 
 def counts_of_busybox_are_those_of_single_steps(t):
-    """busybox is static. It is traced from its first instruction on, so the resolvers of ifuncs are counted, too."""
+    """busybox is static. It is traced from its first instruction, so the resolvers of ifuncs are counted, too."""
     counts_are_those_of_single_steps(t, ["busybox", "echo", "counted"], "exec", 100)
 
 def counts_of_a_cxx_program_are_those_of_single_steps(t):

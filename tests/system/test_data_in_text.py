@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of text that contains data between its instructions. No probe changes a byte of the data."""
+"""Tests text that contains data between its instructions. No probe changes a byte of the data."""
 import ctypes, os, re, shutil, subprocess, sys
 
 from faults import *
@@ -9,7 +9,7 @@ from harness import *
 ALL = "pid$target:{0}::entry,pid$target:{0}::return "
 
 def tables_between_instructions_are_never_changed(t):
-    """A table after a ret looks like code or like padding, and a function reads it."""
+    """A function reads a table that follows a ret and looks like code or padding."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     command = t.victim("tables") + " 1000"
@@ -38,7 +38,7 @@ def counts_in_runs(t, probes, want, flags=(), n_runs=1):
     return done.stderr
 
 def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
-    """The function has one byte and no padding. Whether a jump fits depends on the addresses of the run."""
+    """empty_hook is one byte long and has no padding. Whether a jump fits depends on the addresses in that run."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
@@ -47,7 +47,7 @@ def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
                    {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
 
 def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
-    """Wildcards omit the site and report this. -x mechanism=any includes it."""
+    """A wildcard omits the site, and dtrace reports this. -x mechanism=any includes it."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
@@ -61,7 +61,7 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     contains(said, "cannot probe")
 
 def results_of(t, library, most, program=None):
-    """Returns the lines of ciphers.py, which runs under a D program or without dtrace."""
+    """Returns the output of ciphers.py, which runs under a D program or without dtrace."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
     command = [sys.executable, script, library, str(most)]
     if program is None:
@@ -76,7 +76,7 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # A module has the name of its file, which may have another version than the soname.
+    # A module is named after its file, whose version may differ from that in the soname.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
@@ -90,11 +90,11 @@ def loads(library):
         return False
 
 def libgcrypt_computes_the_same_hashes_and_ciphers_while_traced(t):
-    """Probes the entries and returns of all functions of the library."""
+    """Probes the entries and returns of all functions in the library."""
     compare(t, "libgcrypt.so.20", 4096 if t.long else 140)
 
 def libcrypto_computes_the_same_hashes_and_ciphers_while_traced(t):
-    """Probes the entries and returns of all functions of the library."""
+    """Probes the entries and returns of all functions in the library."""
     compare(t, "libcrypto.so.3", 4096 if t.long else 140)
 
 def other_libraries_compute_the_same_hashes_and_ciphers_while_traced(t):
@@ -139,7 +139,8 @@ print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">"
 """
 
 def strings_after_a_function_of_libcrypto_are_never_changed(t):
-    """Three results of RC4_options and a line of its authors follow the last ret, inside the symbol."""
+    """The text that RC4_options() returns, and the name of its authors, follow its last ret but belong to the
+    symbol."""
     if not loads("libcrypto.so.3"):
         raise Skip("libcrypto.so.3 is not installed")
     script = t.scratch / "options.py"
@@ -148,7 +149,8 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
         raise Skip("this libcrypto has those strings in another place")
-    # All reached instructions fire by breakpoints. No probe is in the strings, which begin at offset 0x50.
+    # All instructions that are executed fire, through breakpoints. No probe is in the strings, which begin at offset
+    # 0x50.
     done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
                  'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
     equal(done.returncode, 0, done.stderr)

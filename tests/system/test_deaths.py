@@ -1,5 +1,5 @@
-"""Kills dtrace, its agent or both by SIGKILL at any moment. The target must finish with the right
-results (A1, A2 of the catalogue of faults)."""
+"""Kills dtrace, its agent or both with SIGKILL at random moments. The target must finish with the right results (A1, A2
+in the catalogue of faults)."""
 import os, pathlib, random, re, signal, subprocess, sys, time
 
 from harness import equal, fired, held, main, need, so_far, text_differs, tracer_of, wait_until
@@ -7,7 +7,7 @@ from traced import ready, victim
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
-# Four threads allocate memory. Their result is known.
+# Four threads compute hashes, whose values are known.
 WORK = """
 import hashlib, threading
 results = []
@@ -22,9 +22,9 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# The same with a thousand signals a second. The program prints the signal masks with which threads
-# end. A thread that Python has joined may still run for a moment and receive a signal. When Python
-# exits, it restores the default action of SIGALRM, which would kill the program.
+# The same with a thousand signals a second. The program prints the signal masks of the threads at their end. A thread
+# that Python has joined may still run for a moment and receive a signal. When Python exits, it restores the default
+# action of SIGALRM, which would kill the program.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -68,7 +68,7 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
              held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
             if flags: # breakpoints make the target slow
                 wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the start of the agent")
-            # A random moment while dtrace plants or traces.
+            # a random moment while dtrace is planting probes or tracing
             time.sleep(0.02 + random.random() * 0.2)
             agent = agent_of(dtrace) if "agent" in victims else 0
             if "dtrace" in victims:
@@ -93,13 +93,13 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# Functions that are not called by a thread that blocks SIGTRAP. Four threads call them all the time.
+# Functions that are not called by a thread that blocks SIGTRAP. The four threads call them all the time.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
 
 def killing_the_agent_while_breakpoints_are_planted_harms_no_target(t):
-    """The target restores its own text, and continues even in the middle of a hit."""
+    """The target restores its own text, and continues even if it was handling a breakpoint."""
     kill_at_random_moments(t, ("agent",), probes=BREAKPOINTS, flags=("-x", "mechanism=int3"))
 
 def killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps(t):
@@ -108,8 +108,8 @@ def killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
 
-# The program has no probes until it loads the library that the D program names. The agent is killed
-# before. A breakpoint that it left in the dynamic linker would kill the program.
+# The program has no probes until it loads the library that the D program names. The agent is killed before that. A
+# breakpoint left in the dynamic linker would kill the program.
 LATER = """
 import sys
 print("ready", flush=True)
@@ -183,9 +183,9 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
-# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a second.
-# The program has a handler of SIGTRAP that blocks only SIGTRAP. The handler runs for the program's own
-# traps and counts those for which other signals are blocked.
+# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a second. The program has
+# a SIGTRAP handler that blocks only SIGTRAP. It runs for the program's own traps, and counts those during which other
+# signals are blocked.
 OWN_HANDLER = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -251,7 +251,7 @@ def no_handler_interrupts_the_one_that_restores_the_text(t):
             trap("before")
             equal(dtrace.stdout.readline(), "begun\n", "dtrace")
             trap("while traced")
-            time.sleep(random.random() * 0.05)  # a random moment of the threads
+            time.sleep(random.random() * 0.05)  # a random moment in the threads' work
             os.kill(agent_of(dtrace), signal.SIGKILL)
             wait_until(lambda: agent_of(dtrace) == 0, what="the end of the agent")
             trap("after the death of the agent")
@@ -266,7 +266,7 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         n = re.search(r"dtrace: (\d+) breakpoints would end the process if ptrace-agent were killed", done.stderr)
         equal((done.returncode, n is not None), (0, True), done.stderr)
         listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
-        # The table has space for 65,536 breakpoints. A return probe has several.
+        # The handler's table has space for 65,536 breakpoints. A return probe has several.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
 def a_target_without_the_handler_is_reported(t):

@@ -1,24 +1,22 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md and docs/*.md as they are printed there.
+"""Runs the commands in README.md and docs/*.md as they are printed there.
 
-A command is a line of an indented block that begins with "$ ". It continues while a quote or a
-here-document is open. The lines up to the next command, or to the end of the block, are the
-output that the document shows. The tutorial shows the output of every command; in the others a
-command without output only has to end with status 0.
+A command is a line of an indented block that begins with "$ ". It continues while a quote or a here-document is open.
+The lines up to the next command, or to the end of the block, are the output that the document shows. The tutorial shows
+the output of every command. In the others, a command without output only has to exit with status 0.
 
-All commands of a document run in one shell, in a folder that has usdt/ and build/release/ as the
-source tree has. The process 4711 of a document is a python3 that reads a file all the time. A
-command on it is interrupted after two seconds, as a reader would with ^C. Commands that begin
-with "# " need root and the kernel module; test_kmod compiles them.
+All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree.
+Process 4711 in a document stands for a python3 that reads a file all the time. A command that traces it is interrupted
+after two seconds, as a reader would do with ^C. Commands that begin with "# " need root and the kernel module;
+test_kmod compiles them.
 
-Output is compared in shape, because counts and times differ between runs and machines:
-  - numbers are equal to each other, and so are addresses;
-  - rows of a table, of a distribution or of a stack are one row each;
-  - at least half of the words that the document shows must be shown again;
-  - the middle of a distribution must be within a factor of 16 of that of the document.
+Only the shape of the output is compared, because counts and times differ between runs and machines:
+ - any two numbers are equal, and so are any two addresses;
+ - consecutive rows of a table, a distribution or a stack count as one row;
+ - at least half of the words that the document shows must be in the output;
+ - the median of a distribution must be within a factor of 16 of the one in the document.
 
-ACCEPT=1 in the environment writes the new output into the documents. Read the difference before
-you commit it."""
+ACCEPT=1 in the environment writes the new output into the documents. Read the diff before you commit it."""
 import itertools, os, re, select, subprocess, sys
 
 from harness import *
@@ -36,13 +34,13 @@ while True:
 """
 
 class Command:
-    """A command of a document. Its lines [begin, end) are the output that the document shows."""
+    """A command in a document. Lines [begin, end) of the document are the output that it shows."""
     def __init__(self, prompt, text, begin, end, shown):
         self.prompt, self.text, self.begin, self.end = prompt, text, begin, end
         self.shown = tidied("\n".join(shown))
 
 def tidied(text):
-    """Returns the text without blanks at the ends of lines and without consecutive empty lines."""
+    """Returns the text without blanks at line ends and with at most one empty line in a row."""
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
@@ -54,7 +52,7 @@ def is_open(text):
     return text.count("'") % 2 != 0 or text.endswith("\\")
 
 def commands(path):
-    """Returns the commands of a document, in order."""
+    """Returns the commands in a document, in order."""
     lines = path.read_text().splitlines()
     found = []
     at = 0
@@ -78,7 +76,7 @@ def commands(path):
     return found
 
 class Shell:
-    """A bash that runs one command after another, and keeps its variables and its folder."""
+    """A bash that runs one command after another, and keeps its variables and its working directory."""
     def __init__(self, folder):
         self.output = folder / ".output"
         self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -119,7 +117,7 @@ def shape(text):
     return [kind for kind, _ in itertools.groupby(kinds)]
 
 def medians(text):
-    """Returns the bucket with the median of each distribution."""
+    """Returns the bucket that contains the median of each distribution."""
     found = []
     for is_one, rows in itertools.groupby(map(DISTRIBUTION.match, text.splitlines()), bool):
         if not is_one:
@@ -137,7 +135,7 @@ def words(text):
     return set(re.findall(r"[A-Za-z_]\w{2,}", text))
 
 def compare(got, shown):
-    """Returns why an output has not the shape that the document shows, or "" if it has."""
+    """Returns how an output differs in shape from the one in the document, or "" if it does not."""
     if shape(got) != shape(shown):
         return "its shape differs"
     if len(words(got) & words(shown)) * 2 < len(words(shown)):
@@ -148,7 +146,7 @@ def compare(got, shown):
     return ""
 
 def tree(t, name):
-    """Creates a folder with the parts of a built source tree that the documents use."""
+    """Creates a directory with the parts of a built source tree that the documents use."""
     folder = t.scratch / name
     (folder / "build").mkdir(parents=True)
     (folder / "build/release").symlink_to(t.build)
@@ -156,7 +154,7 @@ def tree(t, name):
     return folder
 
 def runs_as_printed(t, path, at_least, shows_all=False):
-    """Runs every command of a document. shows_all: the document must show the output of each."""
+    """Runs every command in a document. If shows_all is set, the document must show the output of each."""
     document = TREE / path
     found = [command for command in commands(document) if command.prompt == "$"]
     equal(len(found) >= at_least, True, f"{len(found)} commands in {path}")
@@ -194,7 +192,7 @@ def the_commands_of_the_tutorial_print_the_output_that_it_shows(t):
     try:
         runs_as_printed(t, "docs/tutorial.md", 20, shows_all=True)
     finally:
-        # A failure in the middle leaves the server and its load running.
+        # A failure may have left the server and its load running.
         for name in ("load.pid", "redis.pid"):
             for file in t.scratch.glob(f"docs-tutorial.md/**/{name}"):
                 for pid in file.read_text().split():
@@ -213,7 +211,7 @@ def links_between_the_documents_have_a_target(t):
             equal((path.parent / link).exists(), True, f"{link}, a link of {path.name}")
 
 def the_comparison_finds_a_changed_shape_and_a_changed_size(t):
-    """Tests compare() itself with outputs that are equal in shape and with others."""
+    """Tests compare() itself, with outputs that have the same shape and outputs that do not."""
     table = "  value  ------------- Distribution ------------- count\n"
     def distribution(*rows):
         return table + "\n".join(f"{bucket:9} |@@@@@{count:>12}" for bucket, count in rows)

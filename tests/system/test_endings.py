@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the ways in which a run ends: interrupts, kills, and errors."""
+"""Tests the ways in which a run ends: interrupts, kills and errors."""
 import os, re, signal, subprocess, time
 
 from harness import *
@@ -8,7 +8,7 @@ from saying import *
 # Endings
 
 def ended_by(t, *signals):
-    """Traces a target, sends signals to dtrace, and returns status and output."""
+    """Traces a target and sends signals to dtrace. Returns dtrace's status, stdout and stderr."""
     with Target(t) as target:
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                          'END { printf("END ran\\n"); printa(@); }' + so_far(), "-p", str(target.pid))
@@ -32,7 +32,8 @@ def one_interrupt_ends_with_END_and_results(t):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
 def two_interrupts_end_dtrace_immediately(t):
-    """A dtrace that waits for the reader of its output discards the rest and exits. The target is released."""
+    """When dtrace is waiting for the reader of its output, a second interrupt makes it discard the rest and exit. It
+    releases the target."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()
         dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
@@ -42,7 +43,7 @@ def two_interrupts_end_dtrace_immediately(t):
         tracing(dtrace, target.pid)
         wait_until(lambda: pipe_is_full(reader), what="a full pipe")
         dtrace.send_signal(signal.SIGINT)
-        time.sleep(0.1)  # The time between two presses of a key is longer than dtrace takes signals as one interrupt.
+        time.sleep(0.1)  # Two key presses are further apart than signals that dtrace takes as one interrupt.
         dtrace.send_signal(signal.SIGINT)
         try:
             dtrace.wait(timeout=10)
@@ -89,8 +90,7 @@ def an_interrupt_without_a_target_runs_END(t):
     equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
 def an_interrupt_from_the_terminal_ends_the_command_and_prints_the_results(t):
-    """The terminal sends the signal to the process group. The command dies of it, and dtrace prints
-    its counts."""
+    """The terminal sends the signal to the process group. It kills the command, and dtrace prints its counts."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)
@@ -132,7 +132,7 @@ def a_failed_compilation_ends_the_command_that_dtrace_started(t):
     path = script(t, f"#!/bin/sh\ntouch {marker}\n", "toucher")
     os.chmod(path, 0o755)
     fails_with(t.run("-n", "BEGIN { trace(nothing); }", "-c", path))
-    time.sleep(0.2)  # If the command were still alive, it would run in this time.
+    time.sleep(0.2)  # enough time for the command to run if it were still alive
     equal(marker.exists(), False, "the command ran although nothing was traced")
 
 TESTS = tests_in(globals())

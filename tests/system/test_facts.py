@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the values that a probe can read where it fires: arguments, stacks, symbols, ids, times."""
+"""Tests the values that a probe can read when it fires: arguments, stacks, symbols, ids and times."""
 import os, pathlib, re, subprocess, time
 
 from harness import *
@@ -26,7 +26,7 @@ def return_probes_have_offset_and_value(t):
                       "} pid$target:a.out:tell: { @[probename] = count(); }",
                       "-c", t.victim("facts")))
     offset = re.search(r"value -12345 offset ([0-9a-f]+)\n", done.stdout).group(1)
-    # The offset probe at the same instruction has fired, too.
+    # An offset probe must have fired at the same instruction.
     contains(done.stdout, f"  {offset} ")
 
 def offset_probes_fire_at_their_instruction(t):

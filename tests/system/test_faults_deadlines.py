@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of targets that keep the agent waiting. The agent gives up only these targets, within seconds."""
+"""Tests targets that keep the agent waiting. The agent gives up only these targets, within seconds."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -9,9 +9,8 @@ PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 # The agent gives up a thread that runs in a loop after 2 s, and one that is only slow after 10 s.
 CIRCLES_S = 8
-# At the end dtrace may need 2 s for a wait that began before, 2 s for all targets together, 1 s for
-# deferred signals, and 2 s for system calls that did not return. The targets themselves keep the
-# machine busy.
+# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
+# signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -28,7 +27,7 @@ class Circler(Holder):
         equal(self.lines.next(), says, "the target")
 
 def attacked(t, how, says, end):
-    """Traces two targets, of which one misbehaves. Returns the messages of dtrace, and how long it took to end."""
+    """Traces two targets, one of which misbehaves. Returns dtrace's messages, and how long dtrace took to exit."""
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM, hostile.pid, innocent.pid) as tracer:
         hostile.attack(how, says)
@@ -72,7 +71,7 @@ def a_target_that_is_given_up_is_named_and_the_other_stays_traced(t):
 def a_second_interrupt_ends_the_wait_for_the_release(t):
     def twice(process):
         interrupt(process)
-        time.sleep(0.3) # If the time is shorter, dtrace treats two signals as one interrupt
+        time.sleep(0.3) # if the gap were shorter, dtrace would treat both signals as one interrupt
         if process.poll() is None:
             interrupt(process)
     _, took = attacked(t, b"c", b"circles\n", twice)
@@ -83,7 +82,8 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
 
 @contextlib.contextmanager
 def control_group(pid, parents):
-    """Moves the process into a new control group, below the first folder that allows it. Yields the group's folder."""
+    """Moves the process into a new control group, below the first directory that allows it. Yields the group's
+    directory."""
     for parent in parents:
         group = pathlib.Path(parent) / f"dtrace-test-{pid}"
         try:
@@ -97,7 +97,7 @@ def control_group(pid, parents):
         (group / "cgroup.procs").write_text(str(pid))
         yield group
     finally:
-        try: # move the process to the parent, so that the group can be removed
+        try: # move the process back, so that the group can be removed
             (group.parent / "cgroup.procs").write_text(str(pid))
         except OSError:
             pass
@@ -158,7 +158,7 @@ def frozen_targets_are_released_in_the_time_of_one(t):
 
 @contextlib.contextmanager
 def old_freezer(pid):
-    """Does the same as freezer() with control groups of version 1, whose stops ptrace does not report."""
+    """Does the same as freezer() with version 1 control groups. ptrace does not report that they stop a thread."""
     with control_group(pid, ["/sys/fs/cgroup/freezer"]) as group:
         def freeze(on):
             (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
@@ -168,7 +168,7 @@ def old_freezer(pid):
             freeze(False)
 
 def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
-    # Breakpoints need a handler that restores the text. Installing it takes a system call of the target.
+    # Breakpoints need a handler that restores the text. The agent installs it with a system call in the target.
     for flags in ("-x", "mechanism=int3"), ():
         for after_ms in (25, 45, 65):
             with Circler(t) as target, old_freezer(target.pid) as freeze:
@@ -178,7 +178,7 @@ def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
                     agent = tracer_of(target.pid)
                     time.sleep(after_ms / 1000) # a different moment of the planting each time
                     freeze(True)
-                    time.sleep(2.3) # the agent gives up the system call in this time
+                    time.sleep(2.3) # by then, the agent has given up the system call
                     os.kill(agent, signal.SIGKILL)
                     wait_until(lambda: not is_alive(agent), what="the agent's end")
                     freeze(False)
@@ -212,7 +212,7 @@ def a_target_that_stays_in_execve_does_not_delay_another_target(t):
         equal(tracer_of(innocent.pid), 0, "TracerPid of the other target")
 
 def untraced_threads(pid):
-    """Returns the threads of a traced process that are not traced."""
+    """Returns the threads of a traced process that are not traced themselves."""
     found = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -235,7 +235,7 @@ def no_thread_stays_untraced_by_creating_its_successor(t):
                 interrupt(tracer.process)
                 tracer.process.communicate(timeout=LIMIT_S)
 
-# Several targets that misbehave at once (tests/victims/attacker.c lists the ways)
+# Several targets that misbehave at once (tests/victims/attacker.c lists the attacks)
 
 class Attacker(Circler):
     """The victim `attacker`, whose threads call work() all the time."""
@@ -247,7 +247,7 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Traces targets that misbehave, and one target before and one after them that do not."""
+    """Traces targets that misbehave, and well-behaved ones before and after them."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]
@@ -257,7 +257,7 @@ def attacked_by_all(t, attacks, end, flags=()):
         agent = tracer_of(first.pid)
         for each in hostile:
             each.attack(b"x", b"attacks\n")
-        time.sleep(0.3) # the attacks happen in this time
+        time.sleep(0.3) # the attacks take place during this time
         began = time.monotonic()
         end(tracer.process)
         for each in innocent:

@@ -1,5 +1,5 @@
-"""Tests of targets into which it is hard to inject code (E of the catalogue of faults): targets in
-sandboxes, with limits, in namespaces, with other C libraries, and before they are linked."""
+"""Tests targets into which it is hard to inject code (E in the catalogue of faults): targets in sandboxes, with limits,
+in namespaces, with other C libraries, and before they are linked."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *
@@ -15,15 +15,15 @@ def told(errors, note):
     contains(errors, note)
 
 def both_ways(t, how, note="", danger="", **more):
-    """Traces with jumps and with breakpoints. dtrace prints the note if jumps are not possible. danger: why breakpoints
-    would end the target if the agent were killed."""
+    """Traces with jumps and with breakpoints. With jumps, dtrace must print the note, or nothing if it is empty. With
+    breakpoints, `danger` is the reported reason why the target would end if the agent were killed."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would end the process if ptrace-agent were killed: {danger}" if flags and danger else
              "" if flags else note)
 
 class Users:
-    """Runs dtrace as an ordinary user, from a folder that the user may enter."""
+    """Runs dtrace as an ordinary user, from a directory that this user may enter."""
     def __init__(self, t):
         self.before = as_nobody() if os.geteuid() == 0 else []
         self.folder = t.scratch / "user"
@@ -44,11 +44,11 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     """E1"""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
-    # Strict mode disables rdtsc, which probes by jumps use.
+    # Strict mode disables rdtsc, which probes that fire through jumps use.
     both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
-    """E2: the filter forbids each system call alone, all of them, and all but three."""
+    """E2: the filter forbids one system call, all of them, or all but three."""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     for numbers in [*((number,) for number in NUMBERS), NUMBERS]:
@@ -78,7 +78,7 @@ def a_target_that_may_not_map_executable_memory_is_traced(t):
 # Limits
 
 def targets_with_tiny_limits_are_traced(t):
-    """E18, E19: without memory or a file the reason is reported and breakpoints are used."""
+    """E18, E19: if memory or a descriptor is missing, the reason is reported and breakpoints are used."""
     notes = {"as": "(RLIMIT_AS)", "nofile": "(RLIMIT_NOFILE)"}
     dangers = {"as": "the handler that restores the text could not be installed"}
     for how in ("as", "nofile", "memlock", "stack", "fsize", "mlockall"):
@@ -103,8 +103,8 @@ def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
         target.end()
 
 def no_descriptor_is_left_open_in_a_target(t):
-    """E14: there is no new descriptor and no memory that is writable and executable, and the target
-    cannot write to memory that only the agent writes."""
+    """E14: the target has no new descriptor and no memory that is both writable and executable, and cannot write to
+    memory that only the agent writes."""
     with Paced(t, "free") as target:
         files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
@@ -128,7 +128,7 @@ def inner_pid_of(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 def a_target_in_other_namespaces_is_traced_from_outside(t):
-    """E8, E9, B18: the target is the first process of a pid namespace and has its own mounts."""
+    """E8, E9, B18: the target is the first process in a pid namespace and has its own mounts."""
     need("unshare")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
@@ -150,7 +150,7 @@ def a_target_in_other_namespaces_is_traced_from_outside(t):
             target.end()
 
 def files_of_a_sandboxed_target_with_its_own_mounts_are_named(t):
-    """E1, E8: the agent opens them, and the target makes no system call for this."""
+    """E1, E8: the agent opens the files. The target makes no system call for this."""
     need("unshare")
     if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"]).returncode != 0:
         raise Skip("no mounts are possible here")
@@ -193,7 +193,7 @@ def compiled(t, name, *command):
     return str(path)
 
 def programs_linked_in_any_way_are_traced(t):
-    """I10: static, static-pie, at a fixed address"""
+    """I10: static, static-pie, and at a fixed address"""
     for option in ("-static", "-static-pie", "-no-pie"):
         both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
 

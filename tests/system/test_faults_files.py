@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of hostile files. A target chooses which files it maps, what it later puts under their names, and
-what they contain. dtrace does not open FIFOs and devices, and checks every offset. It opens files
-that are not mapped only in the debug folders."""
+"""Tests hostile files. A target chooses which files it maps, what it later puts under their names, and what they
+contain. dtrace does not open FIFOs and devices, and checks every offset. It opens files that are not mapped only in the
+debug directories."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *
@@ -33,7 +33,7 @@ def built(t, name, *flags):
     return folder / "target"
 
 def crafted(program):
-    """Returns a copy of the program whose program headers are at an offset far after its end."""
+    """Returns a copy of the program whose program headers are at an offset far past its end."""
     data = bytearray(program.read_bytes())
     struct.pack_into("<Q", data, 32, 1 << 45)
     return bytes(data)

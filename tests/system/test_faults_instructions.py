@@ -1,5 +1,5 @@
-"""Tests that probes do not change the effects of instructions and the values of registers (F and G
-of the catalogue of faults)."""
+"""Tests that probes change neither the effects of instructions nor the values in registers (F and G in the catalogue of
+faults)."""
 import hashlib, os, pathlib, re, signal, subprocess, time
 
 from faults import *
@@ -19,8 +19,8 @@ def victim_of(t, name):
     return t.victim(name)
 
 def registers_are_the_same_after_any_probe(t):
-    """G1 to G6, G8, G9, G11: random values in all registers, DF set, any alignment of the stack
-    pointer, other bases of fs and gs, a full x87 stack, random values of MXCSR"""
+    """G1 to G6, G8, G9, G11: random values in all registers, DF set, any alignment of the stack pointer, different
+    bases for fs and gs, a full x87 stack, random values in MXCSR"""
     rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
@@ -42,9 +42,9 @@ def corpus(t, rounds, name="corpus"):
     return done.stdout
 
 def every_form_of_instruction_has_the_same_effect(t):
-    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls that pop their return
-    address, uses of the stack pointer, string operations, flags, locked and vector instructions, and
-    faults, which must report their original address"""
+    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls that pop their return address, uses of
+    the stack pointer, string operations, flags, locked and vector instructions, and faults, which must report their
+    original address"""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):
@@ -54,7 +54,7 @@ def every_form_of_instruction_has_the_same_effect(t):
             equal(said, want, f"{probes}{flags}")
 
 def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
-    """F4, F5: four bytes before a branch target, and there is no free memory at lower addresses"""
+    """F4, F5: four bytes precede a branch target, and no lower address is free"""
     victim = victim_of(t, "corpus_low")
     for function, n in (("jumps_over_four", 10), ("loops_behind_four", 10)):
         probe = f"pid$target:a.out:{function}:entry"
@@ -69,10 +69,11 @@ def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
         equal(said, corpus(t, 20, "corpus_low"), probes)
 
 def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
-    """F14: __stack_chk_fail of musl is such a function. The victim's handler of SIGSEGV checks the address."""
+    """F14: musl's __stack_chk_fail is such a function. The victim's SIGSEGV handler checks the address."""
     victim = victim_of(t, "corpus")
     probe = "pid$target:a.out:stops:entry"
-    # A jump fits at three of four addresses (fasttrap/README.md, gaps), so twenty runs without one are an error.
+    # A jump fits at three of four addresses (fasttrap/README.md, gaps), so it is an error if none of twenty runs has
+    # one.
     listed = (t.run("-lvn", probe, "-c", victim + " 1").stdout for _ in range(20))
     equal(any("+0x0: a jump" in each for each in listed), True, "a jump in one of twenty runs")
     for flags in BOTH:
@@ -81,10 +82,10 @@ def a_function_that_is_one_hlt_is_counted_and_faults_at_its_own_address(t):
         equal(rows(counted)["stops"], 30, flags)
 
 def entries_and_returns_of_every_form_are_counted_alike(t):
-    """F21, F22: a jump fires as often as a breakpoint"""
+    """F21, F22: a jump fires as many times as a breakpoint"""
     got = [rows(traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
                                victim_of(t, "corpus") + " 3", flags)[1]) for flags in BOTH]
-    # This function begins with a loop. A breakpoint fires at each iteration, and dtrace reports this.
+    # This function begins with a loop. A breakpoint fires in each iteration, and dtrace reports this.
     turns = got[1].pop("loops_to_itself entry")
     equal((got[0].pop("loops_to_itself entry"), turns > 30), (30, True), "loops_to_itself")
     for name, count in got[0].items():
@@ -114,7 +115,7 @@ def neither_the_file_nor_another_process_is_patched(t):
     equal(digest(path), before, "the file")
 
 def offsets_inside_instructions_are_refused(t):
-    """F3: the bytes of a function at which an instruction begins can have a probe, and no other bytes"""
+    """F3: only a byte at which an instruction of the function begins can have a probe"""
     need("objdump")
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", t.victim("spin")],
                           capture_output=True, text=True).stdout
@@ -131,8 +132,8 @@ def offsets_inside_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: goroutines return to the second byte of goexit. The trap of a thread may not have been
-    handled yet when the window is removed."""
+    """C6, F5: goroutines return to the second byte of goexit. When the window is removed, the agent may not have
+    handled a thread's trap yet."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")
@@ -151,7 +152,7 @@ def an_existing_uprobe_stays(t):
     symbols = subprocess.run(["nm", t.victim("paced")], capture_output=True, text=True).stdout
     at = int(re.search(r"^([0-9a-f]+) T work$", symbols, re.M).group(1), 16)
     def change(text):
-        fd = os.open(events, os.O_WRONLY | os.O_APPEND)  # truncating it would remove the uprobes of other tracers
+        fd = os.open(events, os.O_WRONLY | os.O_APPEND)  # O_TRUNC would remove the uprobes of other tracers
         try:
             os.write(fd, text.encode() + b"\n")
         finally:
@@ -163,7 +164,7 @@ def an_existing_uprobe_stays(t):
         with Paced(t, "free") as target:
             before = text_differs(target.pid)
             done = t.start("-qn", LOOKS + ENDS, "-p", str(target.pid))
-            # Without a probe, dtrace ends by itself.
+            # dtrace exits by itself if no probe could be planted.
             wait_until(lambda: tracer_of(target.pid) != 0 or done.poll() is not None, what="the start of the agent")
             target.call()
             done.send_signal(signal.SIGINT)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of libraries that are loaded and unloaded while they are probed (I of the catalogue of faults)."""
+"""Tests libraries that are loaded and unloaded while they are probed (I in the catalogue of faults)."""
 import json, pathlib, subprocess, time
 
 from faults import *
 from harness import *
 
-# Three threads load a library, call it and unload it again: the given number of times, and then until
-# their input ends.
+# Three threads load a library, call it and unload it again: at least the given number of times, and until stdin is
+# closed.
 STORM = """
 import ctypes, _ctypes, itertools, sys, threading
 def use(name, function, said):
@@ -50,7 +50,7 @@ class Storm(Holder):
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
     def end(self):
-        """Ends the program. Returns the results of the libraries, and how often each was called."""
+        """Ends the program. Returns the libraries' results, and how many times each was called."""
         out, errors = self.process.communicate(timeout=120)
         equal(self.process.returncode, 0, errors[-500:])
         said, calls = out.splitlines()
@@ -76,7 +76,7 @@ def libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed(t):
             with Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
                         flags=("-Z",), wait=False) as tracer:
                 tracer.wait()
-                time.sleep(0.2)  # Libraries are loaded and unloaded in this time.
+                time.sleep(0.2)  # libraries are loaded and unloaded during this time
                 tracer.finish()
             equal(storm.process.poll(), None, "its end")
         said, calls = storm.end()
@@ -84,7 +84,7 @@ def libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed(t):
     equal(min(calls) >= 200, True, f"calls {calls}")
 
 def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
-    """I2, I3: a site is planted only if the library that the client found is still mapped there"""
+    """I2, I3: a site is planted only if the library that dtrace found is still mapped there"""
     everything = "pid$target:::entry,pid$target:::return { @ = count(); }"
     three = ",".join(f"pid$target:lib{name}*::entry" for name in ("bz2", "lzma", "zstd"))
     seconds = 60 if t.long else 4
@@ -94,7 +94,7 @@ def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
             while time.monotonic() < end:
                 with Tracer(t, probes, loaders.process.pid, flags=("-Z", *flags), wait=False) as tracer:
                     tracer.wait()
-                    time.sleep(0.05)  # Libraries come and go while probes are in place.
+                    time.sleep(0.05)  # libraries are loaded and unloaded while probes are in place
                     tracer.finish()
                 equal(loaders.process.poll(), None, "its end")
             out, errors = loaders.process.communicate(timeout=60)
@@ -102,7 +102,7 @@ def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
         contains(out, "wrong 0\n")
 
 def a_library_that_is_loaded_again_is_probed_again(t):
-    """I2: at any address; each call is counted once"""
+    """I2: it may be at a different address; each call is counted once"""
     need("python3")
     n = 100 if t.long else 20
     for flags in BOTH:
@@ -117,7 +117,7 @@ def a_library_that_is_loaded_again_is_probed_again(t):
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
 def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
-    """I1, I2: all modules are probed, and each call is counted once, also in the library"""
+    """I1, I2: all modules are probed, and each call is counted once, including those in the library"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         done = subprocess.run(
@@ -128,14 +128,14 @@ def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
              "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} {n_rounds} {n_calls}"],
             capture_output=True, text=True, timeout=60)
         equal(done.returncode, 0, done.stderr)
-        n_plugin = n_rounds * (n_calls + 1) # including the calls of the constructor
+        n_plugin = n_rounds * (n_calls + 1) # the constructor makes one call
         contains(done.stdout, f"sum {n_rounds * n_calls * (n_calls + 1) // 2}")
         equal(rows(done.stdout),
               {"plugin_workentry": n_plugin, "plugin_workreturn": n_plugin, "dlsymentry": n_rounds},
               str(flags))
 
 def libraries_in_their_own_namespaces_are_probed(t):
-    """I3: dlmopen() and LD_AUDIT, all modules probed; a library that is loaded twice is counted in both copies"""
+    """I3: dlmopen() and LD_AUDIT, with all modules probed; if a library is loaded twice, both copies are counted"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
@@ -149,11 +149,11 @@ def libraries_in_their_own_namespaces_are_probed(t):
             equal(done.returncode, 0, done.stderr)
             n_loads = n_rounds * (2 if "NAMESPACES" in user else 1)
             contains(done.stdout, f"sum {n_loads * n_calls * (n_calls + 1) // 2}")
-            n = n_loads * (n_calls + 1) # including the calls of the constructor
+            n = n_loads * (n_calls + 1) # the constructor makes one call
             equal(rows(done.stdout), {"plugin_workentry": n, "plugin_workreturn": n}, f"{flags} {user}")
 
 def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
-    """I2: dtrace, its agent and the target reuse the memory that they allocated for it"""
+    """I2: dtrace, its agent and the target reuse the memory that they allocated for the library"""
     need("python3")
     script = ("import ctypes, _ctypes, sys\n"
               "print('ready', flush=True)\n"
@@ -189,11 +189,11 @@ def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # If nothing were reused, it would be 100 MB.
+    # Without reuse, this would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
-# Loads and unloads libraries in a random order, calls all loaded libraries after each step, and
-# prints how often it has called each function.
+# Loads and unloads libraries in a random order, calls all loaded libraries after each step, and prints how many times
+# it has called each function.
 SHUFFLE = """
 import collections, ctypes, _ctypes, json, random, sys
 chance, calls, there = random.Random(int(sys.argv[1])), collections.Counter(), {}
@@ -214,7 +214,7 @@ print(json.dumps(calls))
 """
 
 def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(t):
-    """I2: libraries of all sizes are loaded and unloaded, and each call of a loaded one is counted"""
+    """I2: libraries of all sizes are loaded and unloaded, and each call to a loaded one is counted"""
     need("python3", "cc")
     paths = []
     for k in range(16):
@@ -232,13 +232,13 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
              "-c", " ".join(["/usr/bin/python3", str(t.scratch / "shuffle.py"), str(seed), "60", *paths])],
             capture_output=True, text=True, timeout=120)
         equal(done.returncode, 0, done.stderr)
-        contains(done.stdout, "{") # otherwise the program did not reach its end
+        contains(done.stdout, "{") # otherwise the program failed before its last line
         calls = json.loads(done.stdout.splitlines()[0])
         equal(rows(done.stdout), {f"{name} {probe}": n for name, n in calls.items() for probe in ("entry", "return")},
               f"seed {seed}: {done.stderr}")
 
 def a_dtrace_that_waits_for_its_reader_does_not_stop_the_target(t):
-    """The output of dtrace is a full pipe, and the program loads libraries."""
+    """dtrace's output is a full pipe, and the program loads libraries."""
     need("python3")
     script = """
 import ctypes, _ctypes, sys

@@ -1,4 +1,4 @@
-"""Tests of starts and ends of dtrace and of its targets (A and B of the catalogue of faults)."""
+"""Tests how dtrace and its targets start and end (A and B in the catalogue of faults)."""
 import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
@@ -7,7 +7,7 @@ from harness import *
 WORK = "pid$target:a.out:work:entry,pid$target:a.out:work:return { @[probename] = count(); }"
 
 def lives(t, way, flags=(), want=0, complaints=False):
-    """Traces the victim `lives`. Returns its output, and the numbers of entries and returns."""
+    """Traces the victim `lives`. Returns the victim's output, and the numbers of entries and returns."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", WORK, "-c", f"{t.victim('lives')} {way}", timeout=100)
     equal(done.returncode, want, done.stderr)
@@ -23,7 +23,7 @@ def calls(said):
 # The target
 
 def a_program_that_runs_itself_again_is_traced_once_without_follow(t):
-    """B5: the exec removes the probes of the first program, and the last program ends normally"""
+    """B5: the first exec removes the probes, and the last program exits normally"""
     for flags in BOTH:
         for n in (1000,) if t.long else (100,):
             none = [*flags, "-x", "follow=none"]
@@ -33,11 +33,11 @@ def a_command_that_runs_itself_again_is_traced_each_time(t):
     """B5: each exec removes the probes of the previous program, and they are planted again"""
     for flags in BOTH:
         for n in (300,) if t.long else (30,):
-            calls_of_all = 100 * (n + 1) + 1  # including a destructor of the last program
+            calls_of_all = 100 * (n + 1) + 1  # including a call in a destructor of the last program
             equal(lives(t, f"exec {n}", flags), ("the last of them\n", calls_of_all, calls_of_all))
 
 def tasks_that_keep_the_memory_from_before_an_exec_stay_traced(t):
-    """B5, B11: a clone with CLONE_VM; each call is counted, also in a clause that makes an upcall"""
+    """B5, B11: a clone with CLONE_VM; each call is counted, even by a clause that makes an upcall"""
     for flags in BOTH:
         out = t.scratch / "outlived"
         done = t.run("-q", *flags, "-o", str(out), "-n",
@@ -65,7 +65,7 @@ def a_daemon_continues_without_probes(t):
         equal(path.read_text(), "sum 14850\n")
 
 def a_target_may_close_every_descriptor(t):
-    """B15, B16: tracing continues, and dtrace writes nothing to files that the target opens then"""
+    """B15, B16: tracing continues, and dtrace writes nothing to files that the target opens afterwards"""
     for flags in BOTH:
         _, entries, returns = lives(t, f"closes {t.scratch}/own", flags)
         equal((entries, returns), (300, 300), "firings")
@@ -73,7 +73,7 @@ def a_target_may_close_every_descriptor(t):
             equal((t.scratch / f"own.{i}").read_text(), "mine\n", f"its file {i}")
 
 def forks_while_threads_are_in_probes_do_no_harm(t):
-    """B8, B10: the children run the functions in which the parent's threads were"""
+    """B8, B10: the children run the functions that the parent's threads were executing"""
     for flags, n in zip(BOTH, (300, 50)):
         said, entries, _ = lives(t, f"forks {n}", flags)
         contains(said, f"good {n} ")
@@ -87,7 +87,7 @@ def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
-    """B12: CLONE_UNTRACED. With breakpoints such a task would die, which is a documented limit."""
+    """B12: CLONE_UNTRACED. With breakpoints, such a task would die, which is a documented limitation."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
     # Tasks with their own memory may fire, too, because the agent could not restore their text.
@@ -111,7 +111,7 @@ def exit_handlers_are_traced(t):
         equal(entries, 201, "entries")
 
 def a_crash_of_a_traced_program_dumps_its_normal_core(t):
-    """B22: the program's own handler runs first, the core is small, and a debugger finds the place of the crash"""
+    """B22: the program's own handler runs first, the core is small, and a debugger finds where the program crashed"""
     need("gdb")
     if pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip() not in ("core", "core.%p"):
         raise Skip("cores are not written to the current folder here")
@@ -133,7 +133,7 @@ def a_crash_of_a_traced_program_dumps_its_normal_core(t):
         contains(gdb.stdout, "in main (")
         cores[0].unlink()
 
-# Runs in its own pid namespace. argv[1] is dtrace.
+# Runs in its own pid namespace. argv[1] is the path of dtrace.
 REUSED = """
 import os, subprocess, sys, time
 first = subprocess.Popen(["sleep", "60"])
@@ -155,8 +155,8 @@ second.wait()
 """
 
 def a_target_that_creates_children_all_the_time_gets_jumps(t):
-    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected.
-    It must wait. Breakpoints, which it uses if no call is possible, would kill a child."""
+    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. It must wait:
+    breakpoints, its alternative, would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -165,13 +165,13 @@ def a_target_that_creates_children_all_the_time_gets_jumps(t):
         with held(subprocess.Popen([shell, "-c", script], stdout=subprocess.PIPE, text=True)) as target:
             equal(target.stdout.readline(), "ready\n", "the target")
             for n_traced in range(rounds):
-                # Probing all of libc takes several memory areas, each by an injected system call.
+                # Probing all of libc takes several memory areas, each of which needs an injected system call.
                 probes = ("pid$target:libc.so.6::entry,pid$target:libc.so.6::return" if n_traced % 3 == 2
                           else "pid$target:libc.so.6:malloc:entry")
                 done = t.run("-qn", probes + " { @ = count(); } BEGIN { exit(0); }", "-p", str(target.pid))
                 equal((done.returncode, is_alive(target.pid)), (0, True), f"{shell}, round {n_traced}: {done.stderr}")
-                # Some returns of libc cannot be probed. dtrace names ten and counts the others. It also
-                # names the functions whose entry probe fires at each iteration of a loop.
+                # Some returns in libc cannot be probed. dtrace names ten and counts the rest. It also names the
+                # functions whose entry probe fires in each iteration of a loop.
                 notes = "cannot probe pid|more places that cannot be probed|entry probes that also fire"
                 lines = done.stderr.splitlines()
                 if len(lines) > 12 or any(not re.search(notes, line) for line in lines):
@@ -181,7 +181,7 @@ def a_target_that_creates_children_all_the_time_gets_jumps(t):
         equal((target.returncode, int(said) > 0), (0, True), shell)
 
 def a_pid_that_was_reused_is_not_traced(t):
-    """B17: the process ends after dtrace has examined it, and another process gets its pid"""
+    """B17: the process exits after dtrace has examined it, and another process gets its pid"""
     need("strace", "unshare", "python3")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
@@ -244,7 +244,7 @@ def a_terminal_that_is_closed_ends_dtrace_by_a_hangup(t):
         target.end()
 
 def an_interrupt_while_ten_thousand_probes_are_planted_removes_all_of_them(t):
-    """A6: one interrupt, and two immediately after another"""
+    """A6: with one interrupt, and with two in quick succession"""
     with Paced(t, "free", threads=3) as target:
         for again in (False, True):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
@@ -261,7 +261,7 @@ def an_interrupt_while_ten_thousand_probes_are_planted_removes_all_of_them(t):
         target.end()
 
 def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
-    """A2, A3: strace kills dtrace or its agent at the Nth system call of a kind"""
+    """A2, A3: strace kills dtrace or its agent at the Nth call of certain system calls"""
     need("strace")
     steps = [(call, n) for call in ("ptrace", "pwrite64", "process_vm_readv,pread64", "mmap", "sendmsg,sendto")
              for n in ((1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233) if t.long else (2, 5, 13, 34, 89))]
@@ -284,8 +284,8 @@ def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10, A12: the error message of the second tracer names the first. After a kill, the next tracer
-    finds a clean target or cleans it."""
+    """A9, A10, A12: the second tracer's error message names the first tracer. After a kill, the next tracer finds the
+    target clean or cleans it up."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)
@@ -323,7 +323,8 @@ def a_command_is_not_left_stopped(t):
             wait_until(ended, what=f"the end of the command, {who} killed after {delay} s")
 
 def a_helper_of_system_does_not_keep_the_output_open(t):
-    """A14: a process that system() started still runs when dtrace is killed, and has none of its pipes open"""
+    """A14: a process that system() started is still running when dtrace is killed, and holds none of dtrace's pipes
+    open"""
     path = t.scratch / "helper"
     dtrace = t.start("-w", "-qn", f'BEGIN {{ system("echo $$ >{path}; exec sleep 30 >/dev/null 2>&1 </dev/null"); }}')
     try:

@@ -1,4 +1,4 @@
-"""Tests of invalid addresses in copyin() and similar subroutines (J of the catalogue of faults)."""
+"""Tests invalid addresses in copyin() and similar subroutines (J in the catalogue of faults)."""
 import os, re, subprocess
 
 from faults import *
@@ -23,8 +23,8 @@ def looked(t, rounds, flags):
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
 def bad_addresses_cause_faults_of_d_and_no_signal(t):
-    """J1, J2, J3, J4, J13: no page, no permission, not canonical, an address of the kernel, after the end
-    of a file, or unmapped or truncated at the same time"""
+    """J1, J2, J3, J4, J13: an address without a page, without permission, not canonical, in the kernel, past the end of
+    a file, or in memory that is unmapped or truncated at that moment"""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)
@@ -39,7 +39,7 @@ def bad_addresses_cause_faults_of_d_and_no_signal(t):
               True, "some reads of changing memory")
 
 def a_fault_names_its_address(t):
-    """J1: it is the address of the first byte that is not readable"""
+    """J1: it is the address of the first unreadable byte"""
     for flags in BOTH:
         done = t.run(*flags, "-qn", "pid$target:a.out:look:entry { self->kind = arg1; trace(copyinstr(arg0)); } "
                      'ERROR { printf("at %d %x\\n", self->kind, arg5); }',

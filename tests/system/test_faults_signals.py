@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of signals that a program receives in other ways than by a simple handler, and of threads that
-end in a handler (C and D of the catalogue of faults). The victim `taken` checks the guarantees of
-signal(7) in each case."""
+"""Tests signals that a program receives other than through a simple handler, and threads that exit in a handler (C and
+D in the catalogue of faults). In each case, the victim `taken` checks the guarantees of signal(7)."""
 import os, subprocess, time
 
 from faults import *
@@ -21,7 +20,8 @@ def taken(t, how, n, flags=(), program=WORK, children=0):
         equal(found(out, "entries"), int(own["calls"]) + children, f"{how} {flags}: entries")
 
 def any_way(t, how, n=100, children=0):
-    """Runs the victim with several flags. Calls of children with their own memory count only if they are followed."""
+    """Runs the victim with different flags. The calls of children that have their own memory are counted only if dtrace
+    follows them."""
     for flags in BOTH:
         taken(t, how, n, flags)
         taken(t, how, n // 4, flags, ALL)
@@ -32,7 +32,7 @@ def handlers_that_are_nested_or_reset_after_one_signal_work(t):
     any_way(t, "nodefer", children=10)
 
 def queued_values_arrive_once_and_in_order(t):
-    """D10: signalfd(), sigwaitinfo(), SA_SIGINFO; another thread sends them"""
+    """D10: signalfd(), sigwaitinfo(), SA_SIGINFO; another thread sends the signals"""
     any_way(t, "queued", 400)
 
 def waits_that_unblock_a_signal_end_when_it_arrives(t):
@@ -40,7 +40,7 @@ def waits_that_unblock_a_signal_end_when_it_arrives(t):
     any_way(t, "atomic")
 
 def a_parent_receives_exactly_the_notifications_of_its_children(t):
-    """D12: exit, stop, continue and kill are each reported by one SIGCHLD and by waitid()"""
+    """D12: each exit, stop, continue and kill is reported by one SIGCHLD and by waitid()"""
     any_way(t, "children", children=20)
 
 def children_that_are_not_waited_for_leave_no_zombie(t):
@@ -52,7 +52,7 @@ def only_the_programs_own_system_calls_are_dispatched(t):
     any_way(t, "dispatched", 1000)
 
 def threads_that_end_in_a_handler_do_not_stop_other_threads(t):
-    """C9: SIGUSR1 often arrives while a thread is in a probe. The mutex that it holds is robust."""
+    """C9: SIGUSR1 often arrives while a thread is in a probe. The thread holds a robust mutex."""
     for flags, n in zip(BOTH, (100, 20)):
         taken(t, "robust", n, flags)
 
@@ -85,7 +85,7 @@ def attach_and_detach_do_not_end_waits(t):
         target.end("good 0")
 
 def waits_that_unblock_a_signal_end_by_it_during_attach_and_detach(t):
-    """D10: the signal may arrive during an injected system call, when the mask of the wait is not in force"""
+    """D10: the signal may arrive during an injected system call, when the wait's signal mask is not in force"""
     n = 100000 if t.long else 4000
     for flags in BOTH:
         with held(subprocess.Popen([t.victim("taken"), "alone", str(n)], stdout=subprocess.PIPE,
@@ -95,7 +95,7 @@ def waits_that_unblock_a_signal_end_by_it_during_attach_and_detach(t):
         equal((target.returncode, errors, out.splitlines()[0]), (0, "", f"good {n}"), "its end")
 
 def attach_and_detach_work_while_system_calls_are_dispatched(t):
-    """D15: an injected system call would be dispatched to the program, so breakpoints are used then"""
+    """D15: an injected system call would be dispatched to the program, so dtrace uses breakpoints"""
     n = 400000
     with Taken(t, "dispatched", str(n)) as target:
         for flags in BOTH:

@@ -1,5 +1,5 @@
-"""Tests of stacks that are unwound, switched, walked or nearly full while their functions are probed,
-and of signal storms (D and H of the catalogue of faults)."""
+"""Tests stacks that are unwound, switched, walked or nearly full while their functions are probed, and signal storms (D
+and H in the catalogue of faults)."""
 import random, re, subprocess, time
 
 from faults import *
@@ -12,7 +12,7 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
     """H3, H4, H7: on stacks of 16 KiB between guard pages"""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
-        # Breakpoints in all functions of libc and libstdc++ make the program slow.
+        # Breakpoints in all functions of libc and libstdc++ would make the program slow.
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
             said, out = traced_command(t, probes + "{ @ = count(); }",
                                        t.victim("coroutines") + f" {n}", flags)
@@ -48,8 +48,8 @@ def room(text):
     return values["frames"] * values["bytes"]
 
 def a_probe_needs_at_most_200_bytes_of_stack(t):
-    """H8, H9: recursion ends with the program's own fault, at most 200 bytes earlier than without
-    probes; also on a stack of 2 KiB above a guard page"""
+    """H8, H9: recursion ends with the program's own fault, at most 200 bytes earlier than without probes. The same
+    applies to a stack of 2 KiB above a guard page."""
     want = room(subprocess.run([t.victim("depth"), "10"], capture_output=True, text=True).stdout)
     for probes in ("pid$target:a.out:deep:entry,pid$target:a.out:work:entry,pid$target:a.out:work:return ",
                    "pid$target:a.out:deep:,pid$target:a.out:work: ", ALL):
@@ -75,7 +75,7 @@ def right_storm(text, n):
     return got
 
 def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
-    """D1, D6, D8: the functions of the handler are probed, too, at every instruction"""
+    """D1, D6, D8: the handler's functions are probed as well, at every instruction"""
     for probes, n in (("pid$target:a.out:work:entry,pid$target:a.out:work:return,"
                        "pid$target:a.out:handled:entry,pid$target:a.out:on_signal:return ", 50000),
                       ("pid$target:a.out:work:,pid$target:a.out:handled:,"
@@ -89,13 +89,13 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
                 equal(counts.get(name, 0), called, name)
 
 def storming(t, n, room=None, threads=3):
-    """Starts the victim `storm`. room: the number of signals that the kernel's queues can hold"""
+    """Starts the victim `storm`. `room` is the number of signals that the kernel can queue for it."""
     limit = [] if room is None else ["prlimit", f"--sigpending={room}"]
     return held(subprocess.Popen(limit + [t.victim("storm"), str(n), str(threads)],
                                  stdout=subprocess.PIPE, text=True))
 
 def probes_are_planted_and_removed_in_a_signal_storm(t):
-    """C1, C6, D1: signals arrive and threads run through the probes at the same time"""
+    """C1, C6, D1: meanwhile, signals arrive and threads execute the probed functions"""
     n = 1000000 if t.long else 500000
     for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: ", ALL):
         with storming(t, n) as target:
@@ -106,12 +106,12 @@ def probes_are_planted_and_removed_in_a_signal_storm(t):
         equal(n_rounds >= 2, True, f"only {n_rounds} rounds")
 
 def signals_are_not_lost_when_the_queue_is_full(t):
-    """D1: the sender refills the queue immediately, also during the detach"""
+    """D1: the sender refills the queue immediately, even during the detach"""
     n = 30000
     for probes, threads in ((OWN, 3), ("pid$target:a.out:work:,pid$target:a.out:handled: ", 3), (OWN, 1)):
         for flags in BOTH:
             with storming(t, n, 200, threads) as target:
-                target.stdout.readline() # prlimit has executed the victim
+                target.stdout.readline() # by now, prlimit has executed the victim
                 traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02, flags)
                 said = target.communicate(timeout=60)[0]
             equal(target.returncode, 0, said)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of text that has several names, that belongs to no function, or that changes while it is probed
-(F and I of the catalogue of faults)."""
+"""Tests text that has several names, that belongs to no function, or that changes while it is probed (F and I in the
+catalogue of faults)."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from faults import *
@@ -14,7 +14,7 @@ ENTRIES = "pid$target:::entry,pid$target:::return "
 # Names and places
 
 def each_name_of_a_function_finds_its_probe(t):
-    """F23: aliases, weak and hidden names share a probe; the parts of a split function have their own"""
+    """F23: aliases, weak and hidden names share a probe; the parts of a split function have probes of their own"""
     n = 100
     said = subprocess.run([t.victim("names"), str(n)], capture_output=True, text=True).stdout
     for flags in BOTH:
@@ -25,7 +25,8 @@ def each_name_of_a_function_finds_its_probe(t):
             got, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @[probefunc] = count(); }}",
                                       f"{t.victim('names')} {n}", flags)
             equal((got, rows(out)), (said, {function: count}), f"{name} {flags}")
-        # Three descriptions match the same probe. One clause for all runs once, and three clauses run once each.
+        # Three descriptions match the same probe. A clause for all three runs once. If each has a clause, each clause
+        # runs once.
         names = ("first", "also_first", "maybe_first")
         probes = [f"pid$target:a.out:{name}:entry " for name in names]
         _, out = traced_command(t, ",".join(probes) + "{ @[probefunc] = count(); }",
@@ -36,7 +37,7 @@ def each_name_of_a_function_finds_its_probe(t):
         equal(rows(out), {name: 4 * n for name in names}, "three clauses")
 
 def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
-    """F23, I9: it fires before main(), by either of its names"""
+    """F23, I9: it fires before main(), under either of its names"""
     for flags in BOTH:
         for name in ("choose", "chosen"):
             _, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @ = count(); }} "
@@ -45,7 +46,7 @@ def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
             equal(found(out, "entries"), 1, f"{name} {flags}")
 
 def restartable_sequences_are_not_probed_inside(t):
-    """F27: a stop restarts the sequence, so it would never end with a breakpoint inside"""
+    """F27: each stop restarts the sequence, so a sequence with a breakpoint in it would never end"""
     if not os.path.exists(t.victim("restarts")):
         raise Skip("its machine code is x86-64's")
     if "no rseq" in subprocess.run([t.victim("restarts"), "1", "1"], capture_output=True, text=True).stdout:
@@ -59,12 +60,12 @@ def restartable_sequences_are_not_probed_inside(t):
             contains(said, f"sum {3 * n}\n")
             counts = rows(out)
             equal((counts["count_here entry"], counts["count_here return"]), (calls, calls), f"{probes}{flags}")
-            # No offset in the sequence has a probe. It begins at 0xb and ends before 0x1e.
+            # Neither the store to rseq_cs at 0x7 nor the restartable sequence, 0xb to 0x1e, has a probe.
             equal([name for name in counts if name in ("count_here " + hex(at)[2:] for at in range(7, 0x1e))], [])
 
 def the_vdso_and_the_dynamic_linker_can_be_probed(t):
-    """F28: the vDSO, the dynamic linker's resolver, thread-locals by descriptor; a backtrace through the
-    return stub of a signal handler is complete"""
+    """F28: the vDSO, the dynamic linker's resolver, TLS descriptors; a backtrace through the return stub of a signal
+    handler is complete"""
     command = f"{t.victim('edges')} 100 {t.victim('local.so')}"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
     contains(want, "back 0 odd 0 whole 100 sum ")
@@ -88,7 +89,7 @@ def the_return_stub_of_signal_handlers_has_no_probe(t):
 # Text that changes
 
 class Remade(Holder):
-    """The victim `remade`, which changes its own text by the lines that it reads."""
+    """The victim `remade`, which changes its own text as the lines that it reads say."""
     def __init__(self, t, path=None):
         self.process = subprocess.Popen([path or t.victim("remade")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, bufsize=1)
@@ -107,7 +108,7 @@ class Remade(Holder):
         equal(self.process.returncode, 0, "its status")
 
 def untraced(t, *lines):
-    """Returns the reply of an untraced victim to the last of the lines."""
+    """Returns an untraced victim's reply to the last of the lines."""
     with Remade(t) as target:
         target.do(*lines[:-1])
         return target.say(lines[-1])
@@ -117,7 +118,7 @@ def counts_of(tracer):
     return found(out, "entry"), found(out, "return")
 
 def a_program_that_checks_its_text_finds_no_change_after_the_detach(t):
-    """F30: while the program is traced, --patches lists each byte that differs"""
+    """F30: while the program is traced, --patches accounts for each byte that differs"""
     for flags in BOTH:
         with Remade(t) as target:
             before = target.say("sum")
@@ -150,7 +151,7 @@ def text_in_anonymous_memory_is_probed(t):
                 target.end()
 
 def text_that_the_program_overwrites_is_not_restored(t):
-    """I5, I8: a hot patch over probes, the same with its removal, and data in the place of the text"""
+    """I5, I8: a hot patch over probes, the removal of that patch, and data in place of the text"""
     for lines in (("rewrite",), ("rewrite", "back"), ("protect",), ("rewrite", "protect"), ("data",), ("data", "back")):
         page = untraced(t, *lines, "page")
         right = untraced(t, *lines, "calls 10") if lines[-1] != "data" else None
@@ -173,7 +174,8 @@ def text_that_the_program_overwrites_is_not_restored(t):
                 target.end()
 
 def packed_victim(t):
-    """Returns a copy of the victim whose work() exists only in `packed`, in encoded form, until it unpacks itself."""
+    """Returns a copy of the victim in which the text of work() is encoded, and is stored only in `packed`. The command
+    `unpack` decodes it."""
     need("nm", "readelf")
     path = t.scratch / "packed"
     data = bytearray(pathlib.Path(t.victim("remade")).read_bytes())
@@ -193,7 +195,8 @@ def packed_victim(t):
     return str(path)
 
 def a_program_that_unpacks_itself_is_probed_afterwards(t):
-    """I7: its functions fire if dtrace attaches after that; if it attached before, the program is unharmed"""
+    """I7: its functions fire if dtrace attaches after the program has unpacked itself. If dtrace attached before, the
+    program is unharmed."""
     path, right, page = packed_victim(t), untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         with Remade(t, path) as target:
@@ -220,7 +223,7 @@ for line in sys.stdin:
 """
 
 def a_library_whose_file_was_replaced_is_probed_as_it_is_mapped(t):
-    """I4: its file name is now that of another library, or of no file"""
+    """I4: its path now names another library, or no file"""
     need("python3", "gcc")
     other = t.scratch / "other.c"
     other.write_text("int before[999]; long pad(long n) { return before[n] * n; }\n" * 1 +

@@ -1,5 +1,5 @@
-"""Tests of threads that may be at any instruction while probes are planted, fire and are removed (C of
-the catalogue of faults)."""
+"""Tests threads that may be at any instruction while probes are planted, fire and are removed (C in the catalogue of
+faults)."""
 import os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -9,8 +9,8 @@ def state_of(pid):
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 def traced_from(t, k, program, flags):
-    """Attaches to a process that is stopped at its Kth instruction. Returns the counts and the offset of
-    the instruction, or None if there is no Kth instruction."""
+    """Attaches to a process that is stopped at its Kth instruction. Returns the counts and the instruction's offset, or
+    None if there is no Kth instruction."""
     parent = subprocess.Popen([t.victim("placed"), str(k)], stdout=subprocess.PIPE, text=True)
     words = parent.stdout.readline().split()
     if words[0] == "ended":
@@ -32,7 +32,7 @@ def traced_from(t, k, program, flags):
             os.kill(pid, signal.SIGKILL)
 
 def a_thread_may_be_at_any_instruction_of_a_window(t):
-    """C3, B20: single steps move the thread there before the probes are planted"""
+    """C3, B20: the thread is single-stepped to the instruction before the probes are planted"""
     entry_and_return = "pid$target:a.out:stepped:entry,pid$target:a.out:stepped:return "
     last = 60
     every_instruction = "pid$target:a.out:stepped: "
@@ -43,13 +43,13 @@ def a_thread_may_be_at_any_instruction_of_a_window(t):
             if got is None:
                 break
             counts, offset = got
-            # The call that the thread is executing, and 999 more. Each call passes two return sites.
+            # The thread is executing a call, and makes 999 more. Each call passes two return sites.
             equal(counts["entry"], 1000 if offset == 0 else 999, f"entries, from +{offset:#x}")
             equal(counts["return"] in (1999, 2000), True, f"returns, from +{offset:#x}")
         equal(k > 15, True, f"only {k} instructions")
 
 def threads_start_and_end_while_probes_are_planted_and_removed(t):
-    """C1: twenty thousand threads, in a program that prints their results"""
+    """C1: a program with twenty thousand threads prints their results"""
     need("python3")
     script = ("import threading\n"
               "print('ready', flush=True)\n"
@@ -97,7 +97,7 @@ def a_target_with_a_spinning_real_time_thread_is_traced(t):
         untouched(target.pid)
 
 def probes_on_functions_of_libc_and_the_loader_do_not_recurse(t):
-    """C10: memory, time, files and locks of libc, and every function of the loader"""
+    """C10: libc's functions for memory, time, files and locks, and every function in the loader"""
     program = ",".join(f"pid$target:libc.so.6:{name}:entry,pid$target:libc.so.6:{name}:return" for name in
                        ("mem*", "str*", "clock_*", "*alloc", "free", "write", "read", "pthread_*"))
     for flags in BOTH:

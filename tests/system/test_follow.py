@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of -x follow: forked children have the probes of their parents, and a command has the probes
-of all programs that its own process executes."""
+"""Tests -x follow: forked children have the probes of their parents, and a command has probes in every program that its
+own process executes."""
 import contextlib, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -65,7 +65,7 @@ def a_child_that_executes_a_program_is_released(t):
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Returns the resident bytes and descriptors of a process and of its children, by name."""
+    """Returns the resident bytes and the number of descriptors of a process and of its children, by name."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):
@@ -76,7 +76,8 @@ def sizes_of(pid):
     return found
 
 def watched(t, n, samples):
-    """Traces all functions of libc in a shell that executes true n times. Collects the sizes of dtrace meanwhile."""
+    """Traces all functions of libc in a shell that runs true n times. Meanwhile, appends sizes_of(dtrace) to
+    `samples`."""
     shell = f"i=0; while [ $i -lt {n} ]; do {shutil.which('true')}; i=$((i+1)); done"
     errors = open(t.scratch / "errors", "w+")
     with held(subprocess.Popen([t.dtrace, "-qZ", "-x", "follow=exec", "-n",
@@ -96,8 +97,8 @@ def watched(t, n, samples):
     return {name: int(count) for name, count in re.findall(r"^(of \S+|ids to) (\d+)$", out, re.M)}
 
 def a_session_survives_many_execs(t):
-    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each turn has three thousand
-    probes in each of two processes, and a session has space for a million."""
+    """Counts stay exact, probe ids are reused, and neither memory nor descriptors grow. Each run of true needs three
+    thousand probes in each of two processes, and a session has space for a million."""
     few = watched(t, 20, [])
     n, samples = 5000 if t.long else 60, []
     many = watched(t, n, samples)
@@ -138,7 +139,7 @@ def a_daemon_is_followed_after_its_parents_have_ended(t):
                          "-x", f"mechanism={mechanism}", "-c", t.victim("family") + " daemon",
                          stdin=subprocess.PIPE)
         daemon = int(dtrace.stdout.readline().split()[1])
-        time.sleep(0.3)  # dtrace would notice the end of its target in this time.
+        time.sleep(0.3)  # enough time for dtrace to notice that its target has exited
         equal(dtrace.poll(), None, "dtrace still runs")
         out, errors = dtrace.communicate(timeout=60)
         equal(dtrace.returncode, 0, errors)
@@ -206,7 +207,7 @@ def an_attached_process_that_executes_another_program_is_reported(t):
     dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } pid$target:libc.so.6:write:entry { @ = count(); }",
                      "-p", str(target.pid))
     equal(dtrace.stdout.readline(), "begun\n")
-    # The other program has ended before dtrace can look for its name.
+    # The executed program exits before dtrace can look up its name.
     os.kill(dtrace.pid, signal.SIGSTOP)
     output, _ = target.communicate(b"line\nmore\n", timeout=60)
     os.kill(dtrace.pid, signal.SIGCONT)

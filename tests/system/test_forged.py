@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of targets that overwrite the memory that they share with dtrace.
+"""Tests targets that overwrite the memory that they share with dtrace.
 
-If the test runs as root, the target runs as another user. A target can spoil its own trace. It must
-not be able to act through dtrace, harm another target, or exhaust dtrace's memory.
+If the test runs as root, the target runs as a different user. A target can spoil its own trace. It must not be able to
+act through dtrace, harm another target, or exhaust dtrace's memory.
 """
 import subprocess
 
@@ -10,7 +10,7 @@ from harness import *
 from traced import Traced, numbers, ready
 
 def installed(t):
-    """Installs the victim `forger` where any user can run it. Returns the words of its command."""
+    """Installs the victim `forger` where any user can run it. Returns the words of the command that runs it."""
     place = t.scratch / "anybody"
     place.mkdir(exist_ok=True)
     t.scratch.chmod(0o755)
@@ -20,19 +20,19 @@ def installed(t):
 
 @contextlib.contextmanager
 def forger(t, mode):
-    """Yields a ready forger that runs in this mode."""
+    """Yields a forger that is ready and runs in this mode."""
     with held(subprocess.Popen([*installed(t), mode], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)) as process:
         ready(process)
         yield process
 
 def ended(process):
-    """Ends the forger and returns its last output."""
+    """Lets the forger exit and returns the rest of its output."""
     said, _ = process.communicate("\n", timeout=60)
     equal(process.returncode, 0, "the target's exit status")
     return said.strip()
 
-# dtrace ends by itself after a number of ticks. A target must not be able to prevent this.
+# dtrace exits by itself after a number of ticks. A target must not be able to prevent this.
 CLOCK = " tick-10ms { n++; } tick-10ms /n == 100/ { exit(0); } END { printf(\"ticks %d\\n\", n); }"
 
 def a_target_cannot_forge_records_of_clauses_that_run_in_dtrace(t):
@@ -88,7 +88,7 @@ def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     rows = [[int(word) for word in line.split()] for line in out.read_text().splitlines() if line.strip()]
     keys = [row for row in rows if len(row) == 2]
     total = next(row[0] for row in rows if len(row) == 1)
-    # A thread may be between the two aggregations of one firing.
+    # Each thread may be between the two aggregations of a firing.
     if abs(sum(row[1] for row in keys) - total) > 16:
         raise AssertionError(f"{total} updates, but {sum(row[1] for row in keys)} in {len(keys)} keys")
 

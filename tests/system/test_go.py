@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of programs whose stacks grow: Go, and C with -fsplit-stack. The entry probe of a function fires
-once for each call, also when the function grows its stack. Nothing is written below a stack that
-may have no space left."""
+"""Tests programs whose stacks grow: Go, and C with -fsplit-stack. A function's entry probe fires once for each call,
+even if the function grows its stack. Nothing is written below a stack that may be full."""
 import os, pathlib, re, shutil, subprocess
 
 from harness import *
@@ -52,7 +51,7 @@ def nothing_is_written_below_the_stack_of_a_go_function_that_does_not_check_it(t
     equal(said(done.stdout)["written"], 0, done.stderr)
 
 def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
-    """Go's runtime calls these functions most often, and a breakpoint costs 20 us."""
+    """Go's runtime calls these functions most often, and each hit of a breakpoint costs 20 us."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
     contains(done.stderr, "the stack may be full there (Go); -x mechanism=any sets a breakpoint")

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of C headers with -C: headers of libc and Linux compile quickly, and their declarations have
-the sizes, offsets and values that the C compiler computes. --long tests every installed header
-that C compiles by itself."""
+"""Tests C headers with -C: headers of libc and Linux compile quickly, and their declarations have the sizes, offsets
+and values that the C compiler computes. --long tests every installed header that the C compiler accepts on its own."""
 import concurrent.futures, pathlib, subprocess, time
 
 from harness import *
@@ -15,7 +14,7 @@ sys/socket.h sys/stat.h sys/ucontext.h sys/user.h termios.h threads.h time.h uco
 utmpx.h wchar.h asm/siginfo.h linux/bpf.h linux/ethtool.h linux/fs.h linux/if_arcnet.h
 linux/io_uring.h linux/netlink.h linux/perf_event.h linux/rpl.h linux/rtnetlink.h
 """.split()
-# Several at a time, because some headers of libc and of Linux exclude each other.
+# In groups, because some headers of libc and Linux cannot be included together.
 LAYOUTS = {
     "sys/stat.h sys/epoll.h sys/socket.h netinet/in.h netinet/ip.h signal.h termios.h utmpx.h"
     " ucontext.h pthread.h semaphore.h time.h dirent.h sys/resource.h sys/un.h poll.h link.h"
@@ -71,7 +70,7 @@ def c_says(t, text):
                           text=True).stdout
 
 def refused(t, names):
-    """Returns the messages of dtrace for headers that it does not compile."""
+    """Returns dtrace's messages for the headers that it does not compile."""
     def one(name):
         status, said = d_says(t, includes([name]) + "BEGIN { exit(0); }\n")
         return f"{name}: {said}" if status != 0 else None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of programs of another user that attack the memory which dtrace maps into a target."""
+"""Tests programs that belong to a different user and attack the memory that dtrace maps into a target."""
 import contextlib, os, shutil, signal, subprocess
 
 from harness import *
@@ -8,19 +8,20 @@ from traced import *
 COUNTED = "{ @ = count(); }"
 
 def nobodys(t, name, *args, **more):
-    """Starts a victim as another, unprivileged user."""
+    """Starts a victim as an unprivileged user."""
     if os.geteuid() != 0:
         raise Skip("only root can trace a process of another user")
     user = as_nobody()
     t.scratch.chmod(0o755)
-    program = t.scratch / name # that user may have no access to the build folder
+    program = t.scratch / name # that user may have no access to the build directory
     if not program.exists():
         subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
     return subprocess.Popen([*user, str(program), *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, **more)
 
 def attach_while_a_neighbour_reopens(t, n_targets):
-    """Returns how many descriptors of dtrace's memory a process of the same user found, and how many it opened."""
+    """Attaches to targets. Returns how many descriptors for dtrace's memory another process of the same user found, and
+    how many of these it could open."""
     with contextlib.ExitStack() as ends:
         targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
         for target in targets:
@@ -46,7 +47,7 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
     equal(opened, 0, f"descriptors opened for writing, of {seen} found")
 
 def descriptors(pid):
-    """Returns the open descriptors of a process."""
+    """Returns the open descriptors of a process and the files that they refer to."""
     folder = f"/proc/{pid}/fd"
     return {number: os.readlink(f"{folder}/{number}") for number in os.listdir(folder)}
 
@@ -64,7 +65,7 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_closes_no_other_descr
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
-# Programs that gain rights do not have the arena, which other programs of their user can write
+# A program that gains privileges must not map the arena, to which other processes of its user can write.
 
 def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
     if os.geteuid() != 0:
@@ -101,7 +102,7 @@ def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
         equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
         equal("gained rights" in done.stderr, seen == 100, done.stderr)
 
-# Reads of objects that the target created must not block
+# Reads from objects that the target created must not block
 
 def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     found = 0
@@ -119,7 +120,7 @@ def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
                 released(target.pid)
             innocent.communicate(timeout=20)
             equal(innocent.returncode, 0, "the innocent target's exit status")
-            # dtrace gives up the hostile target if a read would block.
+            # If a read would block, dtrace gives up the hostile target.
             if done.returncode != 0:
                 contains(done.stderr, f"process {hostile.pid} kept dtrace waiting")
             found += numbers(hostile.communicate("\n", timeout=20)[0])[-1]
@@ -128,7 +129,7 @@ def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     if found == 0:
         raise Skip("the hostile process found no userfaultfd in 20 runs")
 
-# A set-uid dtrace trusts little input of its user
+# A set-uid dtrace trusts little of its user's input
 
 EVIL = """#!/usr/bin/env python3
 import os, sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the kernel module: its providers, on each of Debian's kernels."""
+"""Tests the providers of the kernel module on each of Debian's kernels."""
 import re
 
 from machines import *
@@ -13,14 +13,14 @@ def probes_of_the_kernel_are_listed_by_their_four_names(output):
                            "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
 
 def examples():
-    """Returns the commands for root in README.md, the manual page and docs/."""
+    """Returns the commands for root that are in README.md, the manual page and docs/."""
     section = (ROOT / "README.md").read_text().partition("## The kernel, too\n")[2].partition("\n## ")[0]
     page = (ROOT / "cmd/dtrace/dtrace.1").read_text().partition(".SH KERNEL PROVIDERS\n")[2].partition("\n.SH ")[0]
     lines = [line.strip().removeprefix("# ") for line in (section + page.replace("\\-", "-")).splitlines()]
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # 4711 stands for a process. Here it is the shell that runs the script.
+    # 4711 stands for a process, which here is the shell that runs the script.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 
@@ -139,7 +139,7 @@ def the_stack_of_a_sample_begins_at_the_interrupted_function(output):
     pairs = re.findall(r"^(vmlinux`\S+) is\s+(\S+)", output.text, re.M)
     equal((len(pairs) > 20, [pair for pair in pairs if pair[0] != pair[1]]), (True, []))
 
-# The kernel copies text that is written to a parameter to memory of its length plus one byte.
+# For text that is written to a parameter, the kernel allocates the length of the text plus one byte.
 @script("""
 echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
 dtrace -n 'fbt::__kmalloc:entry /execname == "sh"/ { trace(arg0); }' -c 'sh w.sh'
@@ -351,7 +351,7 @@ def functions_of_modules_are_probed_and_modules_can_be_removed(output):
     if not counts or counts[0] < 10 or not later or later[-1] < 10:
         raise AssertionError(f"{counts} {later}")
 
-# The load is not part of the command, so that the command itself has few samples.
+# The load is not part of the command, so the command itself is sampled only rarely.
 @script("""
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
 for again in 1 2; do
@@ -398,7 +398,7 @@ kill $load
 """)
 def a_sample_has_a_function_of_the_kernel_or_of_the_process(output):
     found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
-    # func() names functions of the kernel, ufunc() those of a process. 0 is neither.
+    # func() names kernel functions, and ufunc() names functions of a process. 0 is neither.
     equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
           {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")})
     if not {("ufunc", "user", "libc.so.6`"), ("ufunc", "user", "counted`")} & found:
@@ -444,7 +444,7 @@ def the_start_of_a_process_fires_before_that_of_its_thread(output):
     starts = [i for i, words in enumerate(lines) if words[0] == "start"]
     if not starts or any(lines[i + 1] != ["lwp-start", lines[i][1]] for i in starts):
         raise AssertionError(str(lines))
-    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # these belong to programs that wait
+    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # those belong to programs that wait
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 
 @script("""

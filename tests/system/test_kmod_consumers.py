@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of consumers of the kernel module: several at once, killed ones and hostile ones. No consumer
-leaves anything in the kernel when it exits."""
+"""Tests consumers of the kernel module: several at once, killed ones and hostile ones. No consumer leaves anything in
+the kernel when it exits."""
 import re
 
 from machines import *
@@ -52,7 +52,7 @@ rmmod dtrace && insmod dtrace.ko && echo back
 def the_module_cannot_be_removed_while_it_is_used(output):
     equal(output.lines()[-2:], ["rmmod 1", "back"])
 
-# Each kill is at a different moment: while dtrace starts, enables probes or traces.
+# Each kill comes at a different moment: while dtrace starts, enables probes or traces.
 KILLS = """
 i=0
 while [ $i -lt TIMES ]; do
@@ -93,9 +93,9 @@ echo done
 def an_unused_module_can_be_removed_under_load(output):
     equal(output.lines(), ["done"])
 
-# Probes all functions of the kernel while processes start, end, read, write, sleep and are interrupted.
-# On an emulated machine it takes half a minute to change the text of all of them, so a short run does
-# this on only one kernel.
+# Probes all kernel functions while processes start, exit, read, write, sleep and are interrupted. On an emulated
+# machine it takes half a minute to change the text of all functions, so a short run probes all of them on only one
+# kernel.
 EVERYTHING = """
 probes=PROBES
 echo 1 >/sys/module/dtrace/parameters/deadman
@@ -166,7 +166,7 @@ def destructive_actions_need_a_flag_and_a_parameter_of_the_module(output):
     if "lives" in output.text:
         raise AssertionError("the process was not terminated")
 
-# Root with no capability except CAP_PERFMON.
+# root with no capability except CAP_PERFMON
 OBSERVER = "/root/setpriv --bounding-set=-all,+perfmon timeout 20 dtrace"
 
 @script(f"""
@@ -203,7 +203,7 @@ def a_claim_does_not_wait_for_memory_of_another_process(output):
     for line in ("a claim waits", "the second claim: done", "the second claim did not wait"):
         contains(output.text, line)
 
-# The claimers start at the same time, so that they find the module in different states.
+# All claimers start at the same time, so that they find the module in different states.
 CLAIMERS = """
 for round in ROUNDS; do
     dtrace -qA -n 'fbt::version_proc_show:entry { printf("seen %d\\n", ++n); } tick-1s { exit(0); }'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of the cpc provider: software events of perf are counted exactly, and other events are refused.
+"""Tests the cpc provider: software events of perf are counted exactly, and other events are refused.
 
-The virtual machines have no hardware counters, so hardware events are tested only by their refusal."""
+The virtual machines have no hardware counters, so the only test of hardware events is that they are refused."""
 import re
 
 from machines import *
@@ -16,7 +16,7 @@ dtrace -qn 'cpc:::page-faults-user-1, cpc:::minor_faults-all-10 /pid == $target/
 def a_probe_fires_once_for_each_n_page_faults(output):
     n = {row[0]: int(row[3]) for row in rows(output) if row[1:3] == ("counted", "counted`write_to")}
     equal(n.get("page-faults-user-1"), 5000)
-    # Page faults of other processes on the CPU count, too.
+    # This counter also counts page faults of other processes on the CPU.
     if abs(n["minor_faults-all-10"] - 500) > 5:
         raise AssertionError(str(n))
 
@@ -107,7 +107,8 @@ def two_consumers_count_independently(output):
     # Starting `counted` causes fewer than 100 additional faults.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
-# Starts 4 dtraces with 25 counters each. Then the module is removed, and the events happen without it.
+# Runs dtrace 4 times, with 25 counters each, and kills it. Then the module is removed, and the events occur while it is
+# absent.
 @script("""
 probes=""
 for i in $(seq 1 25); do probes="$probes cpc:::page-faults-all-$i { n++; }"; done

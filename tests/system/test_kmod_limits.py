@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of limits of the kernel module: pages that it does not wait for, memory, strings, chill(), device registers,
-and the time of a firing and of all firings."""
+"""Tests limits of the kernel module: pages that it does not wait for, memory, strings, chill(), device registers, and
+the time that one firing, and all firings, may take."""
 import lzma, re
 
 from machines import *
@@ -52,7 +52,7 @@ echo 0 >/sys/module/dtrace/parameters/destructive
 """)
 def chill_waits_at_most_half_a_second_in_each_second(output):
     said = [line for line in output.lines() if re.match("once|again|long|fault", line)]
-    # The virtual machine may be stopped by its host for the rest of the second.
+    # The host may have stopped the virtual machine for the rest of that second.
     if len(said) > 1 and said[1].startswith("again after ") and int(said[1].split()[-1]) > 1000:
         said[1] = "fault 3"
     equal(said, ["once", "fault 3", "fault 3"])
@@ -84,7 +84,7 @@ def the_memory_of_a_consumer_and_of_its_control_group_is_limited(output):
     for line in ("64k 0", "32m 1", "128k 0", "48m 1", "oom_kill 0"):
         equal(lines.count(line), 1, line + "\n" + output.text)
 
-# Prints a program that searches for a long string in a longer one more often than the time of a firing allows.
+# Prints a program that searches for a long string in a longer one so many times that a firing exceeds its time limit.
 SEARCHES = """
 searches() {
     echo 'BEGIN { s = "aaaaaaaa"; }'
@@ -123,7 +123,7 @@ def a_program_that_keeps_a_processor_busy_is_ended(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(" ".join(output.text.split()), "later 50")
 
-# Prints a program whose firings take some milliseconds each, which is less than the limit of one firing.
+# Prints a program whose firings take a few milliseconds each, which is below the time limit for one firing.
 SHORTER = SEARCHES.replace("head -500", "head -1")
 
 @script(SHORTER + """
@@ -146,7 +146,7 @@ def a_program_of_many_long_firings_is_ended_and_another_one_continues(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(output.text, "the other one went on")
 
-# The kernel takes locks in each interrupt. So no interrupt ends, and no process runs, not even dtrace.
+# The kernel takes locks in every interrupt, so no interrupt ends, and no process runs, not even dtrace.
 @script(SHORTER + """
 searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
 taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!
@@ -173,7 +173,7 @@ def the_kernel_reports_no_problems(output):
     kernel_is_clean(output.text)
 
 def fuse_module(t, kernel):
-    """Returns the module FUSE of a kernel. One of the kernels has FUSE built in; an empty file is returned for it."""
+    """Returns a kernel's FUSE module, or an empty file if FUSE is built into the kernel."""
     folder = t.scratch / f"fuse-{kernel}"
     folder.mkdir(exist_ok=True)
     fetched(t, kernel)

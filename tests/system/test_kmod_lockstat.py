@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of lockstat(1) on a program that takes one mutex of the kernel N times."""
+"""Tests lockstat(1) on a program that takes a certain kernel mutex N times."""
 import re
 
 from machines import *
 
 def rows(output, event):
-    """Returns the number of events of a table, and the words of each row."""
+    """Returns the number of events in a table, and the words of each row."""
     text = re.split(rf"^{re.escape(event)}: ", output.text, flags=re.M)[1]
     lines = re.split(r"\n\n(?=[A-Z][^\n]*: \d)", text)[0].splitlines()
     return int(lines[0].split()[0]), [line.split() for line in lines if re.match(r" *\d+ +\d+% ", line)]
@@ -22,12 +22,12 @@ def holds_of_a_mutex_are_counted(output):
 def a_wait_is_as_long_as_the_lock_was_held(output):
     table = [row for row in rows(output, "Adaptive mutex block")[1] if row[6] == "pipe_write"]
     equal([row[0] for row in table], ["1"])
-    # On a busy machine the thread may begin to wait late, and may be woken late.
+    # On a busy machine, the thread may begin to wait late, and may be woken late.
     seconds = float(re.search(r"^Adaptive mutex block: \d+ events in ([0-9.]+) seconds", output.text, re.M)[1])
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
-# The kernel may also create threads at the same time.
+# Meanwhile, the kernel may also create threads.
 @script("""
 grep processes /proc/stat
 lockstat -H -k -l tasklist_lock ./counted forks 20
@@ -42,7 +42,7 @@ def a_lock_can_be_selected_by_its_name(output):
 
 @script("lockstat -kHh -P sleep 1")
 def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
-    # The host may stop the virtual machine during a few holds, so this tests their number, not their average.
+    # The host may stop the virtual machine during a few holds, so this tests the number of long holds, not the average.
     holds = re.split(r"^-{20,}$", output.text, flags=re.M)
     holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
     counts = {True: 0, False: 0} # numbers of long (True) and short (False) holds
@@ -51,8 +51,8 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     if counts[False] < 10 or counts[True] > counts[False] / 4:
         raise AssertionError(f"{counts[True]} long holds, {counts[False]} others")
 
-# A distribution begins with the shortest wait and a stack with the caller, so the row of the caller may have
-# too few waits for a bar. The wait for the held mutex always happens, and one wait alone has a bar.
+# A distribution begins with the shortest wait and a stack with the caller, so the row next to the caller may have too
+# few waits for a bar. The wait for the held mutex always happens, and a single wait has a bar.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 lockstat -s 4 -e 0-1 sh w.sh; lockstat -R -b -D 1 -e 0-1 -o out sh w.sh; cat out""")
@@ -68,7 +68,7 @@ def stacks_and_distributions_are_printed(output):
 def profiling_shows_the_functions_in_which_processors_are(output):
     n, table = rows(output, "Profiling interrupt")
     rate = int(re.search(r"^Profiling interrupt: .* \((\d+) events/sec\)", output.text, re.M)[1])
-    # A busy machine misses interrupts, but no processor gets more of them than requested.
+    # A busy machine misses interrupts, but no processor gets many more of them than requested.
     if n < 20 or rate > 500:
         raise AssertionError(f"{n} interrupts, {rate} a second")
     contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")

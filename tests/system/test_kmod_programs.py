@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that D programs of tests/d without a target have the same output in the kernel as in a process."""
+"""Tests that those D programs in tests/d that have no target produce the same output in the kernel as in a process."""
 import base64, importlib.machinery, importlib.util, re, shlex
 
 from machines import *
@@ -8,7 +8,7 @@ loader = importlib.machinery.SourceFileLoader("run_d", str(ROOT / "tests/run-d")
 run_d = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_d", loader))
 loader.exec_module(run_d)
 
-# Patterns of programs whose output differs in the kernel, and the reasons.
+# Patterns of programs that are not run in the kernel, with the reasons.
 ELSEWHERE = {
     r"@flags:.*-(c|p|l|e|h|G)\b": "has a target, or does not run",
     r"@flags:.*-(C\b|x ?cpp)|^#!.*-C": "there is no cpp(1) in the machine",
@@ -42,7 +42,8 @@ def script_of(step):
 
 PROGRAMS = programs()
 
-# Each program takes most of a second. A short run has one of ten, half of them on each kernel. A long run has all.
+# Each program takes most of a second. A short run includes one in ten, half of these on each kernel. A long run
+# includes all.
 ONE_OF = 10
 
 @script(script_of(ONE_OF), long=script_of(1), seconds=2400)
@@ -61,7 +62,7 @@ def programs_have_the_same_output_in_the_kernel(output):
         word, why = run_d.judge(program, run_d.directives(program.read_text(errors="replace")), *came[number])
         if word != "PASS":
             wrong.append(f"{name}: {why}\n{came[number][2].decode(errors='replace')}")
-    output.text = "" # cleared, because a failure would print the encoded text
+    output.text = "" # cleared, because otherwise a failure would print the encoded text
     if wrong:
         raise AssertionError(f"{len(wrong)} of {len(PROGRAMS)} programs differ:\n" + "\n".join(wrong))
 

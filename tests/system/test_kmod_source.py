@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the kernel module's installed source, which DKMS builds, and of the messages without the module."""
+"""Tests the installed source of the kernel module, which DKMS builds, and the messages that dtrace prints without the
+module."""
 import shutil
 
 from machines import *
@@ -10,9 +11,9 @@ def source(t):
 
 def the_installed_source_is_complete_and_builds(t):
     need("make", "pahole")
-    for kernel in KERNELS if t.long else KERNELS[-1:]: # the other suites build for both
+    for kernel in KERNELS if t.long else KERNELS[-1:]: # the other suites build for both kernels
         fetched(t, kernel)
-        # DKMS also builds a copy of the source by the command of dkms.conf.
+        # As DKMS does, build a copy of the source with the command in dkms.conf.
         copy = t.scratch / f"dkms-{kernel}"
         version = source(t).name.removeprefix("dtrace-")
         shutil.copytree(source(t), copy / "dtrace" / version / "build")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of the stable providers: the values of their probes for processes, CPUs, devices, files and connections."""
+"""Tests the stable providers: the values of their probes for processes, CPUs, devices, files and connections."""
 import re
 
 from machines import *
 
 def rows(output):
-    """Returns the keys and the value of each row of an aggregation."""
+    """Returns the words of each line, which are the keys and the value of an aggregation."""
     return [tuple(line.split()) for line in output.lines()]
 
 def has(lines, *wanted):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of pid and USDT probes by uprobes, which inject nothing into the process."""
+"""Tests pid and USDT probes that use uprobes, which inject nothing into the process."""
 import re, subprocess
 
 from machines import *
@@ -10,11 +10,12 @@ def table(text):
             if len(fields) == 2 and fields[1].isdigit()}
 
 def is_said(output, *lines):
-    """Checks that the output has these lines. Blanks may differ."""
+    """Checks that the output consists of these lines. Blanks may differ."""
     equal([line.split() for line in output.lines()], [line.split() for line in lines])
 
 def tracing(text, seconds=60):
-    """Marks a check like script(). The script has `ours`, which is dtrace by uprobes, and can trace in the background."""
+    """Like script(). The script can call `ours`, a dtrace that uses uprobes, and begin_tracing and stop_tracing, which
+    trace in the background."""
     return script("""
 ours() { dtrace -q -x mechanism=uprobe "$@"; }
 begin_tracing() {
@@ -78,7 +79,7 @@ def a_stack_has_the_caller_at_entry_and_at_return(output):
             raise AssertionError(f"no {frames}")
 
 def both_ways(clause, command):
-    """Runs the clause in the kernel, and in the runtime in the process."""
+    """Like script(). Runs the clause in the kernel, and then in the runtime inside the process."""
     return tracing(f"ours -n '{clause}' -c '{command}'; echo == injected; dtrace -qn '{clause}' -c '{command}'")
 
 def has_the_stacks_of_the_runtime(output, at_least):
@@ -154,7 +155,7 @@ def one_program_can_have_probes_of_processes_and_of_the_kernel(output):
     equal({name: n for name, n in table(output.text).items() if name != "sum"}, {"work": 1000, "write": 1})
 
 def arguments_of(program):
-    """Marks a check of the program's own output and the output of dtrace."""
+    """Like script(). Prints the program's own output, and then that of dtrace."""
     return tracing(f"cat >kinds.d <<'EOF'\n{KINDS}\nEOF\n"
                    f"rm -f out; ours -o out -s kinds.d -c './{program} 40' 2>/dev/null\necho == traced\ncat out")
 

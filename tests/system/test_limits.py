@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of sessions with limits on memory, files or probes."""
+"""Tests sessions with limits on memory, files or probes."""
 import contextlib, os, pathlib, re, resource, signal, subprocess
 
 from harness import *
@@ -82,7 +82,7 @@ int main(void)
 
 @contextlib.contextmanager
 def memory_group(limit):
-    """Yields a control group with this memory limit, of version 1 or 2."""
+    """Yields a control group with this memory limit, from version 1 or 2 of control groups."""
     mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
     places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")
@@ -166,7 +166,7 @@ int main(void)
 """
 
 def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_reported(t):
-    """A target that creates more and more keys must not make the kernel kill dtrace or another process."""
+    """A target that creates ever more keys must not make the kernel kill dtrace or another process."""
     need("gcc")
     subprocess.run(["gcc", "-O1", "-o", str(t.scratch / "keys"), "-xc", "-"], input=MANY_KEYS, text=True, check=True)
     with memory_group(256 << 20) as group:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of error messages: D programs with errors, and targets that cannot be traced."""
+"""Tests error messages for D programs with errors, and for targets that cannot be traced."""
 import ctypes, os, pathlib, re, signal, subprocess
 
 from harness import *
@@ -74,8 +74,8 @@ def a_probe_without_a_target_says_how_to_name_one(t):
     fails_with(t.run("-n", "pid$target:::entry"), "-p", "-c")
 
 def nobody(t):
-    """Returns the words that run a command as the user nobody (none if the test does not run as root), and a
-    folder with programs for this user."""
+    """Returns the words to put before a command to run it as the user nobody (none if the test does not run as root),
+    and a directory with programs for that user."""
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):
@@ -179,7 +179,7 @@ def is_kernel_thread(path):
     return int(fields[6]) & 0x00200000 != 0  # PF_KTHREAD
 
 def dtrace_does_not_trace_itself(t):
-    # The shell executes dtrace, so the pid of dtrace is known before it starts.
+    # The shell becomes dtrace, so $$ is the pid of dtrace.
     done = subprocess.run(["/bin/sh", "-c", f"exec {t.dtrace} -n BEGIN -p $$"],
                           capture_output=True, text=True, timeout=20)
     fails_with(done, "failed to grab pid")

@@ -1,5 +1,5 @@
-"""Tests of real programs with probes at every entry and every return of every module. Output and exit
-status must be those of the untraced run."""
+"""Tests real programs with probes at every entry and every return in every module. Their output and exit status must be
+the same as without tracing."""
 import os, re, signal, subprocess, time
 from xml.etree import ElementTree
 
@@ -37,7 +37,7 @@ SCRIPTS = {
 }
 
 def made(t, path):
-    """Returns the contents of a file that a command wrote, and removes it. Returns None if path is None."""
+    """Returns the contents of a file that a command wrote, and removes the file. Returns None if path is None."""
     if path is None:
         return None
     text = (t.scratch / path).read_bytes()
@@ -45,7 +45,7 @@ def made(t, path):
     return text
 
 def same_as_untraced(t, *command, min_count=1000, makes=None, shown=lambda said: said):
-    """Compares a traced run with an untraced one. `shown` removes parts of the output that differ in each run."""
+    """Compares a traced run with an untraced one. `shown` removes the parts of the output that differ between runs."""
     need(command[0])
     for name, text in SCRIPTS.items():
         (t.scratch / name).write_text(text)
@@ -67,7 +67,7 @@ def test_of(title, *command, **more):
     return test
 
 def without_digits(said):
-    """Removes digits, and blanks whose number depends on the length of a number."""
+    """Removes digits, and merges blanks, whose number depends on the length of the numbers."""
     return re.sub(rb" +", b" ", re.sub(rb"[\d.]+", b"", said))
 
 def in_order(said):
@@ -209,7 +209,7 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """Returns the output of a program that works in rounds while the given number of tracers attach and detach."""
+    """Returns the output of a program that works in rounds, while this many tracers attach and detach."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of control characters in names and strings of targets: dtrace escapes them on a terminal.
+"""Tests control characters in names and strings from targets: dtrace escapes them on a terminal.
 
-The target is built by this suite. A symbol and the name of the program contain an escape sequence that
-would change the title of the window, and its strings contain more of them."""
+The suite builds the target. A symbol and the name of the program contain an escape sequence that would change the title
+of the terminal window, and the program's strings contain more of them."""
 import os, pty, subprocess
 
 from harness import *

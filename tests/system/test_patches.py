@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of dtrace --patches, which lists the changes of a text, and of dtrace -lv, which predicts them."""
+"""Tests dtrace --patches, which lists the changes to a process's text, and dtrace -lv, which predicts them."""
 import os, pathlib, re, signal, subprocess
 
 from harness import Holder, as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
@@ -7,7 +7,7 @@ from harness import Holder, as_nobody, contains, equal, main, need, text_differs
 ROW = re.compile(r"^ *(\d+) +0x([0-9a-f]+) +(\S+) +(\S+) +(\d+|-) +(live|inert|lethal|-) (.+)$", re.M)
 
 class Sleeper(Holder):
-    """A python3 that waits for the end of its input."""
+    """A python3 that waits until its stdin is closed."""
     def __init__(self, **more):
         need("python3")
         self.process = subprocess.Popen(
@@ -17,7 +17,7 @@ class Sleeper(Holder):
         self.pid = self.process.pid
 
 class Planted(Holder):
-    """A dtrace that has planted the probes of a program."""
+    """A dtrace that has planted the probes of a D program."""
     def __init__(self, t, pid, program, *flags):
         began = t.scratch / f"began.{pid}.{os.urandom(4).hex()}"
         self.process = t.start("-q", *flags, "-o", str(began), "-n",
@@ -42,7 +42,7 @@ def a_process_that_was_not_traced_has_no_patches(t):
               f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
 
 def form_of(patch):
-    """Returns the name of the mechanism in -lv for a patch that --patches prints."""
+    """Returns what -lv calls the mechanism of a patch that --patches prints."""
     return ("a jump, and one over the instructions behind it" if patch.startswith("two ")
             else "a jump, and several over the instructions behind it" if "overlapping jumps" in patch
             else "a jump that ends in the instructions behind it" if "and on to" in patch
@@ -56,7 +56,7 @@ SHORT_BODIES = (
     "for (; p; p = p->next) if (p->v == a) return 1; return 0;")
 
 def short_functions(n):
-    """Returns C source of short functions of several kinds, and of a main() that calls each once."""
+    """Returns C source with short functions of several kinds, and a main() that calls each of them once."""
     state, lines = 1, []
     for i in range(n):
         state = (state * 1103515245 + 12345) % 2**31
@@ -71,7 +71,7 @@ def short_functions(n):
             '\nprintf("%u\\n", sum); return 0; }\n')
 
 def nearly_all_sites_in_unaligned_code_get_jumps(t):
-    # -Os does not align functions, so that jumps of short ones overlap.
+    # -Os does not align functions, so the jumps of short ones overlap.
     n = 300
     source = t.scratch / "short.c"
     source.write_text(short_functions(n))
@@ -87,7 +87,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # The first ten refusals have a line each. There are about 680 sites.
+        # The first ten refusals are reported on a line each. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:
@@ -99,7 +99,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         listed = t.run("-lvn", probes, "-c", str(program))
         contains(listed.stdout, "a jump, and several over the instructions behind it")
 
-# Functions of one byte without padding between them, such as an empty hook and the stubs next to it.
+# Functions of one byte with no padding between them, such as an empty hook and the stubs next to it.
 ONE_BYTE_FUNCTIONS = r"""
 #include <stdio.h>
 __asm__(".text\n.macro one name\n.type \\name,@function\n\\name: ret\n.size \\name,1\n.endm\n"
@@ -115,7 +115,7 @@ int main(void)
 """
 
 def each_run_plants_the_same_sites(t):
-    # Addresses are random in each run, and so is the free memory within the reach of a jump.
+    # Addresses are random in each run, and so is the free memory that a jump can reach.
     program, source = t.scratch / "hooks", t.scratch / "hooks.c"
     source.write_text(ONE_BYTE_FUNCTIONS)
     subprocess.run(["gcc", "-O1", "-fpie", "-pie", "-o", program, source], check=True)
@@ -129,7 +129,7 @@ def each_run_plants_the_same_sites(t):
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # Entries and returns of libc in one description: no offset matches [er]*.
+    # One description for the entries and returns of libc: no offset matches [er]*.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

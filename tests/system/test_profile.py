@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of profile-N in targets with many threads: its cost and its samples."""
+"""Tests profile-N in targets with many threads: its cost and its samples."""
 import re, signal, subprocess, time
 
 from faults import Line, Tracer
@@ -21,7 +21,7 @@ class Sleepers(Holder):
         return [int(word) / 1e9 for word in self.lines.next().split()]
 
 def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
-    """An untraced twin runs at the same time. Both share the processors that other programs leave idle."""
+    """An untraced copy of the victim runs at the same time. Both share the CPU time that other programs leave."""
     for n in (10, 500, 2000):
         with Sleepers(t, n) as traced, Sleepers(t, n) as twin, \
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
@@ -55,7 +55,7 @@ int main(void)
 """
 
 def samples_that_are_left_out_are_reported(t):
-    """Forty running threads and a high rate: not all samples fit into the time that sampling may take."""
+    """With forty running threads and a high rate, the time that sampling may take is too short for all samples."""
     need("gcc")
     source, program = t.scratch / "spinners.c", t.scratch / "spinners"
     source.write_text(SPINNERS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of static, stripped and 32-bit programs."""
+"""Tests static, stripped and 32-bit programs."""
 import os, pathlib, re, struct, subprocess, time
 
 from harness import *
@@ -22,7 +22,7 @@ def stripped_programs_are_probed_by_their_unwind_tables(t):
         done = good(t.run("-qn", "pid$target:a.out::entry { @ = count(); @n[probefunc] = count(); } "
                           'END { printa("all %@d\\n", @); }', "-c", t.victim(name) + " 100 2"))
         contains(done.stdout, "calls 200 ")
-        # work() and outer() have other names now, and 200 calls each.
+        # work() and outer() are called 200 times each. Their names are now different.
         if list(table(done.stdout).values()).count(200) < 2:
             raise AssertionError(done.stdout)
 
@@ -32,7 +32,7 @@ def parts_of_split_functions_in_stripped_programs_are_not_functions(t):
         done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
                           "-c", t.victim("stripped_parts") + " 100"))
         contains(done.stdout, "calls 100 unlikely 50")
-        # with_a_frame(), without_a_frame() and returns_there(), and report(), which their second parts call.
+        # with_a_frame(), without_a_frame() and returns_there(), and report(), which their split-off parts call
         counts = sorted(table(done.stdout).values())
         equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
         equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
@@ -43,13 +43,13 @@ def the_message_for_a_stripped_program_names_a_way_that_works(t):
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "no function 'work' in stripped_spin")
     contains(done.stderr, "stripped_spin is stripped: ")
-    # The method that the message recommends works.
+    # What the message recommends must work.
     listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
     names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
     program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)
     done = good(t.run("-qn", program + " { @[probefunc] = count(); }",
                       "-c", t.victim("stripped_spin") + " 100 2"))
-    # work() and outer() have 200 calls each.
+    # work() and outer() are called 200 times each.
     equal(sorted(table(done.stdout).values())[-2:], [200, 200], "calls")
 
 def libraries_of_a_stripped_program_are_probed(t):
@@ -75,7 +75,7 @@ def a_32_bit_target_is_refused_by_name(t):
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
     with held(target):
-        # A kernel that runs no 32-bit programs kills it at the exec.
+        # A kernel that runs no 32-bit programs kills it during the exec.
         wait_until(lambda: target.poll() is not None or os.readlink(f"/proc/{target.pid}/exe") == str(program),
                    what="the program")
         if target.poll() is not None:
@@ -91,7 +91,7 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Few processors have shadow stacks, so the test mounts another status file over that of the target."""
+    """Few processors have shadow stacks, so the test mounts a different file over the target's status file."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

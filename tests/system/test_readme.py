@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of the examples in README.md and the manual page: they compile, and the outputs of -S, -v and -lv
-are those in readme/. After a change of an example, ACCEPT=1 in the environment writes the new outputs.
-Read them line by line before you commit them."""
+"""Tests the examples in README.md and the manual page: they compile, and the output with -S, -v and -lv is that in
+readme/. After you change an example, run with ACCEPT=1 in the environment to write the new output. Read it line by line
+before you commit it."""
 import os, pathlib, re, shlex
 
 from harness import *
@@ -11,7 +11,7 @@ TREE = HERE.parent.parent
 GOLDEN = HERE / "readme"
 
 def commands(lines):
-    """Yields the dtrace commands in the lines, each up to the end of its quotes, as words."""
+    """Yields the arguments of each dtrace command in the lines. A command continues until its quotes are closed."""
     lines = list(lines)
     while lines:
         text = lines.pop(0).strip().removeprefix("# ").removeprefix("$ ")
@@ -23,8 +23,8 @@ def commands(lines):
 
 def of_readme():
     before, _, rest = (TREE / "README.md").read_text().partition("## The kernel, too\n")
-    lines = (before + rest.partition("\n## ")[2]).splitlines() # test_kmod tests those of the kernel
-    # The first line of a command is indented and has a prompt. Its other lines need neither.
+    lines = (before + rest.partition("\n## ")[2]).splitlines() # test_kmod tests those for the kernel
+    # Commands are in lines that are indented by four spaces. Other lines are blanked, even within quotes.
     found = list(commands(line if line.startswith("    ") else "" for line in lines))
     equal(len(found) >= 6, True, f"{len(found)} examples in README.md")
     return found
@@ -37,7 +37,7 @@ def of_manual_page():
     return found
 
 def on(target, example):
-    """Returns the example with the pid of an existing process."""
+    """Returns the example with the target's pid after -p."""
     return [str(target.pid) if before == "-p" else word
             for before, word in zip(["", *example], example)]
 
@@ -48,7 +48,7 @@ def run(t, flags, example):
         return t.run(*flags, *on(target, example))
 
 def steady(text):
-    """Removes parts that differ from run to run, or between builds of the C library."""
+    """Replaces the parts that differ from run to run, or between builds of the C library."""
     text = re.sub(r"^DIFO 0x[0-9a-f]+", "DIFO ADDRESS", text, flags=re.M)
     text = re.sub(r"^ *\d+ +pid\d+ ", "   ID     pidPID ", text, flags=re.M)
     text = re.sub(r"^ *\d+ +(?=dtrace )", "   ID     ", text, flags=re.M)
@@ -56,7 +56,7 @@ def steady(text):
     return re.sub(r"(\t\t\+0x)[1-9a-f][0-9a-f]*(: .*\n)(?:\t\t\+0x[0-9a-f]+\2)*", r"\1N\2", text)
 
 def shows(t, flags, stream, name):
-    """Compares the outputs of all examples with these flags with a file. They must be on this stream only."""
+    """Compares the output of all examples, run with these flags, with a file. They must write to this stream only."""
     shown = ""
     for example in of_readme():
         done = run(t, flags, example)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of entries and returns: a function that is entered once returns once, even if it contains jumps by
-tables of labels, switches, pointers to functions, and loops to its own beginning."""
+"""Tests entries and returns: a function that is entered once returns once, even if it contains jumps through tables of
+labels, switches, function pointers, and loops to its own beginning."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
@@ -23,7 +23,7 @@ def leaving(t, kind):
     names, objects, compilers = [], [], []
     ways = itertools.product(enumerate(("gcc", "clang")), enumerate(LEVELS), enumerate(KINDS[kind].items()))
     for (i, compiler), (j, level), (k, (model, flags)) in ways:
-        # Combine each level with two of the four kinds, and each kind with half of the levels.
+        # In a short run, combine each level with half of the kinds, and each kind with half of the levels.
         if shutil.which(compiler) and (t.long or (i + j + k) % 2 == 0):
             names.append(f"{compiler}{level}{model}".replace("-", "_"))
             objects.append(folder / f"{names[-1]}.o")
@@ -47,7 +47,7 @@ COUNTS = " ".join(f'pid$target:a.out:{part}_*:{name} {{ @{name[0]}[probefunc] = 
     ' END { printa("%s %@d %@d\\n", @e, @r); }'
 
 def entries_and_returns(t, program, calls, *flags):
-    """Returns the numbers of entries and returns by function, and the number of sites without a probe."""
+    """Returns the numbers of entries and returns of each function, and the number of sites without a probe."""
     said = subprocess.run([str(program), str(calls)], check=True, capture_output=True, text=True).stdout
     done = good(t.run("-q", *flags, "-n", COUNTS, "-c", f"{program} {calls}"))
     contains(done.stdout, said)
@@ -60,7 +60,7 @@ def good(done):
     return done
 
 def a_jump_within_a_function_is_not_a_return(t):
-    """Tests probes by jumps. Sites where no jump fits are omitted and counted."""
+    """Tests probes that use jumps. Sites where no jump fits are omitted and reported."""
     for kind in KINDS:
         program, n_variants = leaving(t, kind)
         rows, n_refused = entries_and_returns(t, program, 30)
@@ -79,7 +79,7 @@ def a_jump_within_a_function_is_not_a_return_with_breakpoints(t):
         equal({name: row for name, row in rows.items() if row[0] != row[1]}, {})
         equal(n_refused, 0)
 
-# Loops whose head is the function's first instruction.
+# Loops that start at the function's first instruction.
 
 EACH = 'pid$target:a.out:turns_*:entry { @e[probefunc] = count(); } pid$target:a.out:turns_*:return { @r[probefunc] = count(); } ' \
        'END { printa("%s %@d %@d\\n", @e, @r); }'
@@ -103,7 +103,7 @@ def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
                           "turns_with_a_call\n")
 
 def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
-    """An earlier version printed it for each process that the shell started."""
+    """There was a bug: the note was printed for each process that the shell started."""
     program = loop_heads(t)
     done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
                       'END { printa("entries %@d\\n", @); }',
@@ -113,7 +113,7 @@ def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
     equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
 
 def the_probe_of_the_first_instruction_fires_at_each_iteration(t):
-    """The entry probe of the same function then also fires at each iteration."""
+    """The entry probe of the same function then also fires in each iteration."""
     program = loop_heads(t)
     done = good(t.run("-q", "-n", 'pid$target:a.out:turns_longer:0 { @["0"] = count(); } '
                       'END { printa("%s %@d\\n", @); }', "-c", f"{program} 10 7"))
@@ -128,10 +128,10 @@ def a_listing_names_entries_that_fire_at_each_iteration(t):
     done = good(t.run("-lvn", "pid$target:a.out:turns_*:entry", "-c", f"{loop_heads(t)} 2 3"))
     equal(done.stdout.count("also fires when a loop goes back to the first instruction"), 1, done.stdout)
 
-# Each interpreter has a main loop with computed gotos or a switch. A program in each language calls
-# functions, methods, closures and callbacks, and throws no exceptions.
+# Each interpreter has a main loop with computed gotos or a switch. A program in its language calls functions, methods,
+# closures and callbacks, and throws no exceptions.
 INTERPRETERS = {
-    # name: its script, the functions whose entries and returns are compared, options
+    # name: the script's extension, the functions whose entries and returns are compared, options
     "python3": ("py", ["*EvalFrame*"], ["-IS"]),
     "perl": ("pl", ["Perl_runops_*", "Perl_pp_*"], []),
     "php": ("php", ["execute_ex"], ["-n"]),
@@ -139,10 +139,11 @@ INTERPRETERS = {
     "qjs": ("js", ["JS_CallInternal"], []),
     "ruby": ("rb", ["vm_exec_core"], []),
 }
-BUILT = ("lua", "qjs", "ruby")  # Debian has no binary of these with symbols
+BUILT = ("lua", "qjs", "ruby")  # Debian has no binaries of these with symbols
 
 def interpreter(t, name):
-    """Returns the path of an interpreter. Skips if it is not installed, or has to be built without --long."""
+    """Returns the path of an interpreter. Skips the test if the interpreter is not installed, or would have to be built
+    but --long was not given."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:

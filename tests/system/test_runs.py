@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the start of commands, of runs that end by themselves, of drops and of the order of records."""
+"""Tests how commands start, runs that end by themselves, drops, and the order of records."""
 import re
 
 from harness import *
@@ -48,7 +48,8 @@ def a_tick_can_end_the_run_while_the_target_continues(t):
     equal(target.returncode, 0, "exit status")
 
 def the_command_continues_after_exit(t):
-    """If exit() is called while the -c command runs, its text is restored, and it ends by itself."""
+    """If exit() is called while the -c command runs, dtrace restores the command's text, and the command runs to its
+    end."""
     done = t.run("-qn", "pid$target:a.out:work:entry { exit(4); }",
                  "-c", t.victim("spin") + " 100000 2")
     equal(done.returncode, 4, done.stderr)

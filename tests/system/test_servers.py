@@ -1,5 +1,5 @@
-"""Tests of servers under load with probes at every entry and every return of every module. Their replies,
-and their state after the load, must be those of an untraced server."""
+"""Tests servers under load with probes at every entry and every return in every module. Their replies, and their state
+after the load, must be those of an untraced server."""
 import re, signal
 
 from harness import *
@@ -21,7 +21,7 @@ def untraced(kind):
     return came
 
 def attached(t, kind, at_least, *flags):
-    """Puts load on a server before, while and after it is traced."""
+    """Puts load on a server before, during and after tracing."""
     want = untraced(kind)
     with kind().start() as server:
         equal(server.work(), want, "before")

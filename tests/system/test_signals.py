@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of signals, exceptions and longjmp in probed programs, and of the ends of targets and agents."""
+"""Tests signals, exceptions and longjmp in probed programs, and how targets and agents end."""
 import os, pathlib, re, signal, time
 
 from harness import *
@@ -95,19 +95,19 @@ def stop_and_continue_signals_work_while_probed(t):
     equal(target.returncode, 0, "exit status")
 
 def run_ns(pid):
-    """Returns for how many ns the threads of a process have run."""
+    """Returns the CPU time of all threads of a process, in ns."""
     return sum(int(path.read_text().split()[0])
                for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 def stands(pid):
-    """Returns whether a process does not run for 20 ms."""
+    """Returns whether a process does not run during 20 ms."""
     before = run_ns(pid)
     time.sleep(0.02)
     return run_ns(pid) == before
 
 def no_stop_and_no_continuation_is_lost_in_a_probe(t):
-    # The target is nearly always in a probe. The kernel drops a stop signal that is pending when SIGCONT is sent, and
-    # the other way round. So dtrace must not send one of them again later.
+    # The target is nearly always in a probe. When SIGCONT is sent, the kernel discards a pending stop signal, and vice
+    # versa. So dtrace must not resend one of them later.
     target = victim(t, "stopping")
     with held(target):
         ready(target)
@@ -184,7 +184,7 @@ def a_zombie_counts_as_an_exited_target(t):
     ready(target)
     dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
     wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="the start of tracing")
-    target.stdin.close()  # this ends the target; the test waits for it only after dtrace has ended
+    target.stdin.close()  # this ends the target, which is reaped only after dtrace has exited
     try:
         _, errors = dtrace.communicate(timeout=20)
     finally:
@@ -200,7 +200,7 @@ def dtrace_ends_when_its_agent_is_killed(t):
                      'END { printa("%@d calls\\n", @); }' + so_far(), "-p", str(target.pid))
     fired(dtrace.stdout.readline)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
-    # The target may not survive its breakpoints without an agent, so its status is not tested.
+    # Without an agent, the target may not survive its breakpoints, so its status is not tested.
     with held(target), held(dtrace):
         out, errors = dtrace.communicate(timeout=20)
     equal(dtrace.returncode, 1, errors)

@@ -5,8 +5,8 @@ import os, re, shutil, subprocess
 from harness import *
 
 def stacks(output):
-    """Returns the stacks that `@[ustack()] = count()` printed, with their counts. Addresses without a name
-    are removed, because they differ from run to run."""
+    """Returns the stacks that `@[ustack()] = count()` printed, with their counts. Addresses without a name are replaced
+    by one word, because they differ from run to run."""
     found, frames = {}, []
     for line in output.splitlines():
         if re.fullmatch(r"\s+\d+", line):
@@ -27,7 +27,7 @@ def traced(t, mechanism, probe, command, frames=""):
     return stacks(done.stdout)
 
 def same(t, probe, command, at_least, frames=""):
-    """Checks that stacks and counts are equal with jumps and with breakpoints. Returns the number of firings."""
+    """Checks that stacks and counts are equal with jumps and with breakpoints. Returns the counts by stack."""
     jump = traced(t, "jump", probe, command, frames)
     trap = traced(t, "int3", probe, command, frames)
     for stack in {**jump, **trap}:

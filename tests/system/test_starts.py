@@ -1,23 +1,23 @@
-"""Tests of attaching to a target while its program starts."""
+"""Tests attaching to a target while its program starts."""
 import os, re, shutil, signal, subprocess, time
 
 from harness import computes, contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
 def forget_cached(path):
-    """Removes the file from the page cache, unless it is in use, so that the next read is from the disk."""
+    """Removes the file from the page cache, unless it is in use, so that the next read comes from the disk."""
     file = os.open(path, os.O_RDONLY)
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(file)
 
 def own_copy(t, program):
-    """Copies a program. No other process runs the copy, so that its pages can be removed from the cache."""
+    """Copies a program. No other process runs the copy, so its pages can be removed from the cache."""
     copy = t.scratch / program
     shutil.copy(os.path.realpath(shutil.which(program)), copy)
     return str(copy)
 
 def a_program_in_the_middle_of_execve_is_traced(t):
-    """The kernel allows a tracer to attach there, when only a part of the program is mapped."""
+    """The kernel lets a tracer attach during execve(2), when only part of the program is mapped."""
     need("perl")
     perl = own_copy(t, "perl")
     for _ in range(30):
@@ -28,7 +28,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            # On a busy machine dtrace attaches before the exec, and then reports it.
+            # On a busy machine, dtrace attaches before the exec, and then reports the exec.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
             equal((done.returncode, reported), (0, ""), done.stderr)
             contains(done.stdout, "on\n")
@@ -39,8 +39,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
             os.waitpid(pid, 0)
 
 def a_program_that_executes_another_one_has_unchanged_text(t):
-    """The exec is at any moment of attaching and planting. No site of the old program is written to the
-    new one."""
+    """The exec comes at any moment of attaching and planting. No site in the old program is written to the new one."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"

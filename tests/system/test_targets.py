@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of pid probes on real programs: counts and stacks are right, and targets are unharmed."""
+"""Tests pid probes on real programs: counts and stacks are right, and targets are unharmed."""
 import pathlib, random, re, signal, subprocess, sys, time
 
 from harness import *

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of threads, forks, execs and plugins: counts are exact, and targets have the right results."""
+"""Tests threads, forks, execs and plugins: counts are exact, and targets have the right results."""
 import os, pathlib, re, signal, subprocess, time
 
 from harness import *
@@ -47,7 +47,7 @@ def a_running_target_with_threads_is_traced_and_released(t):
     out = traced.finish(signal.SIGINT)
     entries = int(re.search(r"entries (\d+)", out).group(1))
     returns = int(re.search(r"returns (\d+)", out).group(1))
-    if entries < 1000 or abs(entries - returns) > 20:  # threads may be in the function at the attach and at the detach
+    if entries < 1000 or abs(entries - returns) > 20:  # threads may be in the function during the attach and the detach
         raise AssertionError(out)
     released(target.pid)
     out, _ = target.communicate(timeout=20)
@@ -75,7 +75,7 @@ def dtrace_ends_when_the_last_of_its_targets_ends(t):
     traced = Traced(t, "pid$target:a.out:work:entry { @ = count(); }",
                     *(target.pid for target in targets))
     targets[0].communicate(timeout=20)
-    time.sleep(0.3)  # dtrace would notice the end of its targets in this time.
+    time.sleep(0.3)  # enough time for dtrace to notice that its targets have exited
     equal(traced.process.poll(), None, "dtrace while one target lives")
     targets[1].communicate(timeout=20)
     traced.finish()
@@ -146,8 +146,8 @@ def after_an_exec_the_new_program_has_no_probes(t):
     contains(out, "10 calls\n")
 
 def the_exit_after_an_exec_from_a_thread_is_reported(t):
-    # The last program ends immediately after its exec. Its end is reported although the agent could not
-    # read its mappings before.
+    # The last program exits immediately after its exec. Its exit is reported although the agent may not have read its
+    # mappings yet.
     for _ in range(100 if t.long else 10):
         done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
                      "-c", t.victim("execer") + " 3", timeout=30)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests that the runtime identifies threads by their fs_base: threads created in all ways, and after an exec.
+"""Tests that the runtime identifies threads by their fs_base: threads created in all ways, and threads after an exec.
 
-The runtime needs no upcall for a known thread. So the tests stop the agent. A thread that makes an
-upcall would wait, and a known thread continues."""
+The runtime needs no upcall for a known thread. So the tests stop the agent: a thread that makes an upcall would wait,
+but a known thread continues."""
 import contextlib, os, pathlib, re, select, signal, subprocess, time
 
 from harness import *
@@ -21,7 +21,7 @@ def stopped(pid):
         os.kill(pid, signal.SIGCONT)
 
 def line_of(process, word, seconds=20):
-    """Returns the first line that begins with the word. Fails if there is none in time."""
+    """Returns the first line that begins with the word. Fails if no line comes for `seconds`."""
     while select.select([process.stdout], [], [], seconds)[0]:
         line = ready(process)
         if line.startswith(word):
@@ -32,7 +32,7 @@ def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
 def known_threads_need_no_agent(t, how, *command, alone=True):
-    """Lets a thread make rounds of calls, the last one while the agent is stopped. Each call must be counted."""
+    """Lets a thread make calls in rounds, the last round while the agent is stopped. Each call must be counted."""
     out = t.scratch / f"bases.{time.monotonic_ns()}"
     with held(t.start("-Zqn", CALLS, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
         def once(n):

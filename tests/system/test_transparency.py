@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests that a traced program has the same results as without tracing, also if dtrace is killed at any time."""
+"""Tests that a traced program has the same results as without tracing, even if dtrace is killed at any time."""
 import hashlib, os, random, signal, subprocess, sys, time
 
 from harness import *
 
 def sample_file(t):
-    """Creates a file with a fixed text of about 200 KB."""
+    """Creates a file of about 200 KB with fixed text."""
     path = t.scratch / "sample.txt"
     if not path.exists():
         rng = random.Random(7)
@@ -25,7 +25,7 @@ def cc1():
     return found.stdout.strip()
 
 def programs(t):
-    """Returns names and command lines of programs whose output is the same in each run."""
+    """Returns the names and command lines of programs whose output is the same in each run."""
     small = small_file(t)
     script = t.scratch / "one.py"
     script.write_text("import json\nprint(json.dumps({'a': [i * i for i in range(9)]}))\n")
@@ -71,7 +71,7 @@ def all_probes_of(name):
     return test
 
 def long_programs(t):
-    """Returns programs that run for about half a second if they are not traced, and their outputs."""
+    """Returns programs that run for about half a second without tracing, and their outputs."""
     sample = sample_file(t)
     commands = [
         ["/usr/bin/python3", "-S", "-c", "print(sum(hash((i, i * 3)) % 7 for i in range(900000)))"],
@@ -84,7 +84,7 @@ def long_programs(t):
             for command in commands]
 
 def killing_dtrace_at_random_moments_harms_no_target(t):
-    """After SIGKILL of dtrace the agent restores the text, and the target ends with the right result."""
+    """After dtrace is killed, the agent restores the text, and the target exits with the right result."""
     rng = random.Random(42)
     programs = long_programs(t)
     for n in range(1000 if t.long else 200):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of static probes: probes of the header <dtrace/sdt.h>, compiled in every way, and probes of
-programs of Debian. The arguments and counts of the probes must equal the program's own output."""
+"""Tests static probes: probes from the header <dtrace/sdt.h>, compiled in every way, and probes in Debian's programs.
+The arguments and counts of the probes must equal the program's own output."""
 import collections, itertools, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -23,7 +23,7 @@ kinds*:::twelve { printf("twelve %d %d %d %d %d %d %d %d %d %d\\n", args[0], arg
 """
 
 def compiled(t, compiler, *flags, source=KINDS):
-    """Compiles the victim's source. The program is kept for later tests."""
+    """Compiles the victim's source. Keeps the program for later tests."""
     need(compiler)
     name = "-".join([compiler, *flags, source.stem]).replace("/", "_").replace("=", "_")
     out = t.scratch / name
@@ -142,18 +142,18 @@ def garbage_collections_and_imports_of_python_are_counted(t):
                       '/copyinstr(arg0) == "colorsys"/ { @["import", 0] = count(); } python*:::line { @["line", 0] = count(); }',
                       "-c", f"/usr/bin/python3 -S {script}"))
     rows = table(done.stdout)
-    # The interpreter itself causes some events of the other kinds.
+    # The interpreter itself causes some of the other events.
     equal((rows["gc 1"], rows["import 0"]), (7, 1))
 
 class Queries(Postgres):
-    """A PostgreSQL server with the tables of pgbench."""
+    """A PostgreSQL server with the pgbench tables."""
     def load(self):
         self.pgbench("-i", "-q", "-s", "1")
     def select(self, n):
         equal(self.pgbench("-S", "-n", "-c", "2", "-j", "2", "-t", str(n)), [f"{2 * n}/{2 * n}", "0"])
 
 def raised(pid):
-    """Returns the values of semaphores of the program that are not 0, by address."""
+    """Returns the program's semaphores that are not 0: a dictionary from address to value."""
     exe = os.path.realpath(f"/proc/{pid}/exe")
     notes = subprocess.run(["readelf", "-nW", exe], capture_output=True, text=True).stdout
     base = min(int(line.split("-")[0], 16) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of dtrace -h and -G: providers are compiled into programs of every kind, and a tracer uses the
-definitions in these programs. The arguments and counts of the probes must equal the program's own
-output."""
+"""Tests dtrace -h and -G: providers are compiled into programs of every kind, and a tracer uses the definitions in
+these programs. The arguments and counts of the probes must equal the program's own output."""
 import itertools, os, pathlib, re, shutil, subprocess, time
 
 from harness import *
@@ -24,14 +23,14 @@ shop*:::bare-name { printf("bare %d\\n", args[0]); }
 """
 
 def made(t, *flags, script=USDT / "shop.d", name="shop.h"):
-    """Returns a folder with the header of a provider."""
+    """Returns a directory that contains the header for a provider."""
     folder = t.scratch / f"made{time.monotonic_ns()}"
     folder.mkdir()
     good(t.run("-h", "-C", *flags, "-s", str(script), "-o", str(folder / name)))
     return folder
 
 def compiled(folder, compiler, *flags, out, source=USDT / "shop.c"):
-    """Runs the compiler, which writes to the folder. Returns the path of its output."""
+    """Runs the compiler, which writes to the directory. Returns the path of its output."""
     need(compiler)
     language = ["-x", "c++"] if "++" in compiler and str(source).endswith(".c") else []
     done = subprocess.run([compiler, f"-I{folder}", *flags, *language, str(source), "-x", "none", "-o", str(folder / out)],
@@ -82,7 +81,7 @@ def a_header_compiles_with_every_standard(t):
                     program(folder, compiler, f"-std={standard}", "-O1", *STRICT, *more)
 
 def a_header_compiles_with_older_standards_than_its_types(t):
-    """shop.d has long long, _Bool and long texts, which do not exist with -std=c89 -pedantic."""
+    """shop.d uses long long, _Bool and strings that are too long for -std=c89 -pedantic."""
     folder = made(t)
     script = t.scratch / "older.d"
     script.write_text("provider older { probe flags(_Bool, _Bool *, long long, unsigned long long *, double); };\n")
@@ -167,7 +166,7 @@ int main(int argc, char **argv)
 """
 
 def no_argument_needs_a_symbol(t):
-    """gcc would name symbols of globals, TLS and slots of the GOT in the note."""
+    """In the note, gcc would name the symbols of globals, TLS and GOT slots."""
     script, source = t.scratch / "variables.d", t.scratch / "variables.c"
     script.write_text("provider variables { probe seen(int, const char *, int, double, short, int *, void *);\n"
                       "probe addresses(unsigned long, int *, void *, const char *); };\n")
@@ -179,7 +178,7 @@ def no_argument_needs_a_symbol(t):
         subprocess.run(["strip", path], check=True)
         notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
         arguments = [line for line in notes.splitlines() if "Arguments:" in line]
-        # The address of a function or of static data is a constant for the linker.
+        # The address of a function or of static data is a link-time constant.
         wrong = [line for line in arguments if re.search(r"@[^$ ]*[a-z]{4}|%fs|rip", line)]
         equal((len(arguments), wrong), (2, []), f"{compiler} {flags}")
         done = good(t.run("-qn", 'variables*:::seen { printf("%d %s %d %.1f %d %d\\n", args[0], stringof(args[1]), args[2], '
@@ -234,7 +233,7 @@ def twelve_arguments_of_any_type_are_passed(t):
                           'twelve*:::numbers { printf("%d %d\\n", args[1], args[9]); }', "-c", path))
         equal(done.stdout.split(), ["1", "10", "3", "27"], f"{compiler} {level}")
 
-# C code that passes pointers to types of the program, which the header does not know.
+# C code that passes pointers to types of its own, which the header does not know.
 POINTERS = """
 #ifndef __cplusplus
 #include <stdbool.h>
@@ -327,7 +326,7 @@ def an_object_can_be_created_repeatedly_and_linked_in_every_way(t):
         contains(subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, "GNU_STACK")
         equal("RWE" in subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, False)
 
-# The header that SystemTap's dtrace writes has this declaration.
+# The header that SystemTap's dtrace writes contains this declaration.
 FOREIGN = """
 __extension__ extern unsigned short shop_start_semaphore __attribute__((unused, section(".probes"), visibility("hidden")));
 #define DTRACE_USE_SEMAPHORES
@@ -395,7 +394,7 @@ def the_definition_contains_types_order_and_stability(t):
                  "Identifier Names: Evolving", "Data Semantics:   Private", "Dependency Class: ISA"):
         contains(listing, part)
 
-# A provider whose probes have types of system headers.
+# A provider whose probes use types from system headers.
 FILES = """
 #include <sys/stat.h>
 #include <stdio.h>
@@ -540,7 +539,7 @@ def errors_have_a_reason_and_a_line(t):
 
 # Builds of other projects
 
-# The constructs of PostgreSQL's src/backend/utils/probes.d. Its build does the steps of the test below.
+# What occurs in PostgreSQL's src/backend/utils/probes.d. Its build takes the steps of the test below.
 SERVER = """
 #define LocalTransactionId unsigned int
 #define LWLockMode int
@@ -590,7 +589,7 @@ int main(int argc, char **argv)
 """
 
 def as_dtrace(t):
-    """Returns an environment in which the command dtrace is the one of this build."""
+    """Returns an environment in which the command dtrace is the one from this build."""
     folder = t.scratch / "bin"
     folder.mkdir(exist_ok=True)
     if not (folder / "dtrace").exists():
@@ -624,8 +623,8 @@ def the_steps_of_postgresqls_build_succeed(t):
     equal(done.stdout.split(), ["buffer", "0", str(folder / "backend"), "0", str(1 << 33), "-1"])
 
 def every_probe_of_postgresql_compiles(t):
-    """Compiles all probes of PostgreSQL 15, from our own definition of them. To use the file of PostgreSQL's
-    build instead, set DTRACE_PROBES_D=.../src/backend/utils/probes.d in the environment."""
+    """Compiles all probes of PostgreSQL 15, from our own definition of them. To use the file from PostgreSQL's build
+    instead, set DTRACE_PROBES_D=.../src/backend/utils/probes.d in the environment."""
     script = os.environ.get("DTRACE_PROBES_D", ROOT / "libdtrace/providers/known/postgresql.d")
     text = pathlib.Path(script).read_text()
     folder = made(t, script=script, name="probes.h")

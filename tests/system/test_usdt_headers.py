@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the headers for static probes: <dtrace/sdt.h>, <sys/sdt.h> with the macros of SystemTap and
-the C++ types of <dtrace/usdt.hpp>, with every compiler. Tracers must get the right arguments."""
+"""Tests the headers for static probes, with every compiler: <dtrace/sdt.h>, <sys/sdt.h> with SystemTap's macros, and
+the C++ types in <dtrace/usdt.hpp>. Tracers must get the right arguments."""
 import concurrent.futures, itertools, os, pathlib, re, shutil, struct, subprocess, time
 
 from harness import *
@@ -62,7 +62,7 @@ def is_cxx(compiler):
     return "++" in compiler
 
 def compiled(t, compiler, *flags, source, include=INCLUDE):
-    """Compiles the source. The program is kept for later tests."""
+    """Compiles the source. Keeps the program for later tests."""
     need(compiler)
     source = VICTIMS / source
     name = re.sub(r"[/=,]", "_", "-".join([compiler, *map(str, flags), source.stem, include.parts[-1]]))
@@ -75,7 +75,7 @@ def compiled(t, compiler, *flags, source, include=INCLUDE):
     return out
 
 def refused(t, compiler, text, *flags):
-    """Returns the first error of the compiler. Fails if the text compiles."""
+    """Returns the compiler's first error. Fails if the text compiles."""
     need(compiler)
     done = subprocess.run([compiler, *flags, f"-I{INCLUDE}", "-x", "c++" if is_cxx(compiler) else "c", "-c", "-",
                            "-o", os.devnull], input=text, capture_output=True, text=True)
@@ -104,7 +104,7 @@ def section_of(file, name):
     return out.stdout
 
 def notes_of(file):
-    """Returns for each note its three addresses, its texts, and all bytes except the addresses."""
+    """Returns, for each note, its three addresses, its strings, and all of its bytes except the addresses."""
     data, at, notes = section_of(file, ".note.stapsdt"), 0, []
     while at < len(data):
         n_name, n_description, kind = struct.unpack_from("<III", data, at)
@@ -162,7 +162,7 @@ def arguments_of_every_kind_are_right_in_every_kind_of_program(t):
         prints_its_own_lines(t, program, OPERANDS + (IN_CXX if is_cxx(way[0]) else IN_C), "3")
 
 def arguments_are_right_if_few_registers_are_free(t):
-    """There are twelve arguments, and the compiler may not use several registers."""
+    """There are twelve arguments, and several registers are reserved."""
     few = [f"-ffixed-{name}" for name in ("rbx", "r12", "r13", "r14", "r15")]
     for level in ("-O0", "-O2"):
         prints_its_own_lines(t, compiled(t, "gcc", level, *few, "-fno-omit-frame-pointer", source="operands.c"),
@@ -228,7 +228,7 @@ def headers_compile_with_every_standard(t):
 def probes_and_tests_for_tracing_work_at_every_place_of_c(t):
     for compiler in ("gcc", "clang"):
         for level in ("-O0", "-O2"):
-            # Trace from before the constructors on.
+            # Start tracing before the constructors run.
             done = prints_its_own_lines(t, compiled(t, compiler, level, source="places.c"), PLACES,
                                         flags=["-x", "evaltime=preinit"])
             equal(len(done.stdout.strip().splitlines()), 20, done.stdout)
@@ -368,7 +368,7 @@ def programs_with_systemtaps_own_header_are_traced(t):
                              old(compiler), "4")
 
 def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
-    """Another probe of the program shows the syntax. 4194304 is the address of the ELF header."""
+    """Only the program's other probe shows that the syntax is Intel's. 4194304 is the address of the ELF header."""
     systemtap_is_here()
     source = t.scratch / "bare.c"
     source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
@@ -532,7 +532,7 @@ READERS = {
 }
 
 def site_of(program):
-    """Returns the file offset of the program's only static probe, and the text from there on."""
+    """Returns the file offset of the program's only static probe, and the 16 bytes of text from there."""
     notes = subprocess.run(["readelf", "-nW", program], check=True, capture_output=True, text=True).stdout
     segments = subprocess.run(["readelf", "-lW", program], check=True, capture_output=True, text=True).stdout
     at = int(re.search(r"Location: (0x[0-9a-f]+)", notes)[1], 16)
@@ -543,7 +543,7 @@ def site_of(program):
     raise AssertionError(f"{program}: no segment has the probe at {at:#x}")
 
 def a_uprobe_of_another_tracer_does_not_change_the_red_zone_of_a_leaf_function(t):
-    """For a uprobe at a nop of 5 bytes, Linux 6.18 replaces the nop by a call, which pushes a word."""
+    """For a uprobe on a nop of 5 bytes, Linux 6.18 replaces the nop with a call, which pushes a word."""
     need("readelf")
     folder = t.scratch / "red-zone"
     folder.mkdir()
@@ -560,7 +560,7 @@ def a_uprobe_of_another_tracer_does_not_change_the_red_zone_of_a_leaf_function(t
         for reader, place in READERS.items():
             said = subprocess.run([program, hex(offset + place(text)), "500"], check=True,
                                   capture_output=True, text=True).stdout
-            if said.startswith("no uprobe"):  # the kernel refuses uprobes on some instructions, and to ordinary users
+            if said.startswith("no uprobe"):  # the kernel refuses uprobes on some instructions, and from ordinary users
                 refused = said.strip()
                 continue
             hits, wrong = map(int, re.fullmatch(r"hits (\d+) wrong (\d+)\n", said).groups())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of static probes that appear after the start of dtrace: in loaded libraries, children, executed
-programs and new processes. The counts must equal those of the program."""
+"""Tests static probes that appear after dtrace has started: in loaded libraries, children, executed programs and new
+processes. The counts must equal those that the program prints."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -14,7 +14,7 @@ ALL = 'plug*:::tick { @["all"] = count(); }'
 BOTH = ((), ("-x", "mechanism=int3"))
 
 def plugin(t, name="plug"):
-    """Builds the library in a file of this name."""
+    """Builds the library as a file with this name."""
     need("gcc", PYTHON)
     out = t.scratch / f"{name}.so"
     if not out.exists():
@@ -23,7 +23,8 @@ def plugin(t, name="plug"):
     return str(out)
 
 def loads(t, *steps, flags=(), program=TICKS):
-    """Traces `loads.py STEPS`. Returns the rows of the D program, and how often loads.py found its probe enabled."""
+    """Traces `loads.py STEPS`. Returns the rows that the D program prints, and how many times loads.py found its probe
+    enabled."""
     done = good(t.run("-Zq", *flags, "-n", program, "-c", " ".join([PYTHON, LOADS, *steps])))
     told = sum(int(n) for n in re.findall(r"traced (\d+)", done.stdout))
     return table(done.stdout), told
@@ -94,7 +95,7 @@ def a_followed_compiler_writes_the_same_object(t):
 # New processes, without -p and -c
 
 class Watching:
-    """A dtrace without targets, which traces all processes that have the probes."""
+    """A dtrace without targets. It traces all processes that have the probes."""
     def __init__(self, t, program, flags=(), before=()):
         self.came = t.scratch / f"came.{time.monotonic_ns()}"
         self.process = subprocess.Popen([*before, t.dtrace, "-Zq", *flags, "-o", str(self.came), "-n",
@@ -118,7 +119,7 @@ def is_traced(t, pid):
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Starts processes. Each fires n times once it is traced, and 5 times in a child."""
+    """Starts processes one after the other. Once traced, each fires n times, and 5 times in a child."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
             wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
@@ -164,7 +165,7 @@ def existing_processes_are_traced_immediately(t):
         equal(watching.finish(), {"all": 10})
 
 def a_program_that_a_traced_process_executes_is_traced(t):
-    """Tests an exec of the process itself, and of a child that it forks while it is traced."""
+    """Tests an exec of the process itself, and an exec of a child that it forks while it is traced."""
     for steps in (("exec",), ("(", "exec")):
         watching = Watching(t, ALL)
         lib = plugin(t)
@@ -200,7 +201,7 @@ def with_a_target_no_other_process_is_traced(t):
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
         equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
         with held(waiting(t, f"{plugin(t)}*10")) as third:
-            time.sleep(0.5)  # dtrace would attach to it in this time.
+            time.sleep(0.5)  # enough time for dtrace to attach to it
             equal(tracer_of(third.pid), 0)
         process.communicate("x\n", timeout=20)
         watching.process.communicate(timeout=20)
@@ -212,14 +213,15 @@ def processes_that_end_immediately_cause_no_errors(t):
         done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
         equal((done.returncode, done.stderr), (0, ""))
     watching.finish()
-    # Another tracer may be attached to a python of another test.
+    # A different tracer may be attached to a python that belongs to another test.
     equal([line for line in watching.errors.splitlines() if "is being traced by" not in line], [])
 
 def rss_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
 def a_server_that_forks_many_children_costs_no_memory(t):
-    """Data of children that ended long ago is freed. Stacks of ended children still have symbols."""
+    """The data of children that exited long ago is freed. The stacks of children that have exited still have
+    symbols."""
     need("gcc")
     n, server = (4000 if t.long else 600), t.scratch / "forks"
     subprocess.run(["gcc", "-O2", f"-I{ROOT}/usdt/include", str(ROOT / "tests/victims/usdt/forks.c"),

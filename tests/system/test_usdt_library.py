@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of probes that programs create at run time, by libdtrace-usdt and by Python's dtrace_usdt. The
-arguments and counts of the probes must equal the program's own output, and nothing of a tracer may remain
-in the program."""
+"""Tests probes that programs create at run time, with libdtrace-usdt and with Python's dtrace_usdt. The arguments and
+counts of the probes must equal the program's own output, and a tracer must leave nothing in the program."""
 import itertools, os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from harness import *
@@ -23,7 +22,7 @@ made*:::twelve { printf("twelve %d %d %d %d %d %d %d %d %d %d\\n", args[0], args
 COUNT = 'made*:::none { @ = count(); }'
 
 def compiled(t, *compiler):
-    """Compiles made.c with the library of the build. The program is kept for later tests."""
+    """Compiles made.c and links it with libdtrace-usdt from the build. Keeps the program for later tests."""
     need(compiler[0])
     library = t.build / "usdt/library/libdtrace-usdt.a"
     if not library.exists():
@@ -71,7 +70,7 @@ class Made(Holder):
         equal(self.process.wait(20), 0, "status")
 
 def changed_text(pid):
-    """Returns the mappings of files in memory whose text differs from the file."""
+    """Returns the memfd mappings whose text differs from the memfd."""
     files = {}
     for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         if os.readlink(link).startswith("/memfd:"):
@@ -170,7 +169,7 @@ def threads_fire_while_tracers_attach_and_detach(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "made*:::small { @ = count(); } made*:::small /args[0] != 1 || args[3] != 4/ "
                             '{ printf("wrong"); }', made.pid)
-            time.sleep(0.2)  # Threads fire while they are traced.
+            time.sleep(0.2)  # threads fire meanwhile
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()
@@ -191,7 +190,7 @@ def providers_are_created_and_destroyed_while_tracers_attach_and_detach(t):
         for n in range(30 if t.long else 6):
             traced = Traced(t, "churn*:::hit, made*:::none { @ = count(); }", made.pid,
                             flags=("-Z", "-x", "mechanism=" + ("int3" if n % 2 else "auto")))
-            time.sleep(0.2)  # Threads fire while they are traced.
+            time.sleep(0.2)  # threads fire meanwhile
             if n % 3 == 2:
                 traced.process.kill()
                 traced.process.communicate()
@@ -244,7 +243,7 @@ def providers_of_one_name_differ_by_their_modules(t):
         equal(table(traced.finish(signal.SIGINT)), {"left 0": 40, "left 1": 40, "right 2": 40})
 
 def an_ordinary_user_can_trace_probes_created_at_run_time(t):
-    """Also if the program has closed all descriptors, or could not create a file in memory."""
+    """This also works if the program has closed all descriptors, or could not create a memfd."""
     user = as_nobody() if os.geteuid() == 0 else []
     program = compiled(t, "gcc", "-O2")
     for arguments, first in (([], "count 1"), ([], "close"), (["denied"], "count 1"), (["denied"], "close")):
@@ -276,7 +275,7 @@ def a_file_in_tmpdir_is_used_if_files_in_memory_are_forbidden(t):
                .stdout.splitlines()[1:]], ["made"])
 
 def kernels_without_executable_files_in_memory_work(t):
-    """Each pid namespace has its own vm.memfd_noexec (Linux 6.3)."""
+    """Each pid namespace has a vm.memfd_noexec of its own (Linux 6.3)."""
     need("unshare")
     program = compiled(t, "gcc", "-O2")
     for value in (1, 2):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of difficult static probes: shared sites, operands and files that our header does not create,
-many probes, and semaphores of unloaded libraries and killed tracers."""
+"""Tests difficult static probes: shared sites, operands and files that our header does not create, many probes, and the
+semaphores of unloaded libraries and killed tracers."""
 import os, pathlib, random, re, signal, struct, subprocess, time
 
 from harness import *
@@ -32,7 +32,7 @@ def a_followed_child_has_all_probes_that_share_a_site(t):
     done = good(t.run("-q", "-x", "follow=fork", "-n", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 100, "offset": 100,
                               "sum static": 2550, "sum entry": 2550}, done.stderr)
-    # Without follow, a child has only the static probes, not the others at the same site.
+    # Without -x follow, a child has only the static probes, not the others at the same site.
     done = good(t.run("-qn", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 50, "offset": 50,
                               "sum static": 2550, "sum entry": 1275}, done.stderr)
@@ -50,7 +50,7 @@ def a_file_with_another_text_address_than_its_notes_has_its_probes(t):
     equal(rows(done.stdout)["static"], 20, done.stderr)
 
 def a_note_with_a_wrong_address_does_no_harm(t):
-    """A breakpoint there would be in the middle of an instruction."""
+    """A breakpoint at that address would be in the middle of an instruction."""
     whole = pathlib.Path(compiled(t, "gcc", "-O1", source=ODD)).read_bytes()
     notes = [at.start() + 12 + 8 for at in re.finditer(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole)]
     if not notes:
@@ -70,7 +70,7 @@ def a_note_with_a_wrong_address_does_no_harm(t):
             contains(done.stderr, "is not at a nop, and is omitted")
 
 def a_note_with_an_address_inside_our_nop_does_no_harm(t):
-    """The last bytes of our nop of ten bytes are a valid nop, too."""
+    """The last bytes of our ten-byte nop are a valid nop as well."""
     program = pathlib.Path(compiled(t, "gcc", "-O1", source=ROOT / "tests/victims/usdt/red_zone.c"))
     whole = program.read_bytes()
     at = re.search(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole).start() + 12 + 8
@@ -139,7 +139,7 @@ class Holder:
         self.process = subprocess.Popen([compiled(t, "gcc", "-O1", source=HOLDER), library], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def do(self, what):
-        """Sends a letter. Returns the number in the reply, which is the semaphore for t."""
+        """Sends a letter. Returns the number in the reply, which is the semaphore if the letter is t."""
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
         letter, count = self.process.stdout.readline().split()
@@ -178,7 +178,7 @@ def planting_again_raises_a_semaphore_only_once(t):
             equal(holder.do("t"), 0)
 
 def kill_both(traced):
-    """Kills dtrace and its agent by SIGKILL."""
+    """Kills dtrace and its agent with SIGKILL."""
     agent = agent_of(traced.process)
     traced.process.send_signal(signal.SIGSTOP)
     os.kill(agent, signal.SIGKILL)
@@ -206,7 +206,7 @@ def the_next_tracer_lowers_semaphores_of_a_killed_one(t):
             kill_both(traced)
             wait_until(lambda: tracer_of(holder.process.pid) == 0, what="the release of the target")
             equal(holder.do("t"), 1, "the semaphore while there is no tracer")
-            # The next tracer may use the same probe or another one.
+            # The next tracer may use the same probe or a different one.
             traced = Traced(t, TURNS if round == 1 else
                             "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid)
             equal(holder.do("t"), 1 if round == 1 else 0, f"traced again, round {round}")
@@ -221,7 +221,7 @@ def semaphores_are_lowered_after_kills_at_any_moment(t):
             who = random.choice(("agent", "dtrace", "both"))
             process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
             with held(process):
-                # A random moment while dtrace plants or traces.
+                # a random moment while dtrace is planting probes or tracing
                 time.sleep(0.01 + random.random() * 0.12)
                 agent = agent_of(process)
                 if who == "both":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the virtual machines of tests/vm: programs and modules on Debian's kernels."""
+"""Tests the virtual machines in tests/vm: programs and modules on Debian's kernels."""
 import pathlib, re, shutil, subprocess
 
 from harness import *

@@ -8,17 +8,18 @@ def numbers(text):
     return [int(word) for word in re.findall(r"-?\b\d+\b", text)]
 
 def table(text):
-    """Returns the rows 'keys... value' of a printed aggregation as a dictionary from the joined keys to the value."""
+    """Returns the rows 'keys... value' of a printed aggregation as a dictionary from the keys, joined by spaces, to the
+    value."""
     rows = {}
     for line in text.splitlines():
         words = line.split()
-        # Lines that the target itself prints begin in the first column.
+        # The target's own lines begin in the first column.
         if line.startswith(" ") and len(words) >= 2 and words[-1].lstrip("-").isdigit():
             rows[" ".join(words[:-1])] = int(words[-1])
     return rows
 
 def good(done):
-    """Checks that dtrace ended with status 0 and reported no drops and no errors."""
+    """Checks that dtrace exited with status 0 and that its stderr reports no drop, error or death of a target."""
     equal(done.returncode, 0, done.stderr)
     for word in ("drop", "error on", "failed", "terminated"):
         if word in done.stderr:
@@ -26,7 +27,7 @@ def good(done):
     return done
 
 def ready(process):
-    """Waits for a victim that prints a line when it is ready."""
+    """Waits until a victim prints a line, which means that it is ready. Returns the line."""
     line = process.stdout.readline()
     if not line:
         raise AssertionError("the victim ended before it was ready")
@@ -37,7 +38,7 @@ def victim(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 class Traced:
-    """dtrace -p on running victims. Waits until it traces, which its BEGIN clause reports."""
+    """dtrace -p on running victims. The constructor returns once dtrace traces, which its BEGIN clause reports."""
     def __init__(self, t, program, *pids, flags=()):
         self.began = t.scratch / f"began.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -59,12 +60,12 @@ class Traced:
         return self.began.read_text()
 
 def recorded(t, *flags, command):
-    """Traces a command without errors. Returns the output of dtrace without that of the command."""
+    """Traces a command without errors. Returns the lines of dtrace's output, without the command's own output."""
     path = t.scratch / f"recorded.{time.monotonic_ns()}"
     good(t.run(*flags, "-o", str(path), "-c", command))
     return path.read_text().splitlines()
 
 def released(pid):
-    """Checks that no tracer and no changed text are left in a process."""
+    """Checks that a process has no tracer and no changed text."""
     equal(tracer_of(pid), 0, "TracerPid")
     equal(text_differs(pid), [], "changed text")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Compiles arbitrary bytes as a D program. The result must be a diagnostic or DOF.
+// Compiles arbitrary bytes as a D program. The result must be a diagnostic or a
+// program.
 //
 //   compile_fuzz -max_total_time=60 -rss_limit_mb=1024 -timeout=5 \
 //                -dict=tests/fuzz/compile/compile.dict CORPUS
 //
-// A corpus is any folder of D programs, such as tests/d. The first byte chooses between
-// script and command line, so that both forms of program text are tested.
+// A corpus is any directory of D programs, such as tests/d. The first byte chooses
+// between script and command line, so that both forms of program text are tested.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstdlib>
@@ -41,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (wrong->text.empty())
             std::abort(); // a refusal must give its reason
         dt::quote_source(text, wrong->at);
-        // The compiler must keep nothing of a failed text: it fails again in the same
-        // way.
+        // The compiler must keep no state from a program that failed: a second try
+        // fails in the same way.
         auto again = compiler.compile(text, options);
         const auto* same = std::get_if<dt::Diagnostic>(&again);
         if (same == nullptr || same->text != wrong->text)

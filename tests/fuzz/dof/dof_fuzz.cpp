@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loads arbitrary bytes as DOF. Loading must refuse or accept them, programs that were
-// accepted are fired, and nothing outside of the arena may be accessed.
+// Loads arbitrary bytes as DOF. Loading must refuse or accept them without accessing
+// memory outside the arena. Programs that are accepted are fired.
 //
-// With libFuzzer, this is the target. fuzz_test.cpp calls it in the ordinary tests.
+// libFuzzer calls the function below. In the ordinary tests, fuzz_test.cpp calls it.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 
 using dif_test::Session;
 
-// One arena for all inputs. Its original beginning is restored before each input.
+// One arena for all inputs. Its initial state is restored before each input.
 class Arena {
 public:
     Arena()
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    // Removes the variables of the last input, but does not clear their storage: a
+    // Removes the variables of the previous input, but does not clear their storage: a
     // program finds the bytes that an earlier program or a hostile target left there.
     void restore()
     {

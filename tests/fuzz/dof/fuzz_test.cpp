@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs the fuzz target without libFuzzer: every seed, and a fixed number of mutations
-// with a fixed random state, so that the ordinary tests run the same inputs every time.
+// Runs the fuzz target without libFuzzer on every seed and on a fixed number of
+// mutations, with a fixed random seed, so that the ordinary tests run the same inputs
+// every time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -3,7 +3,7 @@
 //
 //   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
 //
-// A corpus is any folder with a few small shared objects.
+// A corpus is any directory with a few small shared objects.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/elf/static_probes.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests the parsers of text: maps, globs matched to names, demangling and suggestions.
-// The first line of the input is a pattern, the rest is the text.
+// Fuzzes the functions that read text: the parser of maps, the matching of globs,
+// demangling and suggestions. The first line of the input is a pattern, the rest is the
+// text.
 #include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 #include "process/maps.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary bytes as a section .note.stapsdt, and the arguments of its notes.
+// Parses arbitrary bytes as a .note.stapsdt section, and the arguments in its notes.
 #include "usdt/operands.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -18,6 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         dt::usdt::parse_operands(note.arguments);
     }
     if (n_bytes > size || all.troubles.size() > 11)
-        std::abort(); // all texts come from the input, and few troubles are reported
+        std::abort(); // all texts come from the input, and few errors are reported
     return 0;
 }

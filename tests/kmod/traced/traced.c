@@ -7,7 +7,7 @@
  *   ticks   the clock ticks of the processor that the last N calls took; on a
  *           machine that counts instructions (tests/vm/run
  *           --count-instructions), one tick is one instruction
- *   loop    does the same for N times two instructions, to check that count
+ *   loop    writing N runs a loop of two instructions N times, to check `ticks`
  *   empty   1: attaches an ftrace callback that does nothing
  *   text    the first bytes of the function
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the options that help to find errors, and the cached data of processes that are
-// not targets.
+// Tests the options that help to find errors, and the data that is cached for processes
+// that are not targets.
 #include "libdtrace/api/handle.hpp"
 
 #include "session.hpp"
@@ -70,7 +70,7 @@ TEST(Debug, IsOneSwitchOfTheProcess)
     _dtrace_debug = 0;
 }
 
-// A child process that lives until it is released.
+// A child process that runs until the Child is destroyed.
 class Child {
 public:
     Child()
@@ -114,7 +114,7 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
         dtrace_uaddr2str(session.get(), child.pid(), addr, text, sizeof text);
         return std::string(text);
     };
-    // Returns how often symbols were removed while `run` ran.
+    // Returns how many times symbols were freed while `run` ran.
     auto n_removed = [&](auto run) {
         _dtrace_debug = 1;
         testing::internal::CaptureStderr();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A consumer as an external program would write it: C11, with only <dtrace.h>
- * and the library. It runs a complete session and compares the reported data
- * with the expected data. The first difference makes it exit with status 1.
+ * A consumer as an external program would write it: C11, with only <dtrace.h> and the
+ * library. It runs a complete session and checks what the library reports. At the first
+ * difference, it exits with status 1.
  */
 #include <dtrace.h>
 
@@ -89,7 +89,7 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* The columns are the sum twice and the maximum; the key "b" has no maximum. */
+/* The columns are the sum twice and the maximum. The key "b" has no maximum. */
 static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 {
 	int64_t most = 0;
@@ -107,7 +107,7 @@ static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 	return is_a ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
 }
 
-/* Normalizes by two, and tries to normalize by zero. */
+/* Normalizes by the number that `arg` points to. */
 static int normalize(const dtrace_aggdata_t *data, void *arg)
 {
 	((dtrace_aggdata_t *)data)->dtada_normal = *(int *)arg;

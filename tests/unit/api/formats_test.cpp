@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests callbacks that print by themselves, and the data that callbacks get in the
+// Tests callbacks that print by themselves, and the data that callbacks receive in the
 // machine-readable formats.
 #include "session.hpp"
 

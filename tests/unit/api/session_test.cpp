@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests a session through the C API when steps fail or are repeated.
+// Tests C API sessions in which steps fail or are repeated.
 #include "session.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
     SessionHandle session = open_session();
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
-    // END can record although the buffer is full. The records of 30 s would take far
+    // END can record even if the buffer is full. The records of 30 s would need far
     // more than 2k.
     dtrace_program_exec(session.get(),
                         compile(session, "tick-1ms { printf(\"%d\\n\", ++n); }"

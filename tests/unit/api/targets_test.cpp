@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests sessions and their targets when a step fails, when another tracer holds the
-// target, or when the agent dies.
+// Tests sessions and their targets if a step fails, if another tracer holds the target,
+// or if the agent dies.
 #include "session.hpp"
 
 #include <cctype>
@@ -46,7 +46,7 @@ template <class Condition> bool wait_until(Condition holds)
     return false;
 }
 
-// Returns the program's executable segment from memory, and from its file.
+// Returns the bytes of the program's executable segment, from memory and from its file.
 std::pair<std::string, std::string> text_of(pid_t pid)
 {
     std::string proc = "/proc/" + std::to_string(pid);
@@ -76,14 +76,14 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // Wait for the thread that removes old modules, because it opens and closes
-        // files.
+        // Wait until the thread that removes old modules has exited, because it opens
+        // and closes files.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;
         }));
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        while (held_.size() < 64) // also fills gaps between open descriptors
+        while (held_.size() < 64) // fills the gaps between open descriptors as well
             held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         rlimit few = before_;
         few.rlim_cur = static_cast<rlim_t>(held_.back()) + 1;
@@ -130,8 +130,8 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through a pipe of its own, and takes a failure of the pipe
-    // for invalid memory.
+    // UBSan probes memory through its own pipe. If it cannot create the pipe, it takes
+    // the memory for invalid.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();
@@ -144,7 +144,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
                                          "END { printf(\"%d\\n\", n); }"),
                         nullptr);
     {
-        FewDescriptors three(3); // for the arena; the clock would need a fourth one
+        FewDescriptors three(3); // enough for the arena, but not for the clock
         EXPECT_EQ(dtrace_go(session.get()), -1);
         EXPECT_NE(error_of(session).find("clock"), std::string::npos)
             << error_of(session);
@@ -185,7 +185,8 @@ TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
     EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
               std::string::npos)
         << error_of(second);
-    // A description of the process gives the same error, and the session still works.
+    // A description that names the process gives the same error, and the session still
+    // works.
     std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
     EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
                                         DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
@@ -196,7 +197,7 @@ TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
 TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
 {
     SessionHandle session = open_session();
-    // No probe is planted, so the target continues after its tracer has exited.
+    // No probe is planted, so the target continues after its tracer has been killed.
     ps_prochandle* process = create(session, {spin, "1", "1"});
     ASSERT_NE(process, nullptr);
     dtrace_program_exec(session.get(), compile(session, "END { printf(\"end\\n\"); }"),
@@ -235,7 +236,7 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    // Only cat(1) reads from descriptor 0.
+    // The process reads from descriptor 0 only once it has become cat(1).
     const std::string reading = std::to_string(SYS_read) + " 0x0 ";
     ASSERT_TRUE(wait_until([&] {
         std::ifstream call("/proc/" + std::to_string(pid) + "/syscall");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment whose answers a test sets one by one. If an answer is not set, it is
-// the same as without a session.
+// An environment for which a test sets the answers one by one. An answer that the test
+// does not set is the same as without a session.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

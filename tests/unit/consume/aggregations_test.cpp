@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests aggregations: their sums, their order, and the distributions that are drawn.
+// Tests aggregations: their sums, their order, and how distributions are drawn.
 #include "session.hpp"
 
 #include "dif/distribution.h"
@@ -11,7 +11,7 @@ using namespace dt;
 
 namespace {
 
-// One aggregation @name[key], with a record that runs an action on it.
+// The aggregation @name[key], and a record with an action on it.
 struct Counts : Session {
     explicit Counts(std::uint32_t function = DTRACEAGG_count, std::uint64_t arg = 0)
         : function_(function), arg_(arg)
@@ -86,8 +86,8 @@ TEST(Aggregations, SumShardsAndPrintKeysAndValuesInColumnsAscending)
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(4), 0);
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(5), 1);
     s.run();
-    // Keys have two blanks and 50 columns of text, or 9 columns for an int. Values have
-    // 17 columns.
+    // A key takes two blanks and 50 columns if it is text, or 9 columns if it is an
+    // int. A value takes 17 columns.
     EXPECT_EQ(s.dump(), "  " + field_of("bash") + "        1                2\n" +
                             "  " + field_of("zsh") + "        1                2\n" +
                             "  " + field_of("awk") + "       -3                9\n");
@@ -130,8 +130,8 @@ TEST(Aggregations, AveragesTruncateTowardZeroAndDeviationsAreExact)
 
     Counts dev(DTRACEAGG_stddev);
     epid = dev.feed(1, {});
-    // The values 10^10 and -10^10 have the mean 0. The sum of their squares, 2 * 10^20,
-    // needs more than 64 bits.
+    // The mean of the values 10^10 and -10^10 is 0. The sum of their squares, 2 *
+    // 10^20, needs more than 64 bits.
     unsigned __int128 squares = (unsigned __int128){10000000000} * 10000000000 * 2;
     dev.aggregate(epid, "",
                   words(2, 0, static_cast<std::uint64_t>(squares),
@@ -369,7 +369,8 @@ TEST(Distributions, EmptyOnesShowTheBucketsAroundZero)
               "\n");
 }
 
-// Each shard corresponds to a CPU. The CPU of a shard above the last CPU is unknown.
+// Each shard corresponds to a CPU. If a shard's number is above the last CPU, its CPU
+// is unknown.
 TEST(Places, KeepWhatEachCpuCountedUntilItIsCleared)
 {
     Counts s(DTRACEAGG_min);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Tests that the consumer gets what native code has added
-// exactly once.
+// SPDX-License-Identifier: MIT
+// Tests that the consumer gets what native code has added exactly once.
 #include <algorithm>
 #include <gtest/gtest.h>
 

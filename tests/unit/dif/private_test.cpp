@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Tests the private part of an arena, which hosts in
-// targets can neither reach nor influence.
+// SPDX-License-Identifier: MIT
+// Tests the private part of an arena, which hosts in targets can neither reach nor
+// influence.
 #include "session.hpp"
 
 #include <gtest/gtest.h>

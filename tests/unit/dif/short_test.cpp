@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Tests that DIF texts which the engine evaluates without
-// the interpreter have the same results as in the interpreter.
+// SPDX-License-Identifier: MIT
+// Tests that DIF texts which the engine evaluates without the interpreter have the same
+// results as in the interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Tests entry and exit of the runtime: a probed program
-// must notice neither.
+// SPDX-License-Identifier: MIT
+// Tests entry and exit of the runtime: a probed program must notice neither.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Tests the values that D programs get inside a target.
+// SPDX-License-Identifier: MIT
+// Tests the values that D programs get inside a target.
 #include "dif/vars.h"
 #include "tests/unit/runtime/in_process.hpp"
 

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT The runtime in this process: its image, config and
-// stacks at the distances of runtime.h, sites with trampolines that the test writes,
-// and an arena with a D program. Signal handlers do the work of the agent: they fix up
-// faulting loads and answer upcalls.
+// SPDX-License-Identifier: MIT
+// The runtime in this process: its image, config and stacks at the distances of
+// runtime.h, sites with trampolines that the test writes, and an arena with a D
+// program. Signal handlers do the work of the agent: they fix up faulting loads and
+// answer upcalls.
 #pragma once
 
 #include "ptrace-agent/native/native.hpp"

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Tests the counters of keys: which keys have some, that
-// they and the engine's entries belong to the same key, and what happens to keys that
-// have no place.
+// SPDX-License-Identifier: MIT
+// Tests the counters of keys: which keys have some, that they and the engine's entries
+// belong to the same key, and what happens to keys that have no place.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"

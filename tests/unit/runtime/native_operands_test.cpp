@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Tests arguments of static probes in compiled clauses:
-// each form of operand, operands that only the engine reads, and memory that is not
-// mapped.
+// SPDX-License-Identifier: MIT
+// Tests arguments of static probes in compiled clauses: each form of operand, operands
+// that only the engine reads, and memory that is not mapped.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <bit>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Random numbers that resemble the values in programs, and
-// operands of static probes that refer to memory of all kinds.
+// SPDX-License-Identifier: MIT
+// Random numbers that resemble the values in programs, and operands of static probes
+// that refer to memory of all kinds.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Compares random clauses, compiled and interpreted: they
-// must leave the same registers, state, aggregations, variables and drops. Arguments of
-// static probes are in registers of all kinds, and in memory that can be read, is
-// unknown, is forbidden or has no valid address.
+// SPDX-License-Identifier: MIT
+// Compares random clauses, compiled and interpreted: they must leave the same
+// registers, state, aggregations, variables and drops. Arguments of static probes are
+// in registers of all kinds, and in memory that can be read, is unknown, is forbidden
+// or has no valid address.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 

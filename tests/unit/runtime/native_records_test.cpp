@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Tests that compiled clauses record what the engine would
-// record, and only complete records, whatever happens to their threads.
+// SPDX-License-Identifier: MIT
+// Tests that compiled clauses record what the engine would record, and only complete
+// records, whatever happens to their threads.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>

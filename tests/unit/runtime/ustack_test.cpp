@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Tests stacks that are walked by the agent's rules, and
-// stacks that only the agent can walk.
+// SPDX-License-Identifier: MIT
+// Tests stacks that are walked by the agent's rules, and stacks that only the agent can
+// walk.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <gtest/gtest.h>

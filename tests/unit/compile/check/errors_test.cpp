@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests each tag of the checker with a program that causes this error.
+// Tests each error tag of the checker with a program that causes the error.
 #include "tests/unit/compile/check/support.hpp"
 
 namespace dt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests D programs that use names of a small kernel: its types, its variables, and the
-// mark that a program needs the kernel.
+// Tests D programs that use names from a small kernel: its types, its variables, and
+// the flag that says that a program needs the kernel.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -296,7 +296,8 @@ TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProc
     reads("args[1]->pid", DIF_OP_ULDSW);
     reads("args[1]->parent->pid", DIF_OP_ULDSW);
     reads("args[2][0]", DIF_OP_ULDX);
-    // The names denote the kernel's types, even if the program declares the same names.
+    // The names denote the kernel's types, even if the program declares types with the
+    // same names.
     EXPECT_EQ(kernel.error("struct task_struct { char c[3]; }; typedef char kpid_t; "
                            "syscall::x:entry { trace(args[1]->pid); trace(args[7]); }"),
               "");

@@ -23,7 +23,7 @@ struct Checked {
 
     Checked() { options.string_program = true; }
 
-    // Can be called again. Then the second program can use the names of the first one.
+    // May be called again. The second program can then use names from the first one.
     Checked& run(std::string_view text)
     {
         error.reset();

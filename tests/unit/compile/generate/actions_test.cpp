@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the translation of statements to entries of the action list.
+// Tests the translation of statements into entries of the action list.
 #include "tests/unit/compile/generate/trees.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ protected:
         return t.call(ident, std::move(args));
     }
 
-    // Returns the constant of an entry's DIF object.
+    // Returns the constant that an entry's DIF object loads.
     static std::uint64_t constant(const Action& action)
     {
         EXPECT_EQ(action.difo->text.size(), 2u);

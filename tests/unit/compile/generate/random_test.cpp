@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Evaluates random expressions with the engine and in this test, and compares the
+// Evaluates random expressions both in the engine and in this test, and compares the
 // results. The expressions contain 64-bit types, casts to narrower types, all
 // operators, and D variables. The compiler can fold parts of an expression, but never
 // all of it.
@@ -125,7 +125,8 @@ private:
         return {"((int64_t)(" + a.text + ops[op] + b.text + "))", value};
     }
 
-    // Assigns to this->vN in the middle of the expression.
+    // Assigns the value to a variable in the middle of the expression: this->vN,
+    // self->vN or vN.
     Expr through_variable(int depth)
     {
         Expr of = make(depth - 1);

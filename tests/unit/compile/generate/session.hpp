@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs a D program within the test: compiles it, writes DOF, loads the DOF into an
-// arena and fires a probe. The process of the test is both the host and the target. It
-// reads memory safely, so that an invalid address causes a fault as in a real target.
+// arena and fires a probe. The test process is both the host and the target. The host
+// reads memory safely, so an invalid address causes a fault, as in a real target.
 #pragma once
 
 #include "dif/actions.h"
@@ -24,7 +24,7 @@ struct Value {
     std::uint32_t kind = 0;
     std::string bytes;
 
-    // Returns the number that trace() prints, sign-extended.
+    // Returns the number that trace() would print, sign-extended.
     std::int64_t number() const
     {
         std::int64_t out = 0;
@@ -38,7 +38,7 @@ struct Value {
 };
 
 struct Rec {
-    std::uint32_t fault = 0; // DTRACEFLT_* + 1000000 if the clause faulted
+    std::uint32_t fault = 0; // 1000000 + DTRACEFLT_* if the clause faulted
     std::vector<Value> values;
 };
 
@@ -80,7 +80,6 @@ public:
         host_.has_target = 1;
         host_.thread_key = 7;
         host_.self = this;
-        // Unit tests may use destructive actions.
         options.string_program = true;
     }
     ~Session() { munmap(arena_, bytes_); }
@@ -146,7 +145,7 @@ public:
         return out;
     }
 
-    // Loads a program and fires once. Returns the values of its only record.
+    // Loads a program and fires once. Returns the values in its only record.
     std::vector<Value> run(const std::string& text)
     {
         auto loaded = load(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Builds typed trees like those that check() produces (check.hpp), for tests of the
-// generator alone. Identifiers exist as long as the Trees object that created them.
+// generator alone. Identifiers live as long as the Trees object that created them.
 #pragma once
 
 #include "dif/actions.h"
@@ -128,7 +128,7 @@ public:
         return out;
     }
 
-    // Returns the DIF object of an expression. Its result has the type of the
+    // Returns the DIF object for an expression. Its result has the type of the
     // expression.
     std::shared_ptr<Difo> dif(const NodePtr& expr)
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the complete compiler: a program that fails to compile changes nothing, and
+// Tests the complete compiler: a program that fails to compile leaves no trace, and
 // malicious input does no harm.
 #include "tests/unit/compile/parse/support.hpp"
 

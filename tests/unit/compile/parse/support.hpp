@@ -36,7 +36,7 @@ struct Parsed {
         run(text);
     }
 
-    // Can be called again. Then the second program can use the types of the first one.
+    // May be called again. The second program can then use types from the first one.
     Parsed& run(std::string_view text)
     {
         error.reset();
@@ -84,7 +84,7 @@ struct Parsed {
     std::string message() const { return error ? error->text : "no error"; }
 };
 
-// Returns a text for an operator. No two operators have the same text.
+// Returns a name for an operator. No two operators have the same name.
 inline std::string spelled(Op op)
 {
     switch (op) {
@@ -169,7 +169,7 @@ inline std::string shape_of(std::string_view expression)
     return parsed.error ? parsed.message() : shape(parsed.expr());
 }
 
-// Returns the tag of the error in a text, or UNKNOWN if it can be parsed.
+// Returns the tag of the parse error in a text, or UNKNOWN if the text can be parsed.
 inline Tag tag_of(std::string_view text)
 {
     Parsed parsed(text);

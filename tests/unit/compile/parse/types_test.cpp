@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares the layouts of structs with those of the compiler that builds this test.
+// Compares the layout of structs with what the compiler of this test generates.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include "libdtrace/compile/types/constants.hpp"
@@ -63,8 +63,8 @@ std::uint64_t offset(const Parsed& parsed, const char* type, const char* member)
     return found.offset_bits;
 }
 
-// Returns the number of the first bit of a bit-field. To find it, the function sets the
-// field to 1.
+// Returns the number of a bit-field's first bit. `set` sets the field of a zeroed
+// struct to 1.
 template <class T, class Set> std::uint64_t first_bit(Set set)
 {
     T value{};

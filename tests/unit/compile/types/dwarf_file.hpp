@@ -18,7 +18,7 @@
 
 namespace dt {
 
-// The number that attributes use to refer to an entry.
+// The number with which attributes refer to an entry.
 struct EntryLabel {
     int n = 0;
 };
@@ -47,7 +47,7 @@ public:
         std::memcpy(info_.data(), &length, 4);
     }
 
-    // Returns a file that contains only these data.
+    // Returns a file that contains only this data.
     Fd open() const
     {
         const char names[] = "\0.debug_info\0.debug_abbrev\0.shstrtab";

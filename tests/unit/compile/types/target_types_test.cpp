@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the types of a target that has invalid debug data. It must be possible to use
-// the resulting types like any others.
+// Tests the types of a target that has invalid debug data. The resulting types must be
+// usable like any others.
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
@@ -65,7 +65,7 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
             std::move(members)};
 }
 
-// A target with these debug data. use() passes a type to functions that walk it. If
+// A target with this debug data. use() passes a type to functions that walk it. If
 // their work doubled with each level of nesting, the test would exceed its time limit.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
