@@ -100,7 +100,8 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Widths of millions are tested elsewhere. They would take too long here.
+            // A test of widths covers widths of millions. They would take too long
+            // here.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -231,8 +232,8 @@ static std::uint64_t time_of_returns(std::uint32_t n_records)
 
 TEST(Hostile, ReturnsOnForgedCpusTakeLinearTime)
 {
-    // If each record searched all CPUs, eight times the records would take 64 times as
-    // long.
+    // If each record searched all CPUs, eight times as many records would take 64 times
+    // as long.
     const std::uint64_t few = time_of_returns(8192);
     EXPECT_LT(time_of_returns(65536), 32 * few);
 }
@@ -344,7 +345,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     for (const std::string word : {"true", "false"}) {
         Session s;
         Entry command{DTRACEACT_SYSTEM, 5, s.types.string_type(), "%s"};
-        command.constant = "truest"; // truncated to the five bytes of the value
+        command.constant = "truest"; // has more than the five bytes of the value
         const std::uint32_t epid = s.clause({command});
         s.record(epid, field(word, 5));
         s.drain();
@@ -352,7 +353,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     }
 }
 
-// Members of a union share their bytes, so a few bytes are printed once for each
+// The members of a union share their bytes, so a few bytes are printed once for each
 // member.
 TEST(Hostile, PrintOfAUnionWithManyArraysIsCut)
 {
@@ -389,7 +390,7 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
         EXPECT_FALSE(s.drain().empty());
         return cpu_ns() - began;
     };
-    // If each member were compared with all others, sixteen times the members would
+    // If each member were compared with all others, sixteen times as many members would
     // take 256 times as long.
     EXPECT_LT(time_of(64'000), 64 * time_of(4'000));
 }

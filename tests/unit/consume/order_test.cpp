@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the order of records by time: rounds, the watermark, and shards that stay
+// Tests that records are ordered by time: rounds, the watermark, and shards that stay
 // locked.
 #include "session.hpp"
 
@@ -66,7 +66,7 @@ TEST(Order, AShardInUseHoldsTheOthersBackAndThenNoMore)
     EXPECT_EQ(text, "3 150 ");
 }
 
-// Two shards are locked alternately, each only for a short time.
+// Shards 1 and 2 are locked alternately, each for only three rounds.
 TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
 {
     Session s(3);
@@ -82,7 +82,7 @@ TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
         s.shard(1)->lock = round % 6 < 3 ? 1 : 0;
         s.shard(2)->lock = round % 6 < 3 ? 0 : 1;
         text += s.drain(DrainKind::Round);
-        if (round >= 6) { // records of the first shard
+        if (round >= 6) { // records of shard 0
             EXPECT_NE((" " + text).find(" " + std::to_string(round - 5) + " "),
                       std::string::npos)
                 << round << ": " << text;

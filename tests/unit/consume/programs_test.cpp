@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs D programs from their text to their output in one process. This tests that the
-// compiler, the engine and the consumer agree on where values are and what they mean.
+// Runs D programs from their source text to their output in one process. This tests
+// that the compiler, the engine and the consumer agree on where values are and what
+// they mean.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/constants.hpp"
@@ -16,7 +17,7 @@ using namespace dt;
 
 namespace {
 
-// A host that has only a clock, which advances by one at each reading.
+// A host that has only a clock, which advances by one each time it is read.
 struct Host {
     dt_host host{};
     std::uint64_t now = 1000;
@@ -54,7 +55,8 @@ struct Ran {
     std::optional<int> status;
 };
 
-// Runs BEGIN, then the probe test:::fire `n` times with arg0 counting from 0, then END.
+// Runs BEGIN, then the probe test:::fire `n` times with arg0 counting up from 0, then
+// END.
 Ran run(const std::string& text, int n = 0, bool quiet = true)
 {
     Compiler compiler;

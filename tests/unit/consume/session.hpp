@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session built by hand: an arena, clauses without DIF, and records written into
-// shards as the engine writes them. Tests compare the consumer's exact output.
+// A session built by hand: an arena, clauses without DIF, and records that are written
+// to shards as the engine would. Tests compare the consumer's exact output.
 #pragma once
 
 #include "dif/engine.h"
@@ -87,7 +87,8 @@ public:
     std::uint32_t clause_on(std::uint32_t probe, std::vector<Entry> entries);
     std::uint32_t printf(const std::string& format, std::vector<const Type*> values);
 
-    // Writes a record. `values` has the bytes of its values in the order of the layout.
+    // Writes a record. `values` contains the bytes of its values in the order of the
+    // layout.
     void record(std::uint32_t epid, std::string values, std::uint64_t time = 0,
                 std::uint32_t shard = 0, std::uint16_t cpu = 0,
                 std::uint16_t flags = 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the exact output of trace(), printf() and print(), and the indentation of
-// flowindent.
+// Tests the exact output of trace(), printf() and print(), and flowindent's
+// indentation.
 #include "session.hpp"
 
 #include <cstdlib>

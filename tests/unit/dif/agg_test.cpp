@@ -14,7 +14,7 @@ using namespace dif_test;
 
 namespace {
 
-// Returns the words of the entry after aggregating these values without a key.
+// Returns the words of the entry after these values have been aggregated without a key.
 std::vector<std::uint64_t> kept(dif_agg kind, const std::vector<std::uint64_t>& values,
                                 std::uint64_t arg = 0)
 {
@@ -188,7 +188,7 @@ TEST(Aggregation, StacksAsKeysDifferByEachFrameAndAreZeroPadded)
         .aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");
 
-    // The first stack is deep: its remains in the key's memory must not affect later
+    // The first stack is deep. What it leaves in the key's memory must not affect later
     // keys.
     const std::vector<Words> stacks = {{1, 2, 3, 4}, {1, 2}, {1, 2, 3},    {},  {1},
                                        {2, 1},       {1, 2}, {1, 2, 3, 4}, {1}, {1}};

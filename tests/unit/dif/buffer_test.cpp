@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests principal buffers with the three policies, speculations, and dynamic variables.
+// Tests principal buffers with all three policies, speculations, and dynamic variables.
 #include <ctime>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ void one_shard(Session& s, std::uint64_t policy, std::uint64_t bytes)
     s.config.options[DTRACEOPT_bufsize] = bytes;
 }
 
-// Makes a clause record into the speculation with id arg0.
+// Adds a clause that records into the speculation whose id is arg0.
 Clause& speculates(DofBuilder& dof, const char* probe)
 {
     return dof.clause(probe).action({DTRACEACT_SPECULATE, argument(), 1});
@@ -73,8 +73,8 @@ TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
 
 TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
 {
-    // Tests sizes that are and are not multiples of the record's, and records of two
-    // sizes.
+    // Tests buffer sizes that are and are not multiples of the record size, and records
+    // of two sizes.
     for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
         for (unsigned n = 1; n < 60; n++) {
             Session s;
@@ -383,8 +383,8 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // After all variables are freed, nearly as many new ones fit. Then the original
-    // ones fit again, in reverse order.
+    // After all variables are freed, nearly as many new ones fit. After those are
+    // freed, the original ones fit again, in reverse order.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests many threads and processes in one arena, and holders that die.
+// Tests many threads and processes in one arena, and lock holders that die.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -119,8 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // The result is 1 if the variable has a value other than this thread's, and is not
-    // lost.
+    // The result is 1 if the variable has neither this thread's value nor 0, which a
+    // lost variable reads as.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -170,7 +170,7 @@ TEST(Concurrency, TheShardOfAHolderThatDiedIsFreedAndItsRecordsAreComplete)
     ASSERT_EQ(s.load(dof), "");
 
     s.fire("n", {1});
-    s.shard(0).lock = 4711; // a holder that died inside a firing
+    s.shard(0).lock = 4711; // the holder died during a firing
     s.fire("n", {2});
     EXPECT_EQ(s.drops(DTRACEDROP_NOSHARD), 1u);
     std::vector<char> copy(65536);
@@ -268,7 +268,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     ASSERT_EQ(s.load(dof), "");
     s.fire("store");
 
-    // Locks a bucket as if the holder had died.
+    // Locks each bucket as if its holder had died.
     struct Bucket {
         std::uint32_t lock, others[15];
     };
@@ -276,7 +276,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
-    // A timeout does not read as 0: the clause becomes a drop, not a fault.
+    // After a timeout, the load does not yield 0: the firing is dropped, without a
+    // fault.
     s.fire("load");
     EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
@@ -285,7 +286,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// A store to an address without a loaded variable searches for the variable.
+// A store through an address that no load has returned searches for the variable.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;
@@ -382,7 +383,7 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        // Waits until a firing that began after the addition has ended.
+        // Wait until a firing that began after the addition has ended.
         const std::uint64_t enough = n_fired + 2;
         while (n_fired < enough && Clock::now() < deadline)
             std::this_thread::yield();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that the consumer gets what native code has added exactly once.
+// Tests that the consumer gets exactly once what native code has added.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -130,7 +130,7 @@ TEST(Counters, AreReportedWithTheirKeys)
     std::uint64_t* last = known(s, 2, sum, sum.counted_keys - 1, {7, 8});
     last[1] = 1;
     known(s, 1, sum, 0, {0, 0})[0] = 5;
-    known(s, 0, sum, 1, {1, 1}); // claimed, but its key is not stored yet
+    known(s, 0, sum, 1, {1, 1}); // the key is not stored yet, only claimed
     table(s, sum, 3).state = DT_COUNTED_CLAIMED;
     words(s, 1, sum)[3 * 4] = 9;
     known(s, 1, quantize, quantize.counted_keys - 1, {~0ull})[126] = 3;
@@ -150,7 +150,7 @@ TEST(Counters, AreReportedWithTheirKeys)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The target can write the table, so a name in it may not exist.
+// The target can write the table, so it may refer to a name that does not exist.
 TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;
@@ -253,7 +253,7 @@ TEST(Counters, ForALinearDistributionContainItsParameters)
     EXPECT_EQ(entries[0].value, (std::vector<std::uint64_t>{arg, 0, 4, 0, 0, 0, 0, 0}));
 }
 
-// Loads three clauses with one count() by arg0 each. Returns the error, or "".
+// Loads three clauses, each with one count() keyed by arg0. Returns the error, or "".
 static std::string load_three_counts(Session& s)
 {
     DofBuilder dof;

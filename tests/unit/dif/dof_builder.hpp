@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builders of DIF and DOF for tests, in the form of the compiler's output.
+// Build DIF and DOF for tests, as the compiler writes them.
 //
 //   Difo d; d.ldgs(DIF_VAR_arg0, 1).ret(1).returns_int(8);
 //   DofBuilder dof;
@@ -80,7 +80,7 @@ public:
     }
     Difo& ldgs(unsigned id, unsigned rd) { return indexed(DIF_OP_LDGS, id, rd); }
     Difo& ret(unsigned rd) { return op(DIF_OP_RET, 0, 0, rd); }
-    // Pushes a register as an argument or as an integer part of a key.
+    // Pushes a register as an argument or as an integer in a key.
     Difo& push(unsigned reg) { return op(DIF_OP_PUSHTV, DIF_TYPE_CTF, 0, reg); }
     Difo& push_string(unsigned reg)
     {
@@ -190,7 +190,7 @@ public:
         dof_sec head;
         std::string bytes;
     };
-    // The sections before they are laid out. Tests with invalid DOF change them.
+    // The sections before they are laid out. Tests of invalid DOF change them.
     std::vector<Section>& sections() { return sections_; }
 
     std::vector<char> image()

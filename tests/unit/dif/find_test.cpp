@@ -28,7 +28,8 @@ std::uint64_t last_place_of(const std::string& a, const std::string& b,
     return dt_find_last(&in, &of, from);
 }
 
-// Returns a string of few different letters. Its repetitions make a search difficult.
+// Returns a string of only a few different letters. Its repetitions make searches
+// difficult.
 std::string letters(std::mt19937& random, std::size_t length, int n_letters)
 {
     std::string text(length, 'a');
@@ -75,7 +76,7 @@ TEST(Find, FindsWhatAComparisonAtEachPlaceFinds)
     }
 }
 
-// A search that compares at each position would take a minute.
+// A search that starts a comparison at each position would take a minute.
 TEST(Find, TakesATimeThatIsLinearInBothLengths)
 {
     const std::string many(64 << 10, 'a'), half(32 << 10, 'a');

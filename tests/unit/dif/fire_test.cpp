@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests firing: records, predicates, variables, counts.
+// Tests firing: records, predicates, variables and counts.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"

@@ -108,7 +108,7 @@ TEST(Float, LeavesTheEnvironmentOfItsCallerAlone)
 {
     fesetround(FE_UPWARD);
     feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO); // makes exceptions cause signals
+    feenableexcept(FE_INVALID | FE_DIVBYZERO); // exceptions now raise signals
     std::uint64_t third = dt_flop(DIF_OP_FDIV, bits(1), bits(3));
     std::uint64_t nan = dt_flop(DIF_OP_FDIV, bits(0), bits(0));
     std::uint64_t infinite = dt_flop(DIF_OP_FDIV, bits(1), bits(0));
@@ -116,7 +116,7 @@ TEST(Float, LeavesTheEnvironmentOfItsCallerAlone)
         traps = fegetexcept();
     fedisableexcept(FE_ALL_EXCEPT);
     fesetround(FE_TONEAREST);
-    EXPECT_EQ(third, bits(1.0 / 3)); // rounded to the nearest
+    EXPECT_EQ(third, bits(1.0 / 3)); // rounded to nearest
     EXPECT_TRUE(std::isnan(as_double(nan)));
     EXPECT_EQ(infinite, bits(INFINITY));
     EXPECT_EQ(round, FE_UPWARD);

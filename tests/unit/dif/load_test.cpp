@@ -26,7 +26,7 @@ std::string refused(const std::vector<char>& image)
     return s.load(image);
 }
 
-// Returns the error for a valid image with a changed header.
+// Returns the error for a valid image whose header is changed.
 std::string with_header(const std::function<void(dof_hdr&)>& change)
 {
     auto image = good().build();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session for tests: an arena, a host with a small target, and the decoded drained
-// data.
+// A session for tests: an arena, a host with a small target, and decoded records and
+// aggregations.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,11 +17,11 @@
 
 namespace dif_test {
 
-// A host of the engine. A test sets the operations that it needs.
+// A host for the engine. A test sets the values that the host returns.
 struct FakeHost {
     dt_host host{};
     std::uint64_t clock = 1000, step = 10, wall = 1700000000000000000;
-    std::uint64_t target_at = 0x10000; // where the target's memory is
+    std::uint64_t target_at = 0x10000; // address of the target's memory
     std::vector<char> target;
     std::map<unsigned, std::uint64_t> numbers;
     std::map<unsigned, std::string> strings;
@@ -80,7 +80,7 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // Prevents empty rows for clauses that only store.
+        // so that clauses that only store do not record empty rows
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;
@@ -123,8 +123,8 @@ public:
             dt_at(memory_, arena().shards + n * arena().shard_bytes));
     }
 
-    // Loads the program, and enables every clause at the probes that it names. Probes
-    // that do not exist are created. Returns "", or the reason for a refusal.
+    // Loads the program, and enables every clause at the probes that it names. Creates
+    // probes that do not exist. Returns "", or the reason for a refusal.
     std::string load(DofBuilder& dof) { return load(dof.build()); }
     std::string load(const std::vector<char>& image)
     {
@@ -152,8 +152,8 @@ public:
         }
         return 0;
     }
-    // Does the same, but adds the probe if it does not exist. `full` is
-    // provider:module:function:name.
+    // Returns the id of provider:module:function:name. Adds the probe if it does not
+    // exist.
     std::uint32_t probe_named(const std::string& full);
     void fire(const std::string& name, std::vector<std::uint64_t> args = {})
     {
@@ -191,7 +191,7 @@ public:
             out.push_back(std::move(entry));
         return out;
     }
-    // Returns the counts of native code.
+    // Returns the counts that native code made.
     std::vector<AggEntry> counters()
     {
         std::vector<AggEntry> out;

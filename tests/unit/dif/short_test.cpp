@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that DIF texts which the engine evaluates without the interpreter have the same
+// Tests that DIF which the engine evaluates without the interpreter gives the same
 // results as in the interpreter.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Difo self_get()
     return self(Difo()).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
 }
 
-// Returns the complete state after firing with these arguments, as text.
+// Returns, as text, all records and state after firing with these arguments.
 std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& firings)
 {
     std::string out;
@@ -48,7 +48,7 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
 }
 
 // Checks that the clauses have the same outcome with and without the short forms that
-// the loader has recognised.
+// the loader has recognised, and that the loader has recognised n_short of them.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)

@@ -1,4 +1,4 @@
-# Fails when an object of the engine has an undefined symbol that is not dt_*.
+# Fails if one of the engine's objects has an undefined symbol that is not dt_*.
 foreach(object ${OBJECTS})
   execute_process(COMMAND ${NM} -u ${object} OUTPUT_VARIABLE symbols
                   RESULT_VARIABLE failed)

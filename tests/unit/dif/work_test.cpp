@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-// Loads clauses with one record each.
+// Loads clauses that write one record each.
 void load_clauses(Session& s, int n_clauses)
 {
     DofBuilder dof;
@@ -32,7 +32,7 @@ TEST(Work, AFiringEndsWhenItsBudgetIsUsedUpAndThatIsCounted)
 {
     Session s;
     load_clauses(s, 200);
-    // the clock advances by this when it is read; each clause reads it once
+    // the clock advances by this each time it is read; each clause reads it once
     s.host.step = 5 * ms;
     s.host.host.budget_ns = 300 * ms;
     s.fire("n");
@@ -70,7 +70,8 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// ERROR's clauses are part of the firing: none of them runs after the firing was ended.
+// ERROR's clauses are part of the firing: none of them runs after the firing has been
+// ended.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets up the sandbox, and the states in which an instruction may run in it.
+// Sets up the sandbox, and the states in which it may run an instruction.
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -30,7 +30,7 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
 
 // Instructions that the harness must not run, or whose result depends on more than the
 // state: clocks, random numbers, segment registers, protection keys, saved x87
-// addresses. X(map, opcode, ModRM.reg or -1, memory form only)
+// addresses. X(map, opcode, ModRM.reg or -1, only if it accesses memory)
 // clang-format off
 #define NOT_RUN(X)                                                             \
     X(0, 0x8e, -1, false) X(0, 0xd9, 6, true) X(0, 0xdd, 6, true)              \
@@ -52,7 +52,8 @@ bool may_run(const Instruction& insn)
         return false;
     if (insn.encoding == Encoding::vex && insn.opcode_map == 2 &&
         (insn.opcode == 0x49 || insn.opcode == 0x4b))
-        return false; // tiles, which a process must request from the kernel
+        return false; // tile instructions: a process must ask the kernel for permission
+                      // to use them
     if (insn.encoding != Encoding::legacy)
         return true;
     int reg = insn.modrm_at != 0 ? x86::byte_at(insn, insn.modrm_at) >> 3 & 7 : 0;
@@ -157,15 +158,15 @@ std::uint64_t Differential::interesting()
     }
 }
 
-// Sets registers so that the memory operand is in the middle half of the data. Returns
-// false if no register can be changed for that.
+// Sets registers so that the memory operand is in the middle half of the data, or
+// sometimes at an unmapped address. Returns false if no register can be set for that.
 bool Differential::aim_memory(Case& c)
 {
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     if (!insn.has_memory || forms_no_access(insn) || insn.rip_relative)
         return true;
-    if (pick(2)) { // an unmapped address: page 0, or not canonical
+    if (pick(2)) { // an address that is not mapped: in page 0, or not canonical
         if (insn.memory.base == Reg::none || insn.memory.segment != Segment::flat)
             return false;
         if (insn.memory.index != Reg::none)
@@ -200,7 +201,8 @@ bool Differential::aim_memory(Case& c)
     return true;
 }
 
-// popf must not enable single-stepping or alignment checks in the harness itself.
+// popf must not enable single-stepping or alignment checks, which would affect the
+// harness.
 static void tame_popf(Case& c, std::uint64_t first)
 {
     constexpr std::uint64_t tame = ~((1ULL << 8) | (1ULL << 14) | (1ULL << 18));
@@ -211,13 +213,14 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Makes jumps lead to the target pad.
+// Points a return or an indirect jump at the target pad, or occasionally at a bad
+// address. Returns false if that is not possible.
 bool Differential::aim_branch(Case& c)
 {
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
-    // Some jumps lead to an address that is not canonical (bits 57 and up) or not
+    // Occasionally, use an address that is not canonical (bits 57 and up) or not
     // mapped.
     if (pick(3))
         pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
@@ -256,7 +259,7 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     if (!decoded || !may_run(*decoded))
         return std::nullopt;
     Case c;
-    // Changes displacements so that they reach the data or the target pad.
+    // Change displacements so that they reach the data or the target pad.
     std::array<std::byte, 15> text = decoded->bytes;
     x86::Layout layout = x86::lay_out(decoded->text());
     c.pads = {decoded->next().value, decoded->next().value + 40 + random_() % 60};
@@ -303,7 +306,7 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
         reg = interesting();
     for (Reg pointer : {Reg::rbp, Reg::rsi, Reg::rdi, Reg::rbx})
         regs[pointer] = data + 4096 + random_() % 8192;
-    // Keep rsp away from the address of the operand.
+    // Keep rsp away from the memory operand.
     regs[Reg::rsp] = data + 1024 + random_() % 2048;
     if (is_string(c.insn) || pick(50))
         regs[Reg::rcx] = random_() % 16;

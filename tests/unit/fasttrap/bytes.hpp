@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Helpers for machine code in tests: convert hex text to bytes and to instructions.
+// Helpers for machine code in tests. They convert hex text to bytes and to
+// instructions.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"
@@ -39,7 +40,7 @@ inline Instruction instruction(const std::string& hex, std::uint64_t at = 0x4010
     return insn ? *insn : Instruction{};
 }
 
-// The memory of a target that has only a few bytes. No other address is mapped.
+// The memory of a target in which only a few bytes are mapped.
 class SmallMemory : public TargetMemory {
 public:
     void map(std::uint64_t at, std::vector<std::byte> bytes)

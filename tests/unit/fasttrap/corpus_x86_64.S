@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for function_test.cpp, which has the offsets of their sites. */
+/* Functions for function_test.cpp, which knows the offsets of their sites. */
         .text
 
         .macro function name

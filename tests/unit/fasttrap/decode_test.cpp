@@ -73,9 +73,9 @@ TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
           "c4e37d394db801",       // vextracti128 to memory
           "62f1fe486f0511000000", // vmovdqu64 0x11(%rip), %zmm0
           "62f37d083e0f00",       // vpcmpub
-          "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0, newer than capstone 4
+          "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0: newer than capstone 4
           "660f78c00304",
-          "f20f78c10304", // extrq, insertq: vmread has no such bytes
+          "f20f78c10304", // extrq, insertq: vmread has no form with a 66 or f2 prefix
           "0f01ee",
           "0f01ef",
           "f3480faee9",
@@ -103,7 +103,9 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
         {"66666666666666666666666666666690", Code::corrupt}, // too long
         {"62f40c1848ff", Code::unsupported},                 // APX
         {"66 e8 0001 0000", Code::unsupported},              // rel16 or rel32
-        {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes
+        {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes,
+                                                             // depending on the
+                                                             // processor
         {"66 67 0f 78 c0 03 04",
          Code::unsupported}, // extrq, which capstone reads as vmread
     };

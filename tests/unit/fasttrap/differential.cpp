@@ -42,7 +42,7 @@ std::uint64_t undefined_flags(const Instruction& insn)
     }
 }
 
-// Intel processors clear the adjust flag in this case, AMD processors set it.
+// After a shift, Intel processors clear the adjust flag, and AMD processors set it.
 bool is_shift(const Instruction& insn)
 {
     switch (x86::operation_of(insn)) {
@@ -121,7 +121,7 @@ Outcome Differential::run_native(const Case& c)
 }
 
 // Compares the data. AMD processors store the return address of a call before they find
-// that its target is not canonical. The program cannot notice, because the word is
+// that the target is not canonical. The program cannot notice this, because the word is
 // below the stack pointer.
 bool Differential::same_memory(const Case& c, const Outcome& native)
 {
@@ -200,7 +200,7 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
                                                                      : Verdict::differs;
     }
     // The original faulted. So the emulation must also fault and change nothing, and
-    // the copy after the fault must raise the same signal.
+    // the copy that runs after a fault must raise the same signal.
     bool untouched = ours.regs == c.start.regs && same_memory(c, native);
     if (did.outcome != Emulation::fault || !untouched) {
         differs(c, native, ours, "outcome (no fault, or a trace of it)");
@@ -214,7 +214,7 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    if (!plan.access_only) // such a copy continues where the emulation stopped
+    if (!plan.access_only) // an access_only copy continues where the emulation stopped
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
     std::byte* at = sandbox_.slot() + (slot.value - Sandbox::address(sandbox_.slot()));
@@ -253,7 +253,7 @@ Verdict Differential::check(std::span<const std::byte> bytes)
     Verdict verdict = check_emulated(*c, native);
     n_emulated_[c->insn.operation] += verdict == Verdict::emulated ? 1 : 0;
     // An emulated instruction that does not depend on rip also has a copy that runs
-    // after a fault. Test this copy, too.
+    // after a fault. Test that copy, too.
     if (verdict == Verdict::emulated && c->insn.flow == ControlFlow::next && pick(25) &&
         check_copied(*c, native, x86_64.plan_after_fault(c->insn, {})) ==
             Verdict::differs)
@@ -264,7 +264,7 @@ Verdict Differential::check(std::span<const std::byte> bytes)
 Verdict
 Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence)
 {
-    // Puts the instructions one after the other, and makes a state for the first one.
+    // Place the instructions one after the other, with a state for the first one.
     std::optional<Case> first;
     std::vector<std::byte> text;
     std::uint64_t base = Sandbox::address(sandbox_.code()) + 2048;
@@ -294,7 +294,8 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::copy(text.begin(), text.end(), sandbox_.code() + 2048);
     write_pad(sandbox_.code() + 2048 + text.size(), Pad::behind);
     restore_data(c);
-    // An empty run first removes bits that the vector state cannot hold.
+    // An empty run first clears the bits of the vector state that the processor does
+    // not keep.
     write_pad(sandbox_.slot(), Pad::behind);
     c.start.regs.rip = Sandbox::address(sandbox_.slot());
     native_run(c.start, {base, 0});

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One differential case: an instruction, a state, and the two ways to run it.
+// The differential test: runs an instruction in a state natively, and by emulation or
+// as a copy.
 //
 //   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
-//             displacement can be changed to reach the data. The slot is far above, where
-//             none can.
-//   arrange   Makes random registers, except that the addresses of the instruction are in
-//             the data and jumps lead to a pad.
-//   compare   Compares registers, defined flags, rip, data and vector state. For a signal it
-//             compares number, address and registers.
-//             signal its number, address and registers
+//             displacement can be changed to reach the data. The slot is far above,
+//             where none can.
+//   arrange   Fills the registers with random values, except that memory operands point
+//             into the data and jumps lead to a pad.
+//   compare   Compares registers, defined flags, rip, data and vector state. After a
+//             signal, compares its number, its address and the registers.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"
@@ -50,8 +50,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // Reads and writes the data, and reads this thread's own block at fs. Nothing else
-    // is mapped.
+    // Only the data can be read and written, and this thread's block at fs can be read.
+    // No other address is mapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 
@@ -87,14 +87,14 @@ class Differential {
 public:
     explicit Differential(std::uint64_t seed) : random_(seed) {}
 
-    // Runs one instruction in both ways. If the verdict is differs, report() has the
-    // reason.
+    // Runs one instruction natively and in our way. If the verdict is `differs`,
+    // report() gives the reason.
     Verdict check(std::span<const std::byte> bytes);
 
     // Does the same for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
-    // Returns how often an operation was emulated and compared.
+    // Returns how many times an operation was emulated and compared.
     std::uint64_t n_emulated(unsigned operation) const
     {
         return n_emulated_[operation];
@@ -103,8 +103,8 @@ public:
     std::mt19937_64& random() { return random_; }
     Sandbox& sandbox() { return sandbox_; }
 
-    // Places the instruction and makes a state for it. Returns nothing if it must not
-    // run.
+    // Places the instruction and creates a state for it. Returns nullopt if the
+    // instruction must not be run.
     std::optional<Case> arrange(std::span<const std::byte> bytes);
     Outcome run_native(const Case& c);
     void restore_data(const Case& c);
@@ -128,7 +128,7 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns whether the harness may run insn, and its result depends only on the state.
+// Returns whether the harness may run insn and the result depends only on the state.
 bool may_run(const Instruction& insn);
 bool forms_no_access(const Instruction& insn); // lea, nop
 bool is_popf(const Instruction& insn);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Compares the effects of emulation and of copies with those of the processor, in more
-// than 100,000 cases without a fault.
+// than 100,000 cases that do not fault.
 //
-// FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
+// FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
 #include "corpus.hpp"
 #include "differential.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 class Tally {
 public:
-    // Returns false if the test should end, because more reports would repeat the first
+    // Returns false after ten failures, because more reports would repeat the first
     // ones.
     bool add(Verdict verdict, Differential& differential)
     {
@@ -29,8 +29,8 @@ public:
             ADD_FAILURE() << differential.report();
         return counts_[Verdict::differs] < 10;
     }
-    // Returns the number of cases that ran to their end. Those that faulted are not
-    // included.
+    // Returns the number of cases that ran to completion. It does not include those
+    // that faulted.
     std::uint64_t compared()
     {
         return counts_[Verdict::emulated] + counts_[Verdict::copied];

@@ -122,11 +122,12 @@ TEST(Displaced, GivesRipRelativeCopiesASpareRegister)
         // The same with REX.B set, which has no meaning here.
         {"49890510000000", "48898610000000", Reg::rsi},
         {"660f6f0510000000", "660f6f8610000000", Reg::rsi},     // movdqa
-        {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX of two bytes
-        {"c4e24d3a0511000000", "c4e24d3a8711000000", Reg::rdi}, // vvvv is 6: not rsi
+        {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX with two bytes
+        {"c4e24d3a0511000000", "c4e24d3a8711000000", Reg::rdi}, // vvvv is 6 (rsi), so
+                                                                // rdi is used
         {"62f1fe486f0511000000", "62f1fe486f8611000000", Reg::rsi}, // EVEX
         {"6291fe486f0511000000", "62f1fe486f8611000000",
-         Reg::rsi}, // EVEX.X and B cleared
+         Reg::rsi}, // EVEX.X and EVEX.B are cleared
     };
     for (const Row& row : table) {
         Displaced out = plan(row.original);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests what the differential test cannot show: addresses that must be those of the
-// original, and faults that must change nothing.
+// Tests what the differential test cannot show: the addresses must be those of the
+// original, and faults must change nothing.
 #include "bytes.hpp"
 
 using namespace dt;
@@ -42,9 +42,9 @@ TEST_F(Emulate, CallThroughTheStackPointerReadsBeforeItPushes)
 
 TEST_F(Emulate, PushAndPopOfTheStackPointerKeepTheOrderOfTheManual)
 {
-    ASSERT_EQ(run("54"), Emulation::done); // pushes the value that rsp had before
+    ASSERT_EQ(run("54"), Emulation::done); // pushes rsp's value from before the push
     EXPECT_EQ(memory_.word(0x8018), 0x8020U);
-    ASSERT_EQ(run("5c"), Emulation::done); // sets the value that it popped
+    ASSERT_EQ(run("5c"), Emulation::done); // rsp becomes the value that was popped
     EXPECT_EQ(regs_[Reg::rsp], 0x8020U);
 }
 

@@ -46,7 +46,7 @@ TargetAddr addr(const char* place)
     return {reinterpret_cast<std::uint64_t>(place)};
 }
 
-// Reads the corpus and its tables. Other memory of the process is not read.
+// Reads the corpus and its tables, and no other memory.
 bool read_corpus(TargetAddr from, std::span<std::byte> into)
 {
     bool text = from >= addr(ex_begin) && from + into.size() <= addr(ex_end);
@@ -169,7 +169,7 @@ TEST_F(ExtentsTest, AddressesOfTextInDataAreTargets)
     ExtentMap mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
     EXPECT_EQ(extent(mapped, ex_goto_1, ex_goto_1).first, 0);
-    // A word that does not point to the start of an instruction is a number.
+    // A word that does not point to the start of an instruction is taken as a number.
     with_words.words.push_back({addr(ex_goto_0).value + 1});
     mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
@@ -274,8 +274,8 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
 }
 
 // Maps two functions. The first is nop; movabs $constant, %rax; ret. The second begins
-// with `load`, which loads from offset `offset` of the first. `word` is a word of data,
-// or 0.
+// with `load`, an instruction that refers to offset `offset` of the first. `word` is a
+// word in the data, or 0 for none.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
 {
@@ -317,7 +317,7 @@ TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
 TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 {
     const TargetAddr first{0x401000};
-    // A lea of a distant address into %rcx does not affect the first function.
+    // A lea that loads a distant address into %rcx does not affect the first function.
     const std::vector<unsigned char> lea{0x48, 0x8d, 0x0d};
     const ExtentMap plain = map_loaded_constant(lea, 0x10000);
     EXPECT_EQ(plain.extent(first), (Extent{first, first + 12}));
@@ -326,7 +326,7 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // A word that points to another byte of the instruction is only a number.
+    // A word that points to a different byte of the instruction is only a number.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }
@@ -446,8 +446,8 @@ TEST(AddressSet, FindsItsNeighboursAcrossWords)
     EXPECT_FALSE(set.has({1500}));
 }
 
-// The two decoders share the table of what follows an opcode. Here they must agree on
-// the rest.
+// Both decoders use the same table for what follows an opcode. Here they must agree on
+// everything else.
 TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);

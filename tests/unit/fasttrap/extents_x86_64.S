@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for extents_test.cpp, swept as one piece of text from ex_begin to ex_end. */
+/* Functions for extents_test.cpp. All text from ex_begin to ex_end is swept as one piece. */
         .text
 
         .macro function name
@@ -42,7 +42,7 @@ ex_neighbour_middle:
         end ex_neighbour
 
         .p2align 4, 0x90
-        function ex_label_inside                /* the test passes the label as a symbol */
+        function ex_label_inside                /* the test passes the label as if it were a symbol */
         mov %rdi, %rax
         place ex_label
         add $1, %rax
@@ -67,7 +67,7 @@ ex_neighbour_middle:
         end ex_hot_cold
 
         .p2align 4, 0x90
-        function ex_switch                      /* offsets from the table */
+        function ex_switch                      /* its table has offsets from the table */
         cmp $1, %edi
         ja 9f
         lea ex_table(%rip), %rdx
@@ -85,7 +85,7 @@ ex_neighbour_middle:
         end ex_switch
 
         .p2align 4, 0x90
-        function ex_differences                 /* offsets from a label of the function */
+        function ex_differences                 /* its table has offsets from a label in the function */
         lea ex_difference_table(%rip), %rdx
         movslq (%rdx,%rdi,4), %rax
         lea ex_difference_base(%rip), %rdx
@@ -125,7 +125,7 @@ ex_neighbour_middle:
         end ex_anywhere
 
         .p2align 4, 0x90
-        function ex_call_through_memory         /* no table: a tail call */
+        function ex_call_through_memory         /* a tail call, without a table */
         mov 8(%rdi), %rax
         place ex_tail_jump
         jmp *16(%rax)
@@ -224,7 +224,7 @@ ex_constant:                                    /* looks like padding */
         end ex_restartable
 
         .p2align 4, 0x90
-        function ex_table_in_text               /* a byte of padding, then its data */
+        function ex_table_in_text               /* a byte of padding, then the function's data */
         lea ex_text_table(%rip), %rdx
         test %rdi, %rdi
         je 1f
@@ -239,7 +239,7 @@ ex_text_table:
         end ex_table_in_text
 
         .p2align 4, 0x90
-        function ex_biased_table                /* no code has its address */
+        function ex_biased_table                /* no instruction contains the table's address */
         lea ex_biased_constants + 128(%rip), %rdx
         mov -128(%rdx,%rdi,8), %rax
         place ex_biased_ret
@@ -251,7 +251,7 @@ ex_biased_constants:
         end ex_biased_table
 
         .p2align 4, 0x90
-        function ex_padding_table               /* its data are encodings of int3 and nop */
+        function ex_padding_table               /* its data looks like int3 and nop */
         lea ex_padding_constants(%rip), %rdx
         mov (%rdx,%rdi,8), %rax
         place ex_padding_ret
@@ -269,7 +269,7 @@ ex_padding_constants:
         end ex_halts
 
         .p2align 4, 0x90
-        function ex_loads_its_text              /* data in the flow of control */
+        function ex_loads_its_text              /* the data is between the instructions */
         mov ex_loaded(%rip), %rax
         jmp *%rsi
         end ex_loads_its_text
@@ -292,7 +292,7 @@ ex_loaded:
         end ex_named_by_chance
 
         .p2align 4, 0x90
-        function ex_falls_into_jump             /* an arm that continues to the only jump */
+        function ex_falls_into_jump             /* the arm falls through to the only jump */
         lea ex_arm(%rip), %rdx
         mov %rdx, %rdi
         jmp 1f
@@ -307,7 +307,7 @@ ex_arm: place ex_arm_place
         end ex_falls_into_jump
 
         .p2align 4, 0x90
-        function ex_reads_a_named_place         /* data that looks like an arm */
+        function ex_reads_a_named_place         /* its data looks like an arm */
         lea ex_named_data(%rip), %rdx
         mov (%rdx,%rdi,8), %rax
         jmp *%rax
@@ -318,7 +318,7 @@ ex_named_data:
         end ex_reads_a_named_place
 
         .p2align 4, 0x90
-        function ex_jumps_by_the_stack          /* an arm that continues to known code */
+        function ex_jumps_by_the_stack          /* the arm falls through to known code */
         lea ex_stack_arm(%rip), %rdx
         mov %rdx, -8(%rsp)
         test %edi, %edi
@@ -331,7 +331,7 @@ ex_stack_arm: place ex_stack_arm_place
         end ex_jumps_by_the_stack
 
         .p2align 4, 0x90
-        function ex_hidden                      /* decoded data before it takes its first bytes */
+        function ex_hidden                      /* data, decoded as an instruction, would swallow its first bytes */
         test %edi, %edi
         jne 2f
         ret

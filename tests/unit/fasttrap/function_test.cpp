@@ -98,7 +98,8 @@ TEST_F(FunctionTest, ReportsBytesThatAreNoInstruction)
 
 TEST_F(FunctionTest, FindsNoReturnInsideOfTheShadowStacksInstructions)
 {
-    // incsspq %rcx; sub $255, %rax; ret. From its last byte on, incsspq looks like a jump.
+    // incsspq %rcx; sub $255, %rax; ret. From its last byte on, incsspq decodes as a
+    // jump.
     const unsigned char text[] = {0xf3, 0x48, 0x0f, 0xae, 0xe9, 0x48,
                                   0x2d, 0xff, 0x00, 0x00, 0x00, 0xc3};
     auto sites =
@@ -156,7 +157,7 @@ TEST_P(SwitchTest, ComputedGotoIsNoTailCallEvenWhenItsTableIsNotRelocated)
 TEST_P(SwitchTest, StandsBesideATailCallThatIsOne)
 {
     FunctionSites sites = named("tail_through_pointer_");
-    EXPECT_EQ(sites.returns.size(), 1U); // ret without optimisation, otherwise jmp
+    EXPECT_EQ(sites.returns.size(), 1U); // a ret if not optimised, otherwise a jmp
     EXPECT_EQ(n_of(named("plain_loop_"), ReturnSite::tail_indirect), 0U);
 }
 
@@ -164,8 +165,8 @@ INSTANTIATE_TEST_SUITE_P(Compiled, SwitchTest,
                          testing::Values("O0", "O1", "O2", "Os", "O2cet", "O2nopic"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Checks with real libraries how many instructions are refused, and whether tables are
-// found.
+// Checks, with real libraries, how many instructions are refused, and that jump tables
+// are found.
 TEST(FunctionsOfRealBinaries, AreDecodedWholeAndHardlyRefused)
 {
     for (const char* path :

@@ -9,8 +9,8 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The thunk that starts a run, and its block of data: 16 registers, flags, target,
-// return address, host stack.
+// The data of the thunk that starts a run: 16 registers, flags, target, return address,
+// host stack, and the vector and floating-point state.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];
@@ -136,7 +136,7 @@ static NativeState* running = nullptr;
 static void on_signal(int signal, siginfo_t* info, void* context)
 {
     auto* user = static_cast<ucontext_t*>(context);
-    if (running == nullptr) { // a fault of the test itself
+    if (running == nullptr) { // the test itself has faulted
         std::signal(signal, SIG_DFL);
         return;
     }

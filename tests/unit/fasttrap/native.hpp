@@ -2,12 +2,12 @@
 // Runs an instruction on the processor, in this process, with any register state.
 //
 //   native_run(state): loads the vector state and all sixteen registers, jumps to rip
-//        ... the instruction ...
+//       ... the instruction ...
 //   a pad after it (or at its target) jumps back, and everything is stored
 //
 // A signal also ends the run. The handler runs on its own stack and reads the registers
 // from the signal's context. So the stack pointer may have any value while the
-// instruction runs. Only one run is possible at a time, in one thread.
+// instruction runs. Only one thread may use it, for one run at a time.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -22,16 +22,16 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688; // XSAVE's standard format up to AVX-512
 
 struct NativeState {
-    // Before the run: the registers at its start. After the run: the registers at its
-    // end; rip is that of the pad or the signal.
+    // Before the run, the initial registers. After the run, the final ones, where rip
+    // is the address of the pad or of the signal.
     Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
     int signal = 0;                  // 0 if the run reached a pad
     std::uint64_t fault_address = 0; // of the signal
 };
 
-// A place to which the instruction may lead. A pad is a jump back to the test. Without
-// a signal, the rip of the outcome is the address of the pad that the run reached.
+// A place where the instruction may continue. A pad is a jump back to the test. If
+// there was no signal, rip in the result is the address of the pad that was reached.
 enum class Pad : std::uint8_t { behind, target };
 constexpr std::size_t pad_bytes = 14;
 void write_pad(std::byte* at, Pad pad);

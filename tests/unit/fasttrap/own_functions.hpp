@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of ELF files, for tests: symbols with their text, and a reader for the rest
-// of the file at link-time addresses.
+// The functions in ELF files, for tests: symbols with their text, and a reader for the
+// rest of the file at link-time addresses.
 #pragma once
 
 #include "fasttrap/function.hpp"
@@ -19,7 +19,7 @@ struct Image {
         TargetAddr at;
         std::uint64_t size = 0;
     };
-    std::map<std::string, Function> functions; // one name for each address
+    std::map<std::string, Function> functions; // one name per address
 
     bool read(TargetAddr from, std::span<std::byte> into) const;
     std::vector<std::byte> text(const Function& function) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests windows of one to four bytes: pairs, punned jumps, and the bytes that they must
-// not change.
+// Tests windows with one to four bytes of their own: pairs, punned jumps, and the bytes
+// that these must not change.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -113,9 +113,9 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
 
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
-    // push %rbx; mov %rdi,%rbx: after a prefix, a jump to the mov would not trap.
-    // Without a prefix, the first jump leads to an address 380 MB below it, where no
-    // memory can be mapped for this text.
+    // push %rbx; mov %rdi,%rbx: if the first jump had a prefix, a thread that jumps to
+    // the mov would not trap. Without the prefix, the first jump leads to an address
+    // 380 MB below, where no memory can be mapped for this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -130,12 +130,13 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     EXPECT_EQ(jump_at(patch.text, patch.at, 5), patch.stubs[0]);
     EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), patch.moved[2].head);
     EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov
-    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov after it
+    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov after the first one
 }
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // The second byte of both jumps begins an instruction: mov; and push, after a push.
+    // In both jumps, the second byte is the start of an instruction: a mov in the
+    // first, and a push that follows a push in the second.
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
@@ -160,8 +161,8 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
 
 TEST(PatchForms, APairReachesAWindowFurtherOn)
 {
-    // ret | push %rbx; mov $1,%eax; ret, where the window of the last ret begins at the
-    // mov
+    // ret | push %rbx; mov $1,%eax; ret. Alone, the last ret would get a window that
+    // begins at the mov.
     Text text("c3 53 b801000000 c3");
     const Window window =
         window_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
@@ -188,7 +189,7 @@ TEST(PatchForms, ACallsReturnAddressIsThePlaceOfASecondJump)
 }
 
 // Checks that each jump leads to the copy of its instruction, and that each other
-// instruction that begins inside a jump is a trap byte.
+// instruction that begins inside a jump starts with a trap byte.
 void check_chain(const Window& window, const Built& built)
 {
     const Patch& patch = built.patch;
@@ -215,13 +216,13 @@ void check_chain(const Window& window, const Built& built)
 }
 
 struct ChainRow {
-    std::string text; // blocks are separated by |
+    std::string text; // | separates the blocks
     PatchForm form;
-    bool far = false; // the first jump leads 380 MB down, or 1.7 GB up
+    bool far = false; // the first jump leads 380 MB down or 1.7 GB up
 };
 
-// Returns the text of the blocks. The site at the first block has the ends of all
-// blocks.
+// Returns the text of the blocks. The site at the start of the first block knows the
+// ends of all blocks.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -254,7 +255,7 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
           ChainRow{"31c0c3|31c0c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain},
           ChainRow{"5bc3|89f8c3|4889f8 4889f2 c3", PatchForm::chain},
           ChainRow{"8b4708c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain},
-          // Padding between the blocks.
+          // with padding between the blocks
           ChainRow{"c3 90|c3 6690|4889f8 4889f2 c3", PatchForm::chain}}) {
         Window window = window_of(text_of(row, true));
         EXPECT_EQ(window.form, row.form) << row.text;
@@ -277,7 +278,7 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
-    // The highest byte of the second jump is the first byte of the fourth one.
+    // The highest byte of the second jump is the first byte of the fourth jump.
     const Window window =
         window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);
@@ -332,7 +333,7 @@ TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
-    // The last block has its own window, and so has an instruction after it.
+    // The last block has a window of its own, and so does an instruction after it.
     Text text("c3 c3 4889f8 4889f2 31c0 c3");
     const Window window = window_of(text.site(0, 1, 0, 1)
                                         .behind(2, 0)
@@ -380,8 +381,8 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
 
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
 {
-    // No instruction around the second ret may be moved, so the site at the first ret
-    // gets no chain that contains the second.
+    // The instructions around the second ret may not be moved, so the site at the first
+    // ret gets no chain that contains the second ret.
     Text text("c3 c3 4889f8 4889f2 c3");
     EXPECT_EQ(text.site(0, 1, 0, 1)
                   .behind(2, 0)
@@ -426,7 +427,7 @@ TEST(PatchForms, WhatIsKnownBehindASiteCanBeLimited)
 
 TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 {
-    // ret, and 10 20 30 06 after it
+    // ret, followed by 10 20 30 06
     const Window window = window_of(Text("c3 10203006").site(0, 7, 0, 1));
     EXPECT_EQ(window.form, PatchForm::punned);
     EXPECT_EQ(window.end(), Text::at(1));
@@ -449,7 +450,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
     EXPECT_EQ(copy_of(patch->original), bytes_of("c3 10203006"));
     EXPECT_EQ(copy_of(patch->text), bytes_of("e9 10203006"));
     EXPECT_EQ(jump_at(patch->stub_code, exact, 0), patch->moved[0].head);
-    EXPECT_FALSE(place_of(*patch, Text::at(1))); // an address of the program
+    EXPECT_FALSE(place_of(*patch, Text::at(1))); // this address belongs to the program
     EXPECT_EQ(place_of(*patch, exact)->on, Text::at(0));
     space.give_back(*place, trampoline_bytes(window));
     EXPECT_TRUE(space.take(window, trampoline_bytes(window)));
@@ -457,7 +458,8 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
-    // jmp *%rax, and 20 30 f6 05 after it: f6 would be the highest byte
+    // jmp *%rax, followed by 20 30 f6 05. Without a prefix, f6 would be the highest
+    // byte.
     const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
@@ -469,17 +471,17 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // One steady byte less is not enough.
+    // One kept byte less is not enough.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
-    // pop %rbp; ret: a jump to the ret would not trap.
+    // pop %rbp; ret: a thread that jumps to the ret would not trap.
     EXPECT_EQ(Text("5dc3 2030f605").site(0, 7, 0, 2).plan().refused.size(), 1U);
 }
 
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
 {
-    // pop %rbp; mov %eax,%ecx; ret, and 10 after it: three own bytes, of which two must
-    // be trap bytes.
+    // pop %rbp; mov %eax,%ecx; ret, followed by 10. The jump has three displacement
+    // bytes of its own, and two of them must be trap bytes.
     const Window window = window_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
     EXPECT_EQ(window.at(), Text::at(0));
     EXPECT_EQ(trapping_bytes(window), 5U);
@@ -499,12 +501,11 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 {
     std::string hex = "c3 10203006 90909090";
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
-    // Another patch is three bytes after it.
+    // Another patch begins three bytes after it.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
-    // A kept byte contains a site that may become a breakpoint, because its extent is
-    // unknown.
+    // A site of unknown extent is in the kept bytes. It may become a breakpoint.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
-    // A plain window begins in the kept bytes: the ret is refused, and the window
+    // A plain window begins in the kept bytes. The ret is refused, and the plain window
     // remains.
     WindowPlan plan =
         Text("c3 102030 b801000000").site(0, 1, 0, 1).site(4, 2, 4, 9).plan();
@@ -512,7 +513,7 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
     EXPECT_EQ(plan.refused[0].site, 1U);
     ASSERT_EQ(plan.windows.size(), 1U);
     EXPECT_EQ(plan.windows[0].form, PatchForm::plain);
-    // The text cannot be read.
+    // The last kept byte cannot be read.
     EXPECT_EQ(n_refused(Text("c3 102030").site(0, 7, 0, 1)), 1U);
     // The stub would be below address 0.
     EXPECT_EQ(n_refused(Text("c3 102030f6").site(0, 7, 0, 1)), 1U);
@@ -546,8 +547,8 @@ TEST(PatchForms, EachHasItsText)
 
 TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
 {
-    // pop %rbp; ret. With the bytes after them as its kept bytes, a punned jump leads
-    // to a place above the text.
+    // pop %rbp; ret. A punned jump that keeps the bytes after them leads to a place
+    // above the text.
     Text text("5dc3 8d4006 4889f2 c3");
     text.site(0, 7, 0, 2).behind(9, 4);
     std::set<PatchForm> forms;
@@ -563,7 +564,7 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Builds several patches with one builder, also after it has refused one.
+// Builds several patches with one builder, even after the builder has refused one.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests windows, the bytes of their trampolines, and place_of() for program counters in
-// them.
+// windows and trampolines.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -77,10 +77,9 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     // sub $8,%rsp; xor %eax,%eax; pop %rbx; pop %rbp; ret
     EXPECT_EQ(shape(window_of(Text("4883ec08 31c0 5b 5d c3").site(8))),
               (Shape{4, 9, {8}}));
-    // Extends only as far as needed: pop; ret and three bytes of padding begin at the
-    // pop.
+    // It extends only as far as needed: pop, ret and three bytes of padding are enough.
     EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
-    // Does not extend over a branch target, a call, a system call or an endbr64.
+    // It does not extend over a branch target, a call, a system call or an endbr64.
     EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
               "no padding behind it");
     EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)), "no padding behind it");
@@ -88,7 +87,8 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "no padding behind it");
 }
 
-// Returns the destination of the copy of the branch at moved[i]: jcc with 32 bits.
+// Returns where the copy of the branch in moved[i] leads. The copy is a jcc with a
+// 32-bit displacement.
 TargetAddr branch_to(const Patch& patch, std::size_t i)
 {
     std::int32_t distance = 0;
@@ -105,7 +105,8 @@ TEST(PatchPlan, LeadsTheBranchesOfALoopPastTheHeadOfTheFunction)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 1), patch->moved[0].to);
-    // Without loop_end the same branch fires in each iteration.
+    // Without loop_end, the same branch leads back to the probe, which fires in each
+    // iteration.
     patch =
         build_patch(window_of(Text("832f01 75fb c3").site(0)), {area + 64, {}}, area);
     ASSERT_TRUE(patch);
@@ -121,8 +122,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
-    // If the extent ends before the branch, or an instruction in between must not move,
-    // the result is the same as without a loop.
+    // If the extent ends before the branch, or an instruction before the branch must
+    // not be moved, the window is the same as without a loop.
     window = window_of(
         Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
@@ -154,12 +155,12 @@ TEST(PatchPlan, GivesEverySiteOfALineItsHead)
 
 TEST(PatchPlan, EndsAWindowAtACall)
 {
-    // push %rbx; call; ...: the window ends with the call
+    // push %rbx; call; ...: the window ends after the call
     EXPECT_EQ(shape(window_of(Text("53 e800010000 5b c3").site(0))),
               (Shape{0, 6, {0}}));
-    // call *%rax is too short, and nothing may follow it.
+    // call *%rax is too short, and a window cannot continue after a call.
     EXPECT_EQ(reason_of(Text("ffd0 4889").site(0)), "a call ends the window too early");
-    // Instructions before it may be moved.
+    // Instructions before the call may be moved.
     EXPECT_EQ(shape(window_of(Text("4889f7 ffd0 4889c3").site(3))), (Shape{0, 5, {3}}));
 }
 
@@ -171,7 +172,7 @@ TEST(PatchPlan, LeavesEndbr64InPlace)
               (Shape{4, 9, {4}}));
     EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
               "too few bytes before the next branch target");
-    // An endbr64 after the first instruction is not moved, either.
+    // An endbr64 after the first instruction is not moved either.
     EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0, 7, 0, 3).behind(0, 0)),
               "too few bytes before the next branch target");
 }
@@ -193,7 +194,8 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
 
 TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
 {
-    // ud2 and two nops, which run if a handler of the program skips the ud2
+    // ud2 and two nops, which are executed if the program's signal handler skips the
+    // ud2
     Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
     EXPECT_EQ(shape(window), (Shape{0, 6, {0}}));
     auto patch = build_patch(window, {area + 64, {}}, area);
@@ -234,10 +236,10 @@ TEST(PatchPlan, RefusesByName)
     // sub $0x100, %rsp is longer than the extent.
     EXPECT_EQ(reason_of(Text("4881ec00010000 c3").site(0, 7, 0, 6)),
               "an instruction goes beyond where the site's limits end");
-    // jmp to the second instruction of its own window
+    // The jmp leads to the second instruction of its own window.
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
               "a branch in the window leads into it");
-    // A site in the middle of an instruction of a window is refused.
+    // A site in the middle of an instruction in a window is refused.
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].site, 2U);
@@ -245,14 +247,14 @@ TEST(PatchPlan, RefusesByName)
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "it lies in padding that is never executed");
-    // The same holds for a site before which no window begins.
+    // The same applies if no window begins before the site.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
 }
 
 TEST(PatchPlan, RefusesASiteWithoutRoom)
 {
-    // push %rbp; mov %rsp,%rbp, and a branch target after them
+    // push %rbp; mov %rsp,%rbp, followed by a branch target
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 4).behind(0, 0)),
               "too few bytes before the next branch target");
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 0)),

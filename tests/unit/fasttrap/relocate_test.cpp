@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests each form of an instruction that changes when it is moved, near and far.
+// Tests each form of instruction that changes when it is moved, over short and long
+// distances.
 #include "bytes.hpp"
 
 #include <cstring>
@@ -63,14 +64,14 @@ TEST(Relocate, RefusesDataOutOfReach)
     Result<Ok> done = x86_64.relocate(instruction("488b0500100000"), out);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::unsupported);
-    // mov 0x1000(%eip),%eax: the address is truncated to 32 bits, so everything is in
-    // reach
+    // mov 0x1000(%eip),%eax: the address is truncated to 32 bits, so any address can be
+    // reached
     EXPECT_EQ(moved("678b0500100000", far_to).size(), 7U);
 }
 
 TEST(Relocate, FormsAnAddressThatIsOutOfReachAsAConstant)
 {
-    // lea 0x1000(%rip),%r10 and its narrow forms
+    // lea 0x1000(%rip),%r10, and its forms with 32 and 16 bits
     EXPECT_EQ(moved("4c8d1500100000"), bytes_of("4c8d15 0010f0ff"));
     EXPECT_EQ(moved(instruction("4c8d1500100000", 0x7e0000000000), near_to),
               bytes_of("49ba 07100000007e0000"));
@@ -102,7 +103,7 @@ TEST(Relocate, BranchesOnTheSameCondition)
         EXPECT_EQ(far.size(), 24U);
     }
     EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
-    // A branch hint without effect.
+    // a branch hint, which has no effect
     EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff"));
     EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
     EXPECT_EQ(moved("7510", far_to),
@@ -130,7 +131,7 @@ TEST(Relocate, PushesTheOriginalReturnAddress)
               bytes_of("68 05104000 ff2505000000 cccccccccc 0511400000000000"));
 }
 
-// A program that set AC would get SIGBUS for a literal that is not aligned.
+// If the program has set AC, an unaligned literal would cause SIGBUS.
 TEST(Relocate, AlignsLiterals)
 {
     const std::uint64_t address = 0x401005;
@@ -155,12 +156,12 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("3effd0"), bytes_of("68 03104000 3effe0")); // notrack
     EXPECT_EQ(moved("ff5008"), bytes_of("68 03104000 ff6008"));
     EXPECT_EQ(moved("ff1500100000"), bytes_of("68 06104000 ff25 fb0ff0ff"));
-    // After the push, the stack pointer is lower by 8.
+    // After the push, the stack pointer is 8 lower.
     EXPECT_EQ(moved("ff542408"), bytes_of("68 04104000 ff642410"));
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // r12 also needs a SIB byte, but is not the stack pointer.
+    // r12 needs a SIB byte as well, but is not the stack pointer.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 
