@@ -1,20 +1,20 @@
 #!/usr/bin/python3
-"""Finds functions that are declared and never defined, and functions that only tests use.
-clang parses each C and C++ file of the programs, libraries and benchmarks. A function is used if a main(), a function
-of a published header, a virtual function or an initializer reaches it through calls.
+"""Finds functions that are declared and never defined, and functions that only tests use. clang parses each C and C++
+file of the programs, libraries and benchmarks. A function is used if it is reached through calls from main(), a
+function in a published header, a virtual function or an initializer.
 
-    tests/unused.py [--build build/release]    the folder of a configured and built tree"""
+    tests/unused.py [--build build/release]    the directory of a configured and built tree"""
 import argparse, collections, json, multiprocessing, pathlib, re, shlex, subprocess, sys
 
 from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Calls from other folders do not count, because those contain tests.
+# Calls from other directories do not count, because those contain tests.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Functions that programs outside the tree call.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
-# Functions whose use no call in the syntax tree shows.
+# Functions that are used without a call in the syntax tree.
 EXCEPTIONS = {
     "begin": "range-based for loops call it",
     "end": "range-based for loops call it",
@@ -24,7 +24,7 @@ FUNCTIONS = {Kind.FUNCTION_DECL, Kind.CXX_METHOD, Kind.FUNCTION_TEMPLATE, Kind.C
 
 
 def path_in_product(cursor):
-    """Returns the path of the cursor's file below TREE if a folder of PRODUCT contains it, otherwise None."""
+    """Returns the path of the cursor's file below TREE if the file is in a directory of PRODUCT, otherwise None."""
     file = cursor.location.file
     if not file or not file.name.startswith(f"{TREE}/"):
         return None
@@ -33,7 +33,7 @@ def path_in_product(cursor):
 
 
 def usr_of(function):
-    """Returns a name that is unique like that of the linker, without the arguments of templates."""
+    """Returns a name that is as unique as a linker symbol, but without template arguments."""
     template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
     return (template or function).get_usr()
 
@@ -42,11 +42,11 @@ class Findings:
     """What one compilation contributes to the graph of calls."""
 
     def __init__(self):
-        self.declared = {}  # USR: (place, name). A static function of a header has one USR in C, another in C++.
+        self.declared = {}  # USR: (place, name). A static function in a header has one USR in C and another in C++.
         self.defined = set()
-        self.calls = collections.defaultdict(set)  # USR of the caller, "" outside of functions: USRs
+        self.calls = collections.defaultdict(set)  # USR of the caller ("" outside functions): USRs
         self.roots = set()
-        self.unresolved = set()  # names called by templates, which only their instances resolve
+        self.unresolved = set()  # names that templates call and only their instances resolve
 
     def visit(self, cursor, caller):
         for child in cursor.get_children():
@@ -95,18 +95,18 @@ def parse(command):
     findings = Findings()
     for top in unit.cursor.get_children():
         if path_in_product(top):
-            # visit() reads the children of its cursor, so a function at the top needs the same treatment here.
+            # visit() looks only at the children of its cursor, so a top-level function must be declared here.
             inside = findings.declare(top) if top.kind in FUNCTIONS else ""
             findings.visit(top, inside)
     for found in unit.diagnostics:
-        # clang 14 refuses some of libstdc++'s views and leaves out the statements that use them.
+        # clang 14 refuses some of libstdc++'s views and omits the statements that use them.
         if found.severity == cindex.Diagnostic.Error and path_in_product(found):
             findings.unresolved |= set(re.findall(r"\w+", pathlib.Path(found.location.file.name).read_text()))
     return findings
 
 
 def commands_of(build):
-    """Returns the compile commands of the product, one for each file, even if it is compiled twice."""
+    """Returns the product's compile commands, one per file, even if the file is compiled twice."""
     database = json.loads(subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True,
                                          check=True).stdout)
     found = {}
@@ -118,7 +118,7 @@ def commands_of(build):
 
 
 def words_of_other_sources():
-    """Returns the identifiers in files that are not parsed by clang: the kernel module and assembly."""
+    """Returns the identifiers in files that clang does not parse: the kernel module and assembly."""
     names = subprocess.run(["git", "ls-files"], cwd=TREE, capture_output=True, text=True).stdout.split()
     texts = [(TREE / name).read_text() for name in names if re.match(r"kmod/.*\.[ch]$|(?!tests/|bench/).*\.S$", name)]
     return set(re.findall(r"\w+", "\n".join(texts)))
@@ -152,7 +152,7 @@ def main():
         by_place[place].add(usr)
     wrong = 0
     for (place, name), usrs in sorted(by_place.items()):
-        is_own = ".h" in place  # A source file may declare a function of another library.
+        is_own = ".h" in place  # A source file may declare a function that another library defines.
         problem = ("is declared and never defined" if is_own and not usrs & defined and name not in unresolved else
                    "is called by no program, library or benchmark" if not usrs & reached else None)
         if problem:

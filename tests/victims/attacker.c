@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // A target that harms its tracer in several ways at once. Each letter of its argument
-// selects one:
+// selects an attack:
 //
-//   c  writes nops that lead to `jmp .` over the small executable mappings that it did not create.
-//      This overwrites the runtime's code, but not the trampolines, which the agent can leave alone
+//   c  overwrites the executable mappings of at most 1 MiB that it did not create with
+//      nops that lead to `jmp .`; the runtime's code is in one, the trampolines are not
 //   u  unmaps all mappings that it did not create, repeatedly
 //   p  makes all mappings that it did not create inaccessible, repeatedly
-//   v  has a thread that waits for a vfork child, which sleeps
-//   b  blocks SIGTRAP and every other signal that can be blocked in the threads that call work()
+//   v  has a thread that waits for its vfork child, which sleeps
+//   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause
 //   g  has threads that each create their successor and exit
 //   f  forks without a pause
 //   s  has a process that sends signals to the target's threads without a pause
 //   x  has a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
-// Two threads call work() all the time. The handler of a fault returns to the
+// Two threads call work() all the time. The handler for faults returns to the
 // instruction that faulted. The target prints "ready", and prints "attacks" after it
 // has read a byte from stdin.
 #define _GNU_SOURCE
@@ -44,7 +44,7 @@ static struct range own[max_ranges];
 static int n_own;
 static char text[max_text];
 static volatile long n_calls;
-static atomic_int* begun; // shared with the processes that attack
+static atomic_int* begun; // shared with the attacking processes
 static int blocks_signals;
 static pid_t self;
 
@@ -301,7 +301,7 @@ int main(int argc, char** argv)
             pthread_create(&thread, NULL, threads[i].run, NULL);
     for (int i = 0; i < n_callers; i++)
         pthread_create(&thread, NULL, call, NULL);
-    usleep(50000); // until each thread has mapped all that it needs
+    usleep(50000); // by then, each thread has mapped all that it needs
     each_foreign(remember);
     puts("ready");
     fflush(stdout);

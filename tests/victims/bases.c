@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Threads and their fs_base. bases HOW prints "ready TID", where TID is the thread that
-// calls work(). For each line on stdin this thread calls work() a thousand times and
+// calls work(). For each line on stdin, that thread calls work() a thousand times and
 // prints "done N". HOW selects the thread:
 //
 //   main     the main thread
-//   settled  created by clone(2) without CLONE_SETTLS; then sets its own fs_base, as Go does
+//   settled  created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go does
 //   shared   created in the same way, but keeps the main thread's fs_base
 //
 // In the last two cases, the main thread calls other() a thousand times first.
@@ -67,7 +67,7 @@ static int serve(void *arg)
 {
     if (settles) {
         void **own = (void **)(area + area_bytes / 2);
-        own[0] = own; // by the ABI, the first word is its own address
+        own[0] = own; // the ABI requires that the first word is its own address
         call(SYS_arch_prctl, ARCH_SET_FS, (long)own, 0);
     }
     tell(&tid, (int)call(SYS_gettid, 0, 0, 0));

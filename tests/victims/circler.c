@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer: it overwrites the code that dtrace put into it with
-// jumps to themselves. One thread calls work() all the time. After a byte on stdin, the
-// thread stops calling it; the target fills the executable mappings that have no file
-// with nops that lead to `jmp .`; and the thread calls work() again, loops there, and
-// gets a signal. With `v`, a thread waits for its vfork child, which sleeps, and gets a
-// signal. Prints "ready", then "circles" or "vforked".
+// A target that harms its tracer by overwriting dtrace's code with jumps to themselves.
+// One thread calls work() all the time. After a byte on stdin, that thread pauses; the
+// target fills the executable mappings that have no file or are dtrace's with nops that
+// lead to `jmp .`; and the thread calls work() again, loops there, and gets a signal.
+// With `v`, a thread waits for its vfork child, which sleeps, and gets a signal. Prints
+// "ready", then "circles" or "vforked".
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -105,7 +105,7 @@ int main(void)
         atomic_store(&paused, 0);
         usleep(10000);
         for (long before = -1; before != n_calls; usleep(100000))
-            before = n_calls; // until the caller loops
+            before = n_calls; // until the caller has entered the endless loop
         pthread_kill(caller, SIGUSR1);
         puts("circles");
         fflush(stdout);

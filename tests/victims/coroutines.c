@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Makes ROUNDS rounds on small stacks of its own, each between guard pages:
 // swapcontext() between coroutines in the middle of probed functions, longjmp() out of
-// one, and backtrace() at known depths. coroutines ROUNDS; prints how many results were
-// correct.
+// a probed function, and backtrace() at known depths. coroutines ROUNDS; prints how
+// many results were correct.
 #define _GNU_SOURCE
 #include <execinfo.h>
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls every function of corpus.S with 0 to 9, ROUNDS times, and prints the results. A
-// handler gets the faults, and counts those whose address is not in the program's own
-// code. corpus ROUNDS
+// handler handles the faults, and counts those with a wrong address. corpus ROUNDS
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -25,7 +24,7 @@ static void on_fault(int number, siginfo_t* info, void* context)
     greg_t* regs = ((ucontext_t*)context)->uc_mcontext.gregs;
     uintptr_t pc = (uintptr_t)regs[REG_RIP] - (number == SIGTRAP);
     n_faults += 1;
-    // si_addr of these signals must be the instruction's address in the program.
+    // For these signals, si_addr must be the instruction's address in the program.
     if ((number == SIGILL || number == SIGFPE) && (uintptr_t)info->si_addr != pc)
         n_odd += 1;
     if (number == SIGSEGV && (uintptr_t)info->si_addr > 64)

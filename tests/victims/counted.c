@@ -3,14 +3,15 @@
 // there.
 //
 //   forks vforks threads  children, one after the other
-//   reads                 of one byte from /dev/zero
-//   readvs, writevs       of three bytes into or from three buffers: /dev/zero, /dev/null
+//   reads                 reads of one byte from /dev/zero
+//   readvs, writevs       reads from /dev/zero and writes to /dev/null, of three bytes
+//                         with three buffers
 //   zeroes                pages of new memory that are written to
 //   copies                pages that were written to, and which a child then writes to
 //   fails                 reads of pages that may not be read
-//   locks                 acquisitions of a pipe's mutex, by writes of one byte into it
-//   waits                 times that two threads wait for a kernel mutex that a third holds:
-//                         that of a full pipe, which is read from in between
+//   locks                 acquisitions of a pipe's mutex, by writing one byte to the pipe
+//   waits                 times that two threads wait for a kernel mutex that a third
+//                         holds: the mutex of a full pipe, from which it reads in between
 //   held                  milliseconds that a thread waits for such a mutex, while its
 //                         holder waits for a page that arrives only after this time
 //   readers               acquisitions of the address space's semaphore, by mincore()

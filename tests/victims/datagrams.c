@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends itself N datagrams of M bytes over loopback, by IPv4 or (if the third argument
-// is 6) by IPv6, and prints how many bytes it has received.
+// Sends itself N datagrams of M bytes over loopback, with IPv4 or (if the third
+// argument is 6) with IPv6, and prints how many bytes it has received.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Stack overflows. depth ROUNDS: a function calls itself on a stack of 64 KiB until the
-// stack overflows, and the program prints how many frames fitted, and the size of a
-// frame. Then it calls work() on stacks of 2 KiB directly above a guard page.
+// stack overflows, and the program prints how many frames fit and how large a frame is.
+// Then it calls work() on stacks of 2 KiB directly above a guard page.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Prints "ready", waits for a line, and then creates three children that give up their
-// privileges: one by fork(2), one by fork(2) in that child, and one by a clone(2) that
-// is not reported to a tracer (CLONE_UNTRACED). Each calls work() a thousand times. The
-// parent calls it before and after. For each child, the program prints how many of
-// dtrace's mappings the child could read or write, the sum of the results, and its
-// status.
+// privileges: one with fork(2), one with fork(2) in that child, and one with a clone(2)
+// that is not reported to a tracer (CLONE_UNTRACED). Each calls work() a thousand
+// times. The parent also calls it, before and afterwards. For each child, the program
+// prints how many of dtrace's mappings the child could read or write, the sum of the
+// results, and its status.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

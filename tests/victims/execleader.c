@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The second of two threads executes the program again while the first, the leader,
-// runs work(), so the leader's stops and the exec's come close together. execleader
-// ROUNDS
+// runs work(), so that the stops of the leader and of the exec come close together.
+// execleader ROUNDS
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -40,8 +40,7 @@ __attribute__((noinline)) long outer(long n)
     return inner(n) + 1;
 }
 
-// Makes a system call that fails with EBADF, and then calls after_failure(), where
-// errno is 9.
+// Called after a system call has failed with EBADF, so errno is 9.
 __attribute__((noinline)) long after_failure(long n)
 {
     sink += n;

@@ -2,7 +2,7 @@
 /*
  * A hostile target: it overwrites all memory that it shares with the tracer.
  *
- *   forger records   writes a record of each clause into every buffer of every shard,
+ *   forger records   writes a record for each clause into every buffer of every shard,
  *                    and the words that end a session, repeatedly
  *   forger full      does the same, and marks each buffer as full
  *   forger keys      writes aggregation entries with new keys and impossible sizes
@@ -84,7 +84,7 @@ static uint64_t now_ns(void)
 	return ns;
 }
 
-/* Forges a record of each clause. Returns their size in bytes. */
+/* Forges a record for each clause. Returns the size of all of them in bytes. */
 static uint64_t forge_records(char *to, uint64_t room)
 {
 	const struct dt_ecb *ecbs = (void *)((char *)arena + arena->ecbs.at);
@@ -99,7 +99,10 @@ static uint64_t forge_records(char *to, uint64_t room)
 			continue;
 		memset(to + used, 0, bytes);
 		memcpy(to + used, &head, sizeof head);
-		/* Arguments for system() and freopen(), after aligned numbers. */
+		/*
+		 * the string for system() and freopen(), if that is the record's first
+		 * value
+		 */
 		if (bytes > sizeof head + 16)
 			strcpy(to + used + sizeof head, "forged");
 		used += (bytes + 7) & ~7u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forks N children that call work() themselves. Each reports success by its exit
+// Forks N children that call work() themselves. Each reports success with its exit
 // status.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Calls functions with frames of many shapes, forever or for a number of rounds: of a
-// known size, with alloca(), on a stack that is aligned to more than the ABI's 16
-// bytes, with many saved registers, and called back by libc. frames [ROUNDS]
+// Calls functions with frames of many shapes, forever or for a number of rounds: with a
+// known size, with alloca(), aligned to more than the ABI's 16 bytes, with many saved
+// registers, and called back by libc. frames [ROUNDS]
 #include <alloca.h>
 #include <stdio.h>
 #include <stdlib.h>

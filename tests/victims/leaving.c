@@ -119,7 +119,10 @@ FUNCTION unsigned F(helper_c)(unsigned n)
 	return n ^ 17;
 }
 
-/* Tail calls that the compiler generates: by a pointer, by a table, by a pointer in memory. */
+/*
+ * Tail calls that the compiler generates: through a pointer, through a table, and
+ * through a pointer in memory.
+ */
 FUNCTION unsigned F(calls_pointer)(unsigned (*f)(unsigned), unsigned n)
 {
 	return f(n + 1);

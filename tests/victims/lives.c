@@ -6,7 +6,7 @@
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
 //   closes FILE  closes every descriptor, opens others and writes to them
 //   forks N      creates N children while three threads call work()
-//   clones N     creates tasks by clone(), with their own or shared memory, with and without
+//   clones N     creates tasks with clone(), with their own or shared memory, with and without
 //                thread-local storage
 //   untraced N   creates tasks that are not reported to a tracer
 //   exits FILE   calls _exit() in one of four threads; FILE contains the number of calls

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Functions that have several names, no name of their own, or several parts. names N
-// calls each N times and prints the results.
+// calls each of them N times and prints the sum of the results.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ __attribute__((cold, noinline)) static void rare(long n)
     sink -= n;
     sink -= n / 3;
 }
-// The compiler moves its second half to another place, split.cold.
+// The compiler moves the unlikely half to split.cold.
 __attribute__((noinline, optimize("O2,reorder-blocks-and-partition"))) long
 split(long n)
 {

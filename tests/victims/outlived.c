@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A child that shares this process's memory outlives the process's exec: it calls
-// work() ROUNDS times before the exec and as often afterwards. outlived ROUNDS; the
-// program that is executed is this one under the name "after".
+// work() ROUNDS times before the exec and ROUNDS times afterwards. outlived ROUNDS; it
+// executes itself again under the name "after".
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

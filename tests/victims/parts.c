@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions whose unlikely parts the compiler moves away (NAME.cold), and functions
-// that only look like such a part because they are unlikely as a whole. parts N: calls
-// each N times, half of them so that the unlikely part runs, and prints how often it
-// ran.
+// that only look like such a part because they are unlikely themselves. parts N: calls
+// each N times. The unlikely part runs in half of the calls; prints how many these are.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,8 +31,7 @@ __attribute__((noipa)) static long with_a_frame(long n, long* place)
     return labs(*place) + first + before;
 }
 
-// The part that is moved away runs without a frame, and one of its halves never jumps
-// back.
+// The part that is moved away runs without a frame and never jumps back.
 __attribute__((noipa)) static long without_a_frame(long n, long* place)
 {
     if (__builtin_expect(n < 0, 0))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Stops a child process at the Kth instruction of stepped(): it single-steps the child
-// to there, and detaches from it with a SIGSTOP. placed K prints "ready PID OFFSET",
-// waits for the child's exit and prints its status. If K is after the return, it prints
-// "ended". The child checks its own results.
+// to that instruction, and detaches from it with a SIGSTOP. placed K prints "ready PID
+// OFFSET", waits until the child exits and prints its status. If stepped() returns
+// before its Kth instruction, it prints "ended". The child checks its own results.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library that dlopener loads. Its constructor calls the function too. If it is
+// The library that dlopener loads. Its constructor also calls plugin_work(). If it is
 // loaded by LD_AUDIT, it audits nothing.
 static volatile long sink;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void pass(struct state *s): loads all registers from s, calls probed(), which changes none of
- * them, and stores all registers in s + STATE. struct state is defined in regs.c.
+ * void pass(struct state *s): loads all registers from s, calls probed(), which changes only r12,
+ * and stores all registers in s + STATE. struct state is defined in regs.c.
  */
 #define XSAVE 0		/* 4096 bytes, 64-aligned */
 #define GPR 4096	/* 15 registers, without rsp */
@@ -113,7 +113,7 @@ pass:
 	ret
 	.size pass, . - pass
 
-	/* One instruction of each kind, which change no register that is not restored. */
+	/* One instruction of each kind. Afterwards, only r12 may have changed. */
 	.p2align 4
 probed:
 	nop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program that changes its own code. work() has a page of its own, and so has
-// other(), which returns another result. Prints "ready", then one line of output for
-// each line of its input:
+// other(), which returns a different result. Prints "ready", then one line of output
+// for each line of its input:
 //
 //   calls N    calls work() N times and prints the sum
 //   sum        prints a checksum of the text's mapping
@@ -9,9 +9,9 @@
 //   anonymous  replaces the text's mapping by anonymous memory at the same address
 //   rewrite    overwrites work() with other(), as a hot patch does
 //   back       restores the original bytes
-//   protect    makes the page writable and executable again, without a change
+//   protect    makes work()'s page writable and then executable again, without changing it
 //   data       unmaps the page and maps data there; "calls" does not work until "back"
-//   unpack     decodes work() from `packed`, where the file contains it: each byte xor 0x55
+//   unpack     decodes work() from `packed`, which contains its bytes xor 0x55
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

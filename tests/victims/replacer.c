@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Loads, calls and unloads one plugin, then another, which is usually mapped at the
-// same address: replacer PLUGIN PLUGIN ROUNDS [CALLS]. Prints how often it was. With
-// CALLS, each plugin is called that many times, and each call takes 10 ms.
+// same address: replacer PLUGIN PLUGIN ROUNDS [CALLS]. Prints how many times it was.
+// With CALLS, each plugin is called that many times, and each call takes 10 ms.
 #define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences (rseq(2)): each of THREADS threads increments the counter of
-// the CPU it runs on N times, without a lock. A signal every 100 us makes some
-// sequences restart. restarts N THREADS prints the counters' sum, and how often
-// sequences were restarted.
+// Restartable sequences (rseq(2)): N times, each of THREADS threads increments the
+// counter of its current CPU, without a lock. A signal every 100 us makes some
+// sequences restart. restarts N THREADS prints the sum of the counters, and how many
+// times sequences were restarted.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static struct counter {
 } counters[1024];
 static long n_counts, n_again;
 
-// Adds one to the CPU's counter. Returns 1 if it must be repeated.
+// Adds one to the CPU's counter. Returns 1 if it was interrupted and must be repeated.
 int count_here(struct rseq* area, struct counter* all);
 __asm__("    .pushsection __rseq_cs, \"aw\"\n"
         "    .balign 32\n"

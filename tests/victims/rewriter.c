@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Overwrites memory of another process of its user while a tracer makes system calls in
-// that process. It replaces the descriptors that socketpair(2) and recvmsg(2) leave in
-// a page that is mapped only briefly by other small numbers. rewriter PID prints
-// "ready", exits on SIGTERM, and prints how often it wrote.
+// that process. The agent briefly maps a page there, to which socketpair(2) and
+// recvmsg(2) write descriptors. The rewriter replaces these by other small numbers.
+// rewriter PID prints "ready", exits on SIGTERM, and prints how many times it wrote.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

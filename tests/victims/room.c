@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A plugin of replacer. ROOM is the size of its frame. Two of these plugins are
-// otherwise identical, so the same address of the text belongs to a frame of another
-// size. The frame contains only zeros (and one 1), which are no return addresses.
+// A plugin for replacer. ROOM is the size of its frame. Two of these plugins are
+// otherwise identical, so the same text address belongs to frames of different sizes.
+// The frame contains only zeros (and one 1), which are not return addresses.
 long plugin_call(long (*callback)(long), long n)
 {
     volatile char room[ROOM] = {0};

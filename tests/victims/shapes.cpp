@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C++ names of every kind: namespaces, classes, templates, operators and overloads.
-// Each function is called as often as its line in main() says.
+// Each function is called as many times as its line in main() says.
 #include <cstdio>
 
 namespace shapes {

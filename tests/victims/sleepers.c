@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One thread works next to many that sleep, as in a server.
-// sleepers N prints "ready", then for each byte on stdin one line: the CPU time of the
-// working thread and the time that has passed, both in nanoseconds.
+// One thread works next to many that sleep, as in a server. sleepers N prints "ready".
+// For each byte on stdin, it then prints one line: the CPU time of the working thread
+// and the time that has passed, both in nanoseconds.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Uses posix_spawn(), vfork() with exec, and popen(), N times each, and calls work()
-// between them. It checks the output and the status of each child. spawner ROUNDS
-// [FILE]: begins when FILE exists.
+// Uses posix_spawn(), vfork() with exec, and popen(), ROUNDS times each, and calls
+// work() between them. It checks the output and the status of each child. spawner
+// ROUNDS [FILE]: begins once FILE exists.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work() a known number of times, from a known number of threads.
-// spin CALLS THREADS [FOREVER]; prints how often work() ran, and the sum of its
-// results.
+// Calls work() a known number of times, from a known number of threads. spin CALLS
+// THREADS [FOREVER]; prints how many times work() ran, and the sum of its results.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A process that stays in execve(2): the program's name is in memory whose page faults
-// are held back by a userfaultfd that no process serves. Prints "ready" before the
-// call, or "none" if userfaultfd is not available.
+// are held up by a userfaultfd that no process serves. Prints "ready" before the call,
+// or "none" if userfaultfd is not available.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Single-steps a command and writes to FILE how often each address was executed, in the
-// order of addresses: "ADDRESS COUNT", both hexadecimal; then the map of its memory at
-// the end. Does not use symbols.
+// Single-steps a command and writes to FILE how many times each address was executed,
+// sorted by address: "ADDRESS COUNT", both hexadecimal; then the memory map at the end.
+// Does not use symbols.
 //
-//   stepper FILE - COMMAND...              from its first instruction on
-//   stepper FILE LIBRARY+OFFSET COMMAND... from main() on, whose address is the first
+//   stepper FILE - COMMAND...              starts at its first instruction
+//   stepper FILE LIBRARY+OFFSET COMMAND... starts at main(), whose address is the first
 //                                          argument of the function at that offset
 //                                          (__libc_start_main)
 //
@@ -54,8 +54,8 @@ static struct user_regs_struct regs_of(pid_t pid)
     return regs;
 }
 
-// Resumes the process by `request`. Returns the wait status of its next stop or of its
-// exit.
+// Resumes the process with `request`. Returns the wait status of its next stop or of
+// its exit.
 static int go(int request, pid_t pid, int number)
 {
     int status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Prints "ready PID", then calls work() without a pause until its stdin ends. So most
-// signals arrive in work(), or in what a tracer has put there.
+// signals arrive in work(), or in code that a tracer has put there.
 // stopping [handler | blocked]
-// handler: prints at the end how often SIGCONT was handled
+// handler: prints at the end how many times SIGCONT was handled
 // blocked: blocks SIGTRAP
 #include <pthread.h>
 #include <signal.h>

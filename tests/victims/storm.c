@@ -96,7 +96,7 @@ static void small_stack(void)
         mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0)
         exit(9);
-    // At the lowest address, so that an overflow reaches the guard page.
+    // at the lowest address, so that an overflow reaches the guard page
     stack_t stack = {.ss_sp = all + page, .ss_size = needed & ~15ul};
     if (sigaltstack(&stack, NULL) != 0)
         exit(9);
@@ -152,7 +152,7 @@ int main(int argc, char** argv)
     sigset_t taken;
     sigemptyset(&taken);
     sigaddset(&taken, SIGRTMIN);
-    sigprocmask(SIG_BLOCK, &taken, NULL); // only the threads accept them
+    sigprocmask(SIG_BLOCK, &taken, NULL); // so that only the threads accept them
     sigaction(SIGRTMIN, &action, NULL);
     printf("ready %d\n", getpid());
     fflush(stdout);

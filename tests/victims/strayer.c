@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Jumps past the first byte of a function, to an address to which no branch in the text
-// leads, as Go's goroutines return to the second byte of goexit. Two threads do this
+// leads, just as goroutines return to the second byte of goexit. Two threads do this
 // until a byte is read from stdin. strayer prints "ready", then the number of wrong
 // results.
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that keep their data in the text, as hand-written assembly does. Each returns a
- * number that it computes from its data: sum_NAME(n) adds n 64-bit words.
+ * number that it computes from this data: sum_NAME(n) adds n 64-bit words.
  */
 	.section .note.GNU-stack, "", @progbits
 	.text
@@ -19,7 +19,10 @@ sum_\name:
 	.size sum_\name, . - sum_\name
 	.endm
 
-	/* %rdx points to the table. The table ends with the ret that a branch leads to. */
+	/*
+	 * %rdx points to the table, which follows. The code before it ends with a ret that a
+	 * branch leads to.
+	 */
 	.macro add_words
 	xor %eax, %eax
 	test %rdi, %rdi
@@ -61,7 +64,9 @@ sum_\name:
 	.p2align 3, 0xcc
 3:	.quad 0xc3c3c3c3c3c3c3c3, 0xfdebfdebfdebfdeb, 0x00000000000000e9, 0x90c3c990909090c3
 
-	/* One constant, loaded by its address. A compiler would put it in another section. */
+	/*
+	 * One constant, loaded from its address. A compiler would put it in a different section.
+	 */
 	begin loaded
 	mov 3f(%rip), %rax
 	imul %rdi, %rax
@@ -70,7 +75,7 @@ sum_\name:
 4:	ret
 	finish loaded
 
-	/* A ret and data that begins with the bytes of a function's prologue. */
+	/* The data after the ret begins with the bytes of a function's prologue. */
 	begin prologue
 	lea 3f(%rip), %rdx
 	add_words
@@ -78,7 +83,10 @@ sum_\name:
 	.quad 0xc35dec8b48ff8955, 0x9090c3c95b5d5e5f
 	finish prologue
 
-	/* V8 stores equal constants once, so this one belongs to another instruction. */
+	/*
+	 * The constant is part of another instruction, as in V8, which stores equal constants
+	 * once.
+	 */
 	begin shared
 	xor %eax, %eax
 	test %rdi, %rdi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tables COUNT: calls functions that keep tables in their text (tables.S), COUNT times each, and
-// prints the sums of what they read. A byte that a tracer wrote into a table changes its sum.
+// tables COUNT: calls functions that keep tables in their text (tables.S), COUNT times
+// each, and prints the sums of the words in the tables. A byte that a tracer writes
+// into a table changes its sum.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Signals that are accepted in other ways than by a plain handler, N times, while
-// work() is called. Prints "good N" and "calls COUNT", and on stderr the deviations
-// from signal(7).
+// Signals that are accepted other than by a plain handler, N times, while work() is
+// called. Prints "good N" and "calls COUNT", and on stderr the deviations from
+// signal(7).
 //   nodefer      a handler that interrupts itself; one that is reset after its first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
 //   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
 //                that they unblock
 //   alone        the same with a single thread; another process sends the signal
-//   children     what SIGCHLD and waitid() report of children that exit, stop and are killed
+//   children     what SIGCHLD and waitid() report about children that exit, stop and die
 //   ignored      children that are not waited for
 //   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)
-//   waiting      prints "ready"; makes waits that a stop might end until its input has a line
+//   waiting      prints "ready"; until it can read a line, makes waits that a stop might end
 //   robust       threads exit in a handler while they hold a robust mutex
 #define _GNU_SOURCE
 #include <errno.h>
@@ -163,8 +163,8 @@ static long take_queued(long n)
         right &= is(number == SIGRTMIN + 1 && info.si_value.sival_int == i &&
                         info.si_pid == getpid() && info.si_code == SI_QUEUE,
                     "sigwaitinfo");
-        // The handler gets the signals that are pending, and those that arrive until
-        // n_handled exceeds i.
+        // The handler gets the pending signals, and those that arrive until n_handled
+        // exceeds i.
         pthread_sigmask(SIG_UNBLOCK, &handled, NULL);
         while (n_handled <= i)
             sched_yield();
@@ -185,7 +185,7 @@ static void* send_one(void* arg)
     return arg;
 }
 
-// Makes the i-th wait, which only SIGUSR1 can end.
+// Makes the i-th wait, in one of four ways. Only SIGUSR1 should end it.
 static int wait_for_one(long i, int polled)
 {
     struct timespec long_time = {.tv_sec = 20};
@@ -250,7 +250,7 @@ static long take_alone(long n)
     return good;
 }
 
-// Checks the next SIGCHLD, which must report this status of pid.
+// Checks that the next SIGCHLD, and waitid(), report this code and status for pid.
 static int told(pid_t pid, int code, int status)
 {
     sigset_t child = set_of(SIGCHLD);

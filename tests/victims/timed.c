@@ -12,8 +12,8 @@
 //                    not counted. N is the number of all calls, including those that were
 //                    made to choose CALLS.
 //
-// The modes that start with limit_ are the same function with a jump and the work
-// already in it, written by hand. They show the best cost possible on this machine. The
+// The modes that start with limit_ run the same function with a hand-written jump to
+// the work of a probe. They show the lowest cost that is possible on this machine. The
 // program exits when its input ends.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -61,7 +61,7 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// The body of work() with a detour before it, which jumps out, does the work and jumps
+// The body of work() after a jump to a detour, which does the work of a probe and jumps
 // back.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \

@@ -2,7 +2,7 @@
 /*
  * A hostile target: a process that shares its descriptors repeatedly makes each of them
  * blocking, including those that a tracer creates in the target. The target prints
- * "ready", calls work() until it reads a line, and then prints how often a
+ * "ready", calls work() until it reads a line, and then prints how many times a
  * userfaultfd(2) was among the descriptors.
  */
 #define _GNU_SOURCE

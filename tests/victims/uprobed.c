@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Functions for uprobes: arguments on the stack, tail calls, a conditional one, and a
-// string in a page that has not been read yet. uprobed N: calls each of them N times
-// and prints the sum. Without N, it calls work() all the time until stdin ends; for
-// each line of stdin it prints by how much a counter of calls has grown, and the first
-// byte of work().
+// Functions for uprobes: arguments on the stack, tail calls, one of them conditional,
+// and a string in a page that has not been read yet. uprobed N: calls each of them N
+// times and prints the sum. Without N, it calls work() all the time until stdin ends;
+// for each line on stdin, it prints by how much a counter of calls has grown, and the
+// first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vfork() children call work() before they exec; so do children of posix_spawn() and of
-// a clone() that shares the memory without being a thread.
+// Children created with vfork() call work() before they exec. So do children created
+// with posix_spawn(), and with a clone() that shares the memory without being a thread.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

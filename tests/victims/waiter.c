@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Prints "ready PID", then calls work() from several threads until its stdin ends; then
-// prints how often it was called. waiter THREADS [leader-exits]
+// prints how many times it was called. waiter THREADS [leader-exits]
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the beginnings of functions that Go's assembler emits, and others that look
-// similar.
+// Tests the stack checks at the start of functions, as Go's assembler emits them, and
+// code that looks similar.
 #include "fasttrap/arch/arch.hpp"
 
 #include <gtest/gtest.h>

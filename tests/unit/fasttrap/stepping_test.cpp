@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs copies as the ptrace-agent does: in another process, stepped or continued to the
-// trap after the copy. Compares the result with a native run of the original.
+// Runs copies as the ptrace-agent does: in another process, single-stepped or continued
+// to the trap after the copy. Compares the result with a native run of the original.
 #include "corpus.hpp"
 #include "differential.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -22,8 +22,8 @@ using namespace dt::test;
 
 namespace {
 
-// A stopped child with a copy of this process's memory. Its only thread runs on
-// request.
+// A stopped child with a copy of this process's memory. Its only thread runs when the
+// test requests it.
 class Tracee {
 public:
     Tracee()
@@ -62,7 +62,7 @@ public:
             pread(memory_.get(), into.data(), into.size(), static_cast<off_t>(at)),
             static_cast<ssize_t>(into.size()));
     }
-    // Continues the child until it stops. Returns the signal.
+    // Continues or single-steps the child until it stops. Returns the signal.
     int run(Registers& regs, bool to_trap)
     {
         user_regs_struct user = user_;
@@ -80,7 +80,7 @@ public:
         regs = from_user_regs(user);
         return WSTOPSIG(status);
     }
-    // Runs one instruction by its plan, with as many runs as needed.
+    // Runs one instruction according to its plan, in as many runs as needed.
     int run_plan(const Displaced& plan, std::uint64_t slot, Registers& regs,
                  SlotEnd& end)
     {
@@ -102,7 +102,8 @@ private:
     user_regs_struct user_{};
 };
 
-// Returns whether insn uses no vector or x87 state, which is the child's own.
+// Returns whether insn uses only general registers, because the child has its own
+// vector and x87 state.
 bool general_registers_only(const Instruction& insn)
 {
     unsigned op = insn.opcode;
@@ -114,7 +115,7 @@ bool general_registers_only(const Instruction& insn)
            (op >= 0xc8 && op < 0xd0);
 }
 
-// ptrace does not set this flag, so it stays as popf set it in the child.
+// ptrace does not write this flag, so the child keeps what its last popf set.
 constexpr std::uint64_t id_flag = 1 << 21;
 
 TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
@@ -167,7 +168,7 @@ TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
 
 class SyscallCopy : public testing::Test {
 protected:
-    // Runs one `syscall`, with its registers, from rip 0x1000.
+    // Runs one `syscall` with these registers, as if it were at 0x1000.
     int run(Registers& regs, SlotEnd& end, bool to_trap)
     {
         const std::vector<std::byte> text = {std::byte{0x0f}, std::byte{0x05}};

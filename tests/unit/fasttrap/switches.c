@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switch statements, compiled several times with different flags. SUFFIX distinguishes the
- * names. Each function returns by `ret` or by a tail call in its text, never
+ * Switch statements, compiled several times with different flags. SUFFIX distinguishes
+ * the names. Each function returns with `ret` or with a tail call in its text, never
  * through its jump table.
  */
 #define JOIN2(a, b) a##b

@@ -36,8 +36,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// Windows for each combination of the displacement's four bytes that must be trap
-// bytes.
+// One window for each combination of displacement bytes that must be trap bytes (bit k:
+// byte k).
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax
@@ -54,7 +54,7 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         EXPECT_EQ(trapping_bytes(window), mask) << hex;
         std::vector<Reach> reach = reach_of(window);
         ASSERT_FALSE(reach.empty());
-        // Adds an area where the window needs it, as a caller would map it.
+        // Add an area where the window needs one, as a caller would map it.
         TargetAddr start = window.at() + 5 + static_cast<std::uint64_t>(reach[0].from);
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
@@ -82,7 +82,7 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
     for (const Reach& reach : reaches) {
         std::int64_t start = (reach.from + 4095) & ~4095;
         if (start < 0 || reach.to - start < 4 << 20)
-            continue; // below address 0 for this text
+            continue; // below address 0 for text at this address
         TrampolineSpace space;
         space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
         for (const auto& [hex, mask] : windows_by_mask()) {
@@ -99,7 +99,7 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
 
 TEST(TrampolineSpace, KeepsDataInReach)
 {
-    // mov 0x7fff0000(%rip),%rax: its data is far above, so the trampoline may not be
+    // mov 0x7fff0000(%rip),%rax: its data is far above, so the trampoline must not be
     // far below
     Window window = window_of(Text("488b050000ff7f c3").site(0));
     for (const Reach& reach : reach_of(window))
@@ -173,7 +173,7 @@ TEST(TrampolineSpace, IsFast)
         std::chrono::steady_clock::now() - start;
     std::printf("50,000 places in %.1f ms\n", took.count());
     EXPECT_EQ(n_taken, 50000U);
-    EXPECT_LT(took.count(), 500); // with a sanitizer on a busy machine
+    EXPECT_LT(took.count(), 500); // generous, for sanitizers on a busy machine
 }
 
 TEST(TrampolineSpace, KnowsItsAreas)

@@ -46,10 +46,10 @@ namespace dt::test {
 
 namespace {
 
-// The high bytes of a displacement from the sandbox's code are 0x06, and 0x0f to 0x1f
-// next.
+// Seen from the sandbox's code, the start of the area has a displacement whose highest
+// byte is 0x06 and whose second-highest byte is 0x0f to 0x1f.
 constexpr std::uint64_t area_at = 0x26200000;
-constexpr std::size_t area_bytes = 16 << 20; // as large as the agent's
+constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 
 // Number of bytes that the stub and the head write below the red zone.
 constexpr std::uint64_t below_bytes = 24;
@@ -86,7 +86,8 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // A jump to another place near the text hits a trap, in the same way in both runs.
+    // A jump to any other place near the text hits a trap, in the same way in both
+    // runs.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
@@ -97,7 +98,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
-    // An empty run first removes bits that the vector state cannot hold.
+    // An empty run first clears the bits of the vector state that the processor does
+    // not keep.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
     native_run(s.c.start, {entry.value, 0});
@@ -110,8 +112,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
     return native;
 }
 
-// Returns the start and end of the sequence, and some instructions in between as branch
-// targets.
+// Returns the start and end of the sequence, and some instructions between them, as
+// branch targets.
 std::vector<TargetAddr> WindowRuns::branch_targets(const Sequence& s)
 {
     std::vector<TargetAddr> out = {s.at};
@@ -146,7 +148,8 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Returns where a run begins: at the start, or at a branch target after a jump.
+// Returns where a run begins: at the start of the sequence, at an instruction that a
+// stub of a patch serves, or at the end of a punned window.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -316,7 +319,7 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
 }
 
 // Returns whether an instruction (bt and similar) may access bits of a trampoline,
-// because the bit's number is in a register and its base is near the text.
+// because the number of the bit is in a register and its base is near the text.
 static bool takes_our_bits(const std::vector<Instruction>& insns)
 {
     return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
@@ -338,7 +341,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // rsp did not point to a stack
+                return skipped; // rsp does not point to a stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];
@@ -362,7 +365,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
     return reads(s, s.entry, native, below) ? skipped : failed;
 }
 
-// Returns the indices of the data that heads and the stub wrote.
+// Returns the indices of the data bytes that heads and the stub have written.
 std::vector<std::size_t> WindowRuns::below_red_zones() const
 {
     std::uint64_t first = Sandbox::address(differential_.sandbox().data().data());
@@ -376,8 +379,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Returns whether the result of the original depends on these bytes of data. Real
-// programs do not read them.
+// Returns whether the original's result depends on these bytes of data. Real programs
+// do not read them.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
@@ -385,7 +388,7 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    // Each flag must depend on one of these changes: parity, carries, signs.
+    // Each flag must depend on at least one of these changes: parity, carry, sign.
     for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
         for (std::size_t i : indices)
             other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);

@@ -3,14 +3,14 @@
 // windows that are planned, built and written over it, in which probes fire.
 //
 //   arrange    One instruction, the key, gets the state that it needs (arrange.cpp). The
-//              others are before and after it.
+//              other instructions are before and after it.
 //   patch      Chooses random sites and branch targets, and uses plan_windows,
 //              TrampolineSpace and build_patch as the agent does.
 //   runtime    A stub replaces dt_rt_enter: it counts, stores rsp and jumps to the tail.
-//   compare    Compares all that Differential compares, and how often each site fired.
+//   compare    Compares what Differential compares, and how many times each site fired.
 //              Ignores the words below the red zone, which heads and the stub write.
 //
-// A second kind of run puts an int3 into a trampoline, takes the thread out with
+// A second kind of run puts an int3 into a trampoline, moves the thread back with
 // place_of(), and continues in the original text.
 #pragma once
 
@@ -28,7 +28,7 @@ public:
         refused, // all sites were refused
         same,
         faulted, // both runs faulted in the same way
-        differs, // report() has the reason
+        differs, // report() gives the reason
     };
 
     explicit WindowRuns(Differential& differential);
@@ -38,7 +38,7 @@ public:
 
     // Runs a sequence, in the form that arrange_sequence() expects.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
-    // Does the same, and takes the thread out in the middle of a trampoline.
+    // Does the same, but moves the thread back from the middle of a trampoline.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
     bool dense_targets = false; // makes most instructions branch targets

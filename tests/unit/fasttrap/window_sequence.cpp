@@ -10,7 +10,7 @@ namespace dt::test {
 namespace {
 
 // Returns whether insn may run although the state was not made for it: it does not jump
-// to an arbitrary address and does not store to the TLS.
+// to an arbitrary address, is no popf, and accesses no memory through fs or gs.
 bool may_stand_beside(const Instruction& insn)
 {
     if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||

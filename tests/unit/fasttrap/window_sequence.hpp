@@ -20,14 +20,14 @@ struct WindowSequence {
     std::vector<std::byte> text;    // with padding
     std::vector<std::size_t> sites; // indices in insns
     std::vector<Patch> patches;
-    std::vector<std::size_t> taken; // bytes that each patch took
+    std::vector<std::size_t> taken; // size of each patch's code
     std::vector<bool> placed = std::vector<bool>(16);
 };
 
 // Arranges a sequence. Changes the displacements and addresses of the key so that they
-// are valid, and those of other instructions if they are direct branches or
-// rip-relative. The text ends at the first instruction that does not continue. Returns
-// nothing if the sequence must not run.
+// are valid, and those of the other instructions if they are direct branches or
+// rip-relative. The text ends with the first instruction that does not continue with
+// the next one. Returns nullopt if the sequence must not be run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

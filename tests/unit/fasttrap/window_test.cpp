@@ -2,7 +2,7 @@
 // Compares more than 100,000 sequences that run in trampolines with the same sequences
 // in their original place.
 //
-// FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
+// FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
 #include "corpus.hpp"
 #include "own_functions.hpp"
 #include "window_runs.hpp"
@@ -45,7 +45,7 @@ protected:
     {
         return runs_.n_forms[form];
     }
-    // Returns false if the test should end, because more reports would repeat the first
+    // Returns false after five failures, because more reports would repeat the first
     // ones.
     bool add(WindowRuns::Ended ended)
     {
@@ -62,8 +62,9 @@ protected:
                (op == x86::Op::pop && insn.operands[0].number != Reg::rsp);
     }
 
-    // Returns an instruction whose effect does not depend on the code around it. rsp
-    // still points to a stack: otherwise the program could find what the heads wrote.
+    // Returns an instruction whose effect does not depend on the code around it. It
+    // leaves rsp pointing to a stack, because the program could otherwise find what the
+    // heads wrote.
     Bytes simple(std::uint16_t must_not_write)
     {
         for (;;) {
@@ -90,7 +91,7 @@ protected:
             if (!insn || !may_run(*insn))
                 continue;
             if (insn->flow == ControlFlow::next && differential_.pick(60))
-                continue; // half of the keys are branches and calls
+                continue; // so that about half of the keys are branches and calls
             kept = insn->reads;
             break;
         }
@@ -183,7 +184,8 @@ TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)
         EXPECT_GT(runs_.n_left[kind], n_cases_ / 3000) << static_cast<int>(kind);
 }
 
-// Tests consecutive instructions of real functions, from their starts and from inside.
+// Tests consecutive instructions from real functions, starting at their first
+// instruction or inside.
 TEST_F(WindowTest, TextOfRealFunctionsDoesTheSameInTrampolines)
 {
     for (const char* path :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A short text in hex, with sites, for tests of windows.
+// A short text given in hex, and sites in it, for tests of windows.
 #pragma once
 
 #include "bytes.hpp"
@@ -11,7 +11,7 @@ namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
 inline constexpr TargetAddr area{0x401000 +
-                                 // At a distance whose highest byte is a trap byte.
+                                 // at a distance whose highest byte is a trap byte
                                  0x06000000};
 
 // A short text and the sites in it.
@@ -29,14 +29,15 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // Sets what is known about the text after the last site's extent.
+    // Sets what is known about the text that follows the last site's extent.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // Sets the ends of more blocks. The first value is the start of the first block.
+    // Sets the ends of further blocks. The first value is the start of the first of
+    // these blocks.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that the table agrees with libdw at each address, and that forged entries cost
-// little.
+// Tests that the table agrees with libdw at each address, and that forged entries take
+// little time and memory.
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
@@ -77,7 +77,8 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     expect_rule(frame, dwarf_rip, row.rip);
 }
 
-// Compares all text of a file, and returns how many addresses have a row.
+// Compares the table with libdw for all text in a file. Returns how many addresses have
+// a row.
 std::size_t compare(const std::string& path, std::uint64_t stride)
 {
     elf_version(EV_CURRENT);
@@ -139,7 +140,8 @@ template <class T> std::string bytes_of(T value)
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// A section with one CIE and an entry with these instructions for `n_bytes` of text.
+// Returns a section with one CIE, and one entry that applies these instructions to
+// `n_bytes` of text.
 std::string section_with(const std::string& instructions, std::uint64_t n_bytes)
 {
     using namespace std::string_literals;
@@ -169,7 +171,8 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
     }
 }
 
-// libdw allocates memory for all registers up to the one that is mentioned: a gigabyte.
+// For this entry, libdw would allocate memory for all registers up to the one that it
+// names: a gigabyte.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
     const std::string section = section_with("\x07\xf0\xff\xff\x3f", 16); // undefined
@@ -196,7 +199,8 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
         EXPECT_EQ(row->begin, text_at + i);
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    EXPECT_LT(used.tv_sec - began, 5); // evaluating for each row takes 20 s
+    EXPECT_LT(used.tv_sec - began, 5); // evaluating the instructions again for each row
+                                       // would take 20 s
 }
 
 TEST(CallFrameTable, DamagedSectionsGiveRowsOrNone)

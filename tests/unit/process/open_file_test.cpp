@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the data about open files. The files are those of this process.
+// Tests the data about open files, with the files of this process.
 #include "process/open_file.hpp"
 
 #include "base/fd.hpp"

@@ -60,7 +60,7 @@ static void expect_agreement(const std::string& path, std::uint64_t stride,
 TEST(UnwindTable, SaysOfEachByteOfAProgramWhatItsFileSays)
 {
     expect_agreement(VICTIMS "/frames_no_fp", 1, 40);
-    expect_agreement(VICTIMS "/edges", 1, 40); // with a PLT that is bound late
+    expect_agreement(VICTIMS "/edges", 1, 40); // has a PLT that is bound lazily
 }
 
 TEST(UnwindTable, SaysOfALibraryWhatItsFileSays)

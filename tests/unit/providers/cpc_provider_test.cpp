@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the names of cpc probes, which are those of counters.
+// Tests the names of cpc probes, which are the names of counters.
 #include "libdtrace/providers/cpc_provider.hpp"
 
 #include "abi/cpc.h"

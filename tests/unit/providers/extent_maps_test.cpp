@@ -51,9 +51,9 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
     ExtentMaps maps;
     for (const auto& image : images) {
         maps.begin(image);
-        maps.begin(image); // repeated, as for another description
+        maps.begin(image); // again, as for a second description
     }
-    // The main thread may read the images at the same time.
+    // The main thread may read the images meanwhile.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);
@@ -93,7 +93,7 @@ TEST(ExtentMaps, ThatAreNotRequestedAreCancelled)
     }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) // it maps address space at any time
+#if !defined(__SANITIZE_ADDRESS__) // the sanitizer may map memory at any time
 TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 {
     pid_t child = fork();
@@ -143,7 +143,7 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    // only the other thread could accept the signal
+    // only the map's own thread could accept the signal
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);

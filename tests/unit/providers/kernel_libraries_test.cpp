@@ -37,7 +37,8 @@ TEST(KernelLibraries, AreSelectedByTheWordsThatTheyDeclare)
     EXPECT_TRUE(kernel_libraries({}, "trace(x)").empty());
 }
 
-// The module fills in a struct that is also declared in D. Both must be the same.
+// The kernel module fills in a struct that is also declared in D. Both declarations
+// must have the same layout.
 TEST(KernelLibraries, APacketIsTheModules)
 {
     const dt::KernelLibrary net = kernel_libraries({"ip"}, "").front();

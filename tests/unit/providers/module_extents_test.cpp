@@ -28,7 +28,7 @@ extern "C" __attribute__((noinline, used)) int extents_test_catches(int n)
     }
 }
 
-// Two stores in a restartable sequence, which is declared as by librseq.
+// Two stores in a restartable sequence, declared as librseq declares them.
 extern "C" __attribute__((noinline, used)) void extents_test_restarts(long* into)
 {
     asm volatile(".pushsection __rseq_cs, \"aw\"\n"

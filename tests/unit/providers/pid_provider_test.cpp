@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests descriptions of pid probes in this process.
+// Tests descriptions of pid probes, with this process as the target.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include <gtest/gtest.h>

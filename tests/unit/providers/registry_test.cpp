@@ -75,15 +75,15 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.at(8).provider, "pid4");
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "entry"), 8U);
     EXPECT_EQ(registry.add(nullptr, "pid5", "libc", "f7", "entry"), 1004U) << "once";
-    // A new process has the same pid as one that has exited, so its probes have the
-    // same names.
+    // The new process has the pid of one that has exited, so its probes have the same
+    // names.
     EXPECT_EQ(registry.add(nullptr, "pid1", "libc", "f8", "entry"), 9U);
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f8", "entry"), 1005U);
     EXPECT_EQ(registry.take_renamed(), Ids{8});
     EXPECT_EQ(registry.take_renamed(), Ids{});
 }
 
-// Names are removed and added again in any order, and each one must still be found.
+// As names are removed and added in any order, each one must still be found.
 TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
 {
     Registry registry;

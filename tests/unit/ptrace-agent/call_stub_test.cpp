@@ -18,7 +18,7 @@
 using namespace dt;
 using namespace dt::test;
 
-// Returns a place for the stub at the end of the victim's own text, where no code is.
+// Returns a place for the stub at the end of the victim's own text, past its code.
 static TargetAddr room_in(pid_t pid)
 {
     for (const Mapping& m : mappings_of(pid)) {
@@ -43,7 +43,7 @@ static bool stop(pid_t pid)
            waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
 }
 
-// Waits until the victim's first thread is in read(2), after it has left the stub.
+// Waits until the victim's first thread is in read(2), and has thus left the stub.
 static bool is_in_read(pid_t pid)
 {
     for (int i = 0; i < 5000; ++i) {
@@ -54,8 +54,8 @@ static bool is_in_read(pid_t pid)
     return false;
 }
 
-// Sets up a system call of the stub and detaches. n_stops is the number of system call stops
-// before that: 0 detaches before the call, 1 between its entry and its exit, 2 after it.
+// Prepares a system call in the stub and detaches after n_stops system call stops: 0
+// detaches before the call, 1 between its entry and its exit, 2 after it.
 static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
 {
     ASSERT_TRUE(stop(pid));
@@ -122,7 +122,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
             text.begin(), text.end(), [](std::byte b) { return b == std::byte{0}; });
         if (put && has_room && write_to(pid, at, agent::call_stub()))
             places.push_back(at);
-        // Compare only the code. The block after it contains registers of the last thread.
+        // Compare only the code. The block after it contains the registers of the
+        // thread that used it last.
         const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
         if (!put &&
             std::equal(text.begin(), text.begin() + n_code, agent::call_stub().begin()))
@@ -131,8 +132,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// Without a stub, the agent injects calls into the program's own text. If the agent dies then, the
-// thread does not return from the call.
+// Without a stub, the agent injects calls into the program's own text. If the agent
+// then dies, the thread does not return from the call.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())
@@ -147,7 +148,7 @@ TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
         session.plant_entry(victim.pid(), "work", 1);
         ASSERT_TRUE(session.agent().detach(victim.pid()));
     }
-    // The agent removes the stub that it used when it detaches.
+    // When it detaches, the agent removes the stub that it used.
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests commands that the agent starts: where they are held, and that probes count exactly.
+// Tests commands that the agent starts: where they are held, and that their probes fire
+// the exact number of times.
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
@@ -186,7 +187,8 @@ TEST(Plant, WritesNothingWhereAnotherFileIsMappedThanTheClientFound)
         EXPECT_EQ(report->n_planted, 0u);
         EXPECT_EQ(report->gone, all);
     }
-    // The client found only the part of the text with the second of the two functions.
+    // The client found only the part of the text that contains the second of the two
+    // functions.
     TargetAddr middle = std::max(work.at, outer.at);
     SeenText second = same;
     second.begin = middle;
@@ -228,15 +230,16 @@ TEST(Plant, RefusesSitesThatCannotBeInstrumentedAndPlantsTheOthers)
     EXPECT_EQ(session.hits(1), 10u);
 }
 
-// expect() announces sites, and the client does not wait for the agent's reply. This reply may
-// arrive before the reply to another request, or while the client waits for no reply.
+// expect() announces sites, and the client does not wait for the agent's reply. That
+// reply may arrive before the reply to another request, or while the client waits for
+// nothing.
 TEST(Plant, IgnoresTheRepliesToExpectations)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
     Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
-    usleep(200'000); // The reply arrives in this time. It is not an event.
+    usleep(200'000); // The reply arrives meanwhile. It is not an event.
     auto none = session.agent().next_event();
     ASSERT_TRUE(none);
     EXPECT_FALSE(*none);

@@ -26,8 +26,8 @@ static bool wait_until_free(pid_t pid)
     return false;
 }
 
-// Returns whether a process of this program runs. The caller's program has a path of its
-// own, so processes of other tests do not count.
+// Returns whether a process that executes this program is running. The program has a
+// path of its own, so processes of other tests are not counted.
 static bool is_running(const std::string& program)
 {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -39,8 +39,9 @@ static bool is_running(const std::string& program)
     return false;
 }
 
-// Waits for the processes of consumers that were killed, except `but`. This process is their
-// subreaper, so it becomes the parent of their agents. Returns false if one does not end.
+// Waits for the processes of consumers that were killed, except `but`. This process is
+// their subreaper, so it becomes the parent of their agents. Returns false if one of
+// them does not exit.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -61,9 +62,10 @@ static bool wait_for_orphans(pid_t but)
     return true;
 }
 
-// Traces the target in another process, which is killed after a time. The agent of that
-// process may not have attached to the target by then. So the state of the target alone does
-// not show whether the agent will still change it. Returns true once the agent has exited.
+// Traces the target in another process, which is killed after a while. By then, that
+// process's agent may not have attached to the target yet. So the state of the target
+// alone does not show whether the agent will still change it. Returns true once the
+// agent has exited.
 static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
@@ -137,9 +139,10 @@ static volatile sig_atomic_t hung_up;
 
 TEST(Death, OfACommandOrTheAgentSendsNoSighup)
 {
-    // The leader of a session traces a command while another process of its group is
-    // stopped. If the group becomes orphaned, the kernel sends SIGHUP to it. This is the
-    // situation under cron, where no shell keeps the group from becoming orphaned.
+    // The leader of a session traces a command while another process in its group is
+    // stopped. If the group becomes orphaned, the kernel sends SIGHUP to its processes.
+    // This is the situation under cron, where no shell keeps the group from becoming
+    // orphaned.
     pid_t leader = fork();
     if (leader == 0) {
         setsid();
@@ -151,7 +154,7 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
-        // One command ends before the agent, one after it.
+        // One command exits before the agent, the other after it.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();
@@ -159,10 +162,10 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
             auto target = agent->create({"/bin/sleep", "60"}, {}, EvalTime::postinit);
             command = target->pid;
             (void)agent->resume(brief->pid);
-            usleep(50000); // The first command ends in this time.
+            usleep(50000); // The first command exits meanwhile.
             (void)agent->resume(command);
         }
-        usleep(50000); // The agent ends in this time.
+        usleep(50000); // The agent exits meanwhile.
         ::kill(command, SIGKILL);
         ::kill(stopped, SIGKILL);
         _exit(hung_up);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A replacement of the engine for these tests. Its dt_fire() writes the values that it gets
-// from the agent to a notebook.
+// A replacement for the engine. Its dt_fire() writes the values that it gets from the
+// agent to a notebook.
 //
-// The notebook is in the data part of the arena. The agent maps this part from a memfd that
-// the test creates, so both processes see it. By this replacement, tests of attaching,
-// stepping and detaching need no D programs.
+// The notebook is in the data part of the arena. The agent maps this part from a memfd
+// that the test creates, so both processes can access it. With this replacement, tests
+// of attaching, stepping and detaching need no D programs.
 #pragma once
 
 #include <atomic>

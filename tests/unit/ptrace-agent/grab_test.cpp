@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests attaching to running processes, probing them, and detaching without any trace.
+// Tests attaching to running processes, probing them, and detaching without leaving a
+// trace.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -29,7 +30,8 @@ TEST(Grab, CountsFromManyThreadsAndRestoresTheText)
     target.read_line();
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
-    // Plant both probes at once. Otherwise a call between the two would fire only one.
+    // Plant both probes at once. If they were planted one after the other, a call in
+    // between would fire only one of them.
     Function work = functions_of(target.pid(), "/waiter")["work"];
     std::vector<Site> sites = return_sites(work, 2);
     Site entry;
@@ -69,7 +71,7 @@ TEST(Grab, DetachesWhileThreadsAreAtProbes)
         ASSERT_TRUE(session.agent().grab(target.pid()));
         session.plant_return(target.pid(), "work", 2);
         session.plant_entry(target.pid(), "work", 1);
-        // Detach at another moment between two hits each time.
+        // Detach at a different moment between two hits each time.
         usleep(static_cast<useconds_t>(1000 + 700 * round));
         ASSERT_TRUE(session.agent().detach(target.pid()));
         ASSERT_EQ(text_difference(target.pid()), "");
@@ -106,7 +108,8 @@ TEST(Grab, WorksAfterTheMainThreadHasEnded)
     Session session;
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
-    // The files in /proc of the ended main thread cannot be read, those of others can.
+    // In /proc, the files of a main thread that has exited cannot be read, but those of
+    // other threads can.
     auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);
     Site site;
@@ -132,7 +135,7 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
     session.plant_entry(target.pid(), "work", 1);
-    usleep(50000); // A running process would fire in this time.
+    usleep(50000); // A process that is not stopped would fire meanwhile.
     EXPECT_EQ(session.hits(1), 0u);
     ::kill(target.pid(), SIGCONT);
     EXPECT_TRUE(session.wait_for_hits(1, 0));

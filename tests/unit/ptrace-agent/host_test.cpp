@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the values that the agent gives to the engine about a thread at a probe.
+// Tests the values that the agent gives the engine about a thread at a probe.
 #include "session.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TEST(Host, StopsTheProcessUntilItIsContinued)
         const char state = thread_state(pid, pid);
         return session.hits(1) > 0 && (state == 'T' || state == 't');
     }));
-    usleep(50'000); // A running process would end in this time.
+    usleep(50'000); // A process that is not stopped would exit meanwhile.
     EXPECT_LT(session.hits(1), 40u);
     ::kill(pid, SIGCONT);
     EXPECT_EQ(session.run_to_end(pid), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the destination of an indirect jump, and whether it is outside of the function.
+// Tests where an indirect jump leads, and whether that is outside the function.
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 

@@ -15,7 +15,8 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
 {
     Session session;
     pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "3", "100"});
-    // There is no site to plant yet, but the first plant() begins to watch the linker.
+    // There is no site to plant yet, but the first plant() makes the agent watch the
+    // linker.
     ASSERT_TRUE(session.agent().plant(pid, {}));
     ASSERT_TRUE(session.agent().resume(pid));
     int n_planted = 0;
@@ -46,7 +47,7 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The program waits some seconds at the first change, and not at all at later ones.
+// The program waits for some seconds at the first change, and not at all at later ones.
 TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
 {
     Session session;
@@ -74,8 +75,8 @@ TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
     EXPECT_EQ(session.printed("sum"), 5 * 55);
 }
 
-// The plugin is loaded and unloaded several times. The event of the first change after its
-// probes were removed lists exactly these probes.
+// The plugin is loaded and unloaded several times. The first event after the plugin's
+// probes have been removed lists exactly these probes.
 TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
 {
     for (Mechanism mechanism : {Mechanism::automatic, Mechanism::int3}) {

@@ -10,8 +10,8 @@ using Found = Rotation::Found;
 
 namespace {
 
-// Examines n_looks threads in one tick, of which thread 1 is running. Counts in looks how
-// often each thread was examined.
+// Examines up to n_looks threads in one tick. Only thread 1 is running. Counts in
+// `looks` how many times each thread was examined.
 void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
 {
     rotation.begin();

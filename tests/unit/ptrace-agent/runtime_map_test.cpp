@@ -49,8 +49,8 @@ protected:
     std::uint32_t site = 0;
 };
 
-// Root can open the inode for writing in spite of its permissions. Then the seal prevents
-// writes.
+// Root can open the inode for writing in spite of its permissions. In that case, the
+// seal prevents writes.
 TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMaps)
 {
     struct stat info {};
@@ -73,6 +73,7 @@ TEST_F(RuntimeMapTest, EachCompiledClauseHasASiteWithTheEpidAtWhichTheProbeConti
 {
     fire_by(
         {clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the engine runs the last
+                                                           // clause
     map.set_back(site, TargetAddr{0x600000});
     auto sites = chain(map, site, 3);
     EXPECT_EQ(sites[0].code, 0x10u);
@@ -111,7 +112,7 @@ TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings
         auto other = map.add_site(TargetAddr{0x400100});
         ASSERT_TRUE(other);
         ASSERT_TRUE(map.set_firings(*other, std::span(two).first(1 + i % 2)));
-        if (i % 3 == 0) // its probes were removed before
+        if (i % 3 == 0) // its probes have been removed
             map.set_firings(*other, {});
         map.free_site(*other);
     }

@@ -34,7 +34,7 @@ template <class Condition> bool wait_until(Condition holds)
 
 class Session {
 public:
-    Session(); // starts the agent, and redirects the output of its commands to a file
+    Session(); // starts the agent, and redirects its commands' output to a file
     ~Session();
 
     AgentClient& agent() { return *agent_; }
@@ -50,7 +50,8 @@ public:
     pid_t create(const std::vector<std::string>& argv,
                  EvalTime evaltime = EvalTime::postinit,
                  const std::vector<EnvChange>& env = {});
-    // Plant an entry or return probe of a function of the program (or another object).
+    // Plant an entry or return probe on a function in the program (or in another
+    // object).
     void plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
                      const std::string& object = "");
     void plant_return(pid_t pid, const std::string& function, std::uint32_t probe);
@@ -58,12 +59,13 @@ public:
 
     // Handles events until the process ends. Returns its wait status, or -1 after 30 s.
     int run_to_end(pid_t pid);
-    // Returns the next event, if there is one within the time.
+    // Returns the next event, or nullopt if there is none within this time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
-    std::vector<AgentEvent> others; // all other events that run_to_end() received
+    std::vector<AgentEvent> others; // the events that run_to_end() received, except the
+                                    // one for the exit
 
     std::string output(); // the output of all commands so far
-    // Returns the number after a word of the output. For "calls 12" this is 12.
+    // Returns the number that follows a word in the output. For "calls 12", this is 12.
     long printed(const std::string& word);
     AgentClient release_agent() { return std::move(*agent_); }
 
@@ -75,8 +77,8 @@ private:
     std::optional<AgentClient> agent_;
 };
 
-// A victim that the test itself starts, without an agent. The test holds the other ends of its
-// stdin and stdout.
+// A victim that the test itself starts, without an agent. The test holds the other ends
+// of the victim's stdin and stdout.
 class FreeVictim {
 public:
     explicit FreeVictim(const std::vector<std::string>& argv,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests how a client sends a list of sites to the agent.
+// Tests how the agent accepts a list of sites from a client.
 #include "ptrace-agent/wire/site_list.hpp"
 
 #include <fcntl.h>

@@ -36,7 +36,8 @@ TEST(Tasks, ChildrenThatShareTheMemoryAlsoFire)
     session.plant_entry(pid, "work", 1);
     EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
     EXPECT_EQ(session.printed("good"), 90);
-    // Each round: a vfork child, a clone with CLONE_VM, the parent.
+    // In each round, a vfork child, a clone with CLONE_VM, and the parent each make one
+    // call.
     EXPECT_EQ(session.printed("calls"), 90);
     EXPECT_EQ(session.hits(1), 90u);
     EXPECT_EQ(session.hits(2), 90u);
@@ -76,8 +77,8 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The agent keeps data about the memory of the first program as long as it remembers the
-// children of that program. This must not affect the probes of the second program.
+// The agent keeps data about the memory of the first program while it remembers the
+// children of that program. This must not affect the second program's probes.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;

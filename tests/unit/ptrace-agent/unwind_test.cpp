@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests frame rules, which are made from the call frame information of real programs. Stacks
-// that are walked by these rules must equal the stacks that libunwind finds.
+// Tests frame rules, which are made from the call frame information of real programs. A
+// stack that is walked with the rules must equal the stack that libunwind finds.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -40,7 +40,7 @@ std::uint64_t cpu_ns(pid_t pid)
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// A program that the test traces by ptrace and stops at random moments.
+// A program that the test traces with ptrace and stops at random moments.
 class Sampled {
 public:
     explicit Sampled(const std::vector<std::string>& argv)
@@ -104,7 +104,8 @@ public:
             unwind_user_stack(process_, regs, pcs.data(), max_frames)));
         return pcs;
     }
-    // Walks the stack by rules. Returns nothing if a place has no rule.
+    // Walks the stack with the rules. Returns nullopt if there is no rule for an
+    // address.
     std::optional<Pcs> by_rules(const Registers& regs)
     {
         auto read = [this](std::uint64_t at, std::uint64_t& value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the functions of a victim by its symbol table, and compares the text of a process with
-// its files.
+// Finds the functions of a victim through its symbol table, and compares the text of a
+// process with its files.
 #pragma once
 
 #include "ptrace-agent/wire/client.hpp"

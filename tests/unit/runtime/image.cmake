@@ -1,6 +1,6 @@
-# Fails when an object of the runtime has an instruction on vector or x87 registers, but in
-# dt_flop() which puts them back and but reads of %xmm into general ones, or the linked image a
-# relocation or a writable part.
+# Fails if an object of the runtime has an instruction with vector or x87 registers. Exceptions are dt_flop(), which
+# restores them, and moves from %xmm to general registers. Also fails if the linked image has a relocation or a writable
+# part.
 foreach(object ${OBJECTS})
   if(object MATCHES "\\.o$")
     execute_process(COMMAND ${OBJDUMP} -d --no-show-raw-insn ${object}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The runtime in this process: its image, config and stacks at the distances of
-// runtime.h, sites with trampolines that the test writes, and an arena with a D
-// program. Signal handlers do the work of the agent: they fix up faulting loads and
-// answer upcalls.
+// The runtime in this process: its image, config and stacks at the distances that
+// runtime.h defines, sites with trampolines that the test writes, and an arena with a D
+// program. Signal handlers do the agent's work: they fix up faulting loads and answer
+// upcalls.
 #pragma once
 
 #include "ptrace-agent/native/native.hpp"
@@ -47,7 +47,7 @@ public:
     // engine can run. Returns "", or the reason if that is the very first one.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
-    bool use_rseq = true; // applies to code that is compiled later
+    bool use_rseq = true; // applies to clauses that are compiled afterwards
     dt_rt_site& site_of(Function trampoline);
 
     dif_test::Session session;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests which clauses are compiled, the order of several clauses of one probe, and that
-// the engine continues at the first clause that compiled code cannot run.
+// Tests which clauses are compiled, the order of a probe's clauses, and that the engine
+// continues at the first clause that compiled code cannot run.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>

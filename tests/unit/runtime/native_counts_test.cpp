@@ -33,7 +33,7 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
 }
 
 // The abort address of a restartable sequence. The kernel kills a process if the word
-// before this address is not the signature that glibc has registered (RSEQ_SIG).
+// before that address is not the signature that glibc has registered (RSEQ_SIG).
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
 TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
@@ -47,8 +47,8 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
         // Case 3 pretends that the thread is in a sequence of the program, which must
-        // not be changed. At the next preemption the kernel clears the pointer, because
-        // it is not true.
+        // not be changed. At the next preemption, the kernel clears the pointer,
+        // because the thread is not in that sequence.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;

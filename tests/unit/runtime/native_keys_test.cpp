@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the counters of keys: which keys have some, that they and the engine's entries
-// belong to the same key, and what happens to keys that have no place.
+// Tests the counters of keys: which keys have counters, that these counters and the
+// engine's entries have the same key, and what happens to keys that find no place.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"
@@ -53,8 +53,8 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     EXPECT_EQ(sum, 5u * 67);
 }
 
-// One clause has two probes with different names. The entry of the engine and the
-// counters of compiled code have the same key.
+// One clause has two probes with different names. The engine's entry and the counters
+// of compiled code have the same key.
 TEST(Native, CountsByTheNamesOfTheProbeAndWhoTheThreadIs)
 {
     InProcess runtime("pid1:a.out::entry"

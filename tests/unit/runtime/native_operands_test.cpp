@@ -90,15 +90,15 @@ TEST(NativeOperands, AreReadFromWhereverTheCompilerLeftThem)
     };
     for (const auto& c : cases) {
         Traced traced(c.operand);
-        traced.runtime.add_range(words, 4096); // the range must be a page
+        traced.runtime.add_range(words, 4096); // no range is smaller than a page
         ASSERT_EQ(traced.why, "");
         EXPECT_EQ(traced.fire(registers), c.value) << &c - cases;
         EXPECT_EQ(fired_by_engine(traced.runtime), 0u) << &c - cases;
     }
 }
 
-// Words of the frame are near the stack pointer, so they need no entry in the table of
-// ranges.
+// The words of the frame are near the stack pointer, so they need no entry in the table
+// of ranges.
 TEST(NativeOperands, OfTheFrameNeedNoRange)
 {
     Registers registers{};
@@ -118,8 +118,8 @@ TEST(NativeOperands, OfTheFrameNeedNoRange)
     EXPECT_EQ(fired_by_engine(of_rsp.runtime), 0u);
 }
 
-// The engine reads unknown addresses by a system call. There is no fault, and no signal
-// that the program could notice.
+// The engine reads unknown addresses with a system call. There is no fault, and no
+// signal that the program could notice.
 TEST(NativeOperands, OfAnAddressThatNobodyKnowsAreTheEngines)
 {
     Registers registers{};
@@ -152,7 +152,7 @@ TEST(NativeOperands, OfMemoryThatHasGoneFaultOnceHereAndOnceInTheEngine)
 }
 
 // If the predicate is false, compiled code does not read the arguments of the actions,
-// as the engine does not.
+// just as the engine does not.
 TEST(NativeOperands, OfActionsAreReadBehindThePredicate)
 {
     InProcess runtime("pid1:a.out:work:entry /arg0 != 0/ { trace(arg1); }", 1);

@@ -55,14 +55,15 @@ dt_operand Places::operand(Random& random) const
     out.reg = bases[random.below(std::size(bases))];
     if (out.reg == DT_OPERAND_NO_REG) {
         out.value = static_cast<dt_s64>(address(random));
-        // A segment's base is 0, or the thread's own area.
+        // A segment base is 0 or this thread's own area.
         if (random.one_in(3))
             out.segment = 'g';
         else if (random.one_in(3)) {
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // only the return address on the stack is the same in both runs
+        // with rsp (4), only the return address is the same in both runs: value 0, no
+        // index
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))
@@ -81,7 +82,8 @@ void Places::point(Random& random, Registers& registers, const void* frame) cons
                                 &registers.rsi, &registers.r10, &registers.r12})
         if (!random.one_in(5))
             *each = address(random);
-    bool on_stack = random.one_in(4); // the rest of the stack differs between the runs
+    bool on_stack = random.one_in(4); // rcx must stay small: the rest of the stack
+                                      // differs between the runs
     if (on_stack)
         registers.rbp = reinterpret_cast<std::uint64_t>(frame);
     if (on_stack || !random.one_in(5))

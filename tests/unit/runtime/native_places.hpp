@@ -15,7 +15,8 @@ public:
     explicit Random(std::uint64_t seed) : random_(seed) {}
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
     bool one_in(unsigned n) { return below(n) == 0; }
-    // Returns a limit of a type, any number, a shorter one, or a small negative one.
+    // Returns a limit of an integer type, a random 64-bit number, a random shorter one,
+    // or a small negative number.
     std::uint64_t number()
     {
         static constexpr std::uint64_t ends[] = {
@@ -36,7 +37,7 @@ private:
     std::mt19937_64 random_;
 };
 
-// The memory to which operands refer: a page that is in the agent's table, one that is
+// The memory that operands refer to: a page that is in the agent's table, one that is
 // in the table but can no longer be read, and one that is not in the table. Both runs
 // use the same memory.
 class Places {

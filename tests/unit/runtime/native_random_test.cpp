@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Compares random clauses, compiled and interpreted: they must leave the same
+// Runs random clauses both compiled and interpreted: both must leave the same
 // registers, state, aggregations, variables and drops. Arguments of static probes are
-// in registers of all kinds, and in memory that can be read, is unknown, is forbidden
-// or has no valid address.
+// in registers of all kinds, and in memory that is readable, unknown, forbidden or has
+// no valid address.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 
@@ -33,7 +33,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // whether any clause so far does
+    bool records = false, has_predicate = false; // what a clause so far does
 private:
     std::string action(unsigned n)
     {
@@ -56,7 +56,8 @@ private:
                    expression(2) + "; ";
         }
     }
-    // Most keys have few values, as real keys have. Some do not have eight bytes.
+    // Most keys have only a few different values, as in real programs. Some are shorter
+    // than eight bytes.
     std::string key()
     {
         static const char* const names[] = {"probeprov", "probemod", "probefunc",
@@ -140,9 +141,9 @@ private:
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
-// Makes a firing unusual in random ways. A busy shard and an expired lease are only
-// tested with clauses that need the shard: compiled code keeps counting without it, and
-// the engine does not.
+// Makes a firing unusual in random ways. A busy shard and an expired lease are tested
+// only with clauses that need the shard: without it, compiled code continues to count,
+// and the engine does not.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
@@ -246,7 +247,7 @@ Outcome outcome_of(InProcess& runtime)
 
 TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
 {
-#ifdef __SANITIZE_ADDRESS__ // the build without the sanitizer runs more programs
+#ifdef __SANITIZE_ADDRESS__ // builds without the sanitizer run more programs
     constexpr unsigned n_programs = 600, n_firings = 50;
 #else
     constexpr unsigned n_programs = 1500, n_firings = 50;

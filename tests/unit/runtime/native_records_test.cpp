@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests that compiled clauses record what the engine would record, and only complete
-// records, whatever happens to their threads.
+// records, whatever happens to the threads that run them.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>
@@ -115,8 +115,8 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_LT(fired_by_engine(runtime), n_calls);
 }
 
-// Kills a thread once at each instruction. What it did not publish is not visible, and
-// its shard can be used again.
+// Kills a thread at each instruction in turn. What it has not published is not visible,
+// and its shard can be used again.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);

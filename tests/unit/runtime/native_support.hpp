@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the tests of compiled clauses: a probe to compile, the number of counted
-// events and who counted them, and threads that are interrupted in many ways.
+// Shared by the tests of compiled clauses: a probe to compile, the number of events
+// counted in each way, and threads that are interrupted in many ways.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"
@@ -19,7 +19,7 @@ struct Counted {
     std::uint64_t all() const { return on_cpus + shared + by_engine; }
 };
 
-// Returns how many events count() or quantize() has counted: in counters of CPUs, in
+// Returns how many events count() or quantize() has counted: in per-CPU counters, in
 // the shared counters, and in the engine.
 Counted counted(InProcess& runtime);
 std::uint64_t fired_by_engine(InProcess& runtime);

@@ -12,8 +12,8 @@ probed_add:
 	/*
 	 * void with_registers(struct Registers *, void (*function)(void)): loads all general
 	 * registers except %rsp, and the flags, from the structure, calls the function, and
-	 * stores them there again. It also loads the vector registers from vectors_before, and
-	 * stores them in vectors_after.
+	 * stores the registers and flags in the structure. It also loads the vector registers
+	 * from vectors_before, and stores them in vectors_after.
 	 */
 	.globl with_registers
 with_registers:
@@ -86,7 +86,7 @@ with_registers:
 
 	/*
 	 * long red_zone_after(void (*trampoline)(void)): runs a trampoline that continues at
-	 * red_zone_back. Returns the number of words of the red zone that have changed.
+	 * red_zone_back. Returns how many words in the red zone have changed.
 	 */
 	.globl red_zone_after, red_zone_back
 red_zone_after:

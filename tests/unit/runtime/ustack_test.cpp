@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests stacks that are walked by the agent's rules, and stacks that only the agent can
-// walk.
+// Tests stacks that the runtime walks with the agent's unwind rules, and stacks that
+// only the agent itself can walk.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ using namespace runtime_test;
 
 namespace {
 
-// A site that is reached with %rbp in a stack that the test has built. Its callers are
-// at the addresses `first`, `second` and `third`.
+// A site that is reached while %rbp points into a stack that the test has built. The
+// return addresses of its callers are `first`, `second` and `third`.
 class Stack : public testing::Test {
 protected:
     static constexpr std::uint64_t first = 0x11111, second = 0x22222, third = 0x33333;
@@ -36,7 +36,7 @@ protected:
             slot = (slot + 1) & (DT_RT_MAX_RULES - 1);
         runtime.config().rules[slot] = rule;
     }
-    // Returns the rule for code after `push %rbp; mov %rsp,%rbp`.
+    // Returns the rule for code that has executed `push %rbp; mov %rsp,%rbp`.
     static dt_rt_rule by_frame_pointer(std::uint64_t at)
     {
         return {at, 16, -16, DT_RT_FROM_RBP, DT_RT_FROM_CFA};
@@ -44,7 +44,7 @@ protected:
     static dt_rt_rule end_at(std::uint64_t at) { return {at, 0, 0, 0, 0}; }
     static std::uint64_t site() { return reinterpret_cast<std::uint64_t>(probed_work); }
 
-    // Returns the stack of one firing with %rbp at `rbp`.
+    // Fires once with this %rbp. Returns the stack that was recorded.
     std::vector<std::uint64_t> fire(const void* rbp)
     {
         Registers registers{};
@@ -108,7 +108,7 @@ TEST_F(Stack, IsNoDeeperThanWasAskedForAndNeedsNoRuleBehindThat)
         stack[i + 1] = first + static_cast<unsigned>(i);
         add(by_frame_pointer(first + static_cast<unsigned>(i) - 1));
     }
-    // the rule of the fourth frame
+    // removes the rule for the fourth frame
     runtime.config().rules[dt_rt_rule_slot(first + 29)] = {};
     add(by_frame_pointer(site()));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first + 10, first + 20, first + 30}));
@@ -144,7 +144,7 @@ TEST_F(Stack, WithoutUnwindInformationFollowsTheFramePointerForABit)
     add(guess(second - 1));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
     EXPECT_EQ(n_asked, 0u);
-    // Too far above for the agent, or below the stack pointer.
+    // too far above the stack pointer for the agent, or below it
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) + 0x6000)).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) - 0x6000)).empty());
     EXPECT_EQ(n_asked, 2u);
@@ -201,7 +201,7 @@ TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
     EXPECT_TRUE(fire(&elsewhere[10]).empty());
     EXPECT_TRUE(fire(nullptr).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
-    char local; // the frame of with_registers() is less far below it
+    char local; // the frame of with_registers() is nearer to `local` than this
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
     EXPECT_EQ(n_asked, 4u);
     EXPECT_EQ(runtime.n_faults, 0u);
@@ -220,7 +220,7 @@ TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
 
 TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
 {
-    // The stack of a thread: its range is in the table, but one page of it cannot be
+    // The stack of a thread: its range is in the table, but one of its pages cannot be
     // read.
     constexpr std::size_t bytes = 1 << 20, page = 4096;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests all 128 combinations of facts. Each test is one rule. The numbers of
-// combinations to which the rules apply add up to 128, so the rules are complete.
+// combinations to which the rules apply add up to 128, so the rules cover all of them.
 #include "libdtrace/session/backends/backend_choice.hpp"
 
 #include <functional>

@@ -46,7 +46,7 @@ TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }
-    // The source was selected manually, but the counter is equally good.
+    // The source was selected manually, but the counter is just as good.
     EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));
@@ -74,8 +74,8 @@ TEST(ClockLine, FollowsTheClockThroughChangesOfItsSpeedAndNeverGoesBack)
         for (int k = 0; k < 10; k++) {
             std::uint64_t now = read_line(clock, source.counter());
             ASSERT_GE(now, last);
-            // The speed changes by 200 ppm. It takes a second to detect it and another
-            // to correct it.
+            // The speed changes by 200 ppm. It takes a second to detect the change and
+            // another second to correct for it.
             ASSERT_NEAR(static_cast<double>(now), source.mono, 400e3) << i;
             if (i % 1000 > 500) {
                 ASSERT_NEAR(static_cast<double>(now), source.mono, 1000) << i;
@@ -96,7 +96,7 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
     line.tend(clock, source.now_ns());
     source.pass(100'000'000);
     line.tend(clock, source.now_ns());
-    source.mono += 7e9; // the counter stopped during this time
+    source.mono += 7e9; // meanwhile, the counter stands still
     line.tend(clock, source.now_ns());
     EXPECT_NEAR(static_cast<double>(read_line(clock, source.counter())), source.mono,
                 1000);
@@ -120,7 +120,7 @@ TEST(ClockLine, IsNotThereWhenTheCounterIsNotTheSystemsClock)
     line.tend(clock, source.now_ns());
     EXPECT_NE(clock.seq, 0u);
     EXPECT_EQ(clock.seq % 2, 0u);
-    source.is_clock = false; // the kernel found the counter unstable
+    source.is_clock = false; // the kernel has found the counter to be unstable
     source.pass(2'000'000'000);
     line.tend(clock, source.now_ns());
     EXPECT_EQ(clock.seq, 0u);
@@ -143,7 +143,7 @@ TEST(ClockLine, IsWithinTwoMicrosecondsOfThisMachinesClock)
         EXPECT_GE(now, last);
         auto off = static_cast<std::int64_t>(now - sample->mono_ns);
         n_near += std::abs(off) < 2000;
-        EXPECT_LT(std::abs(off), 100'000); // even if a sample was disturbed
+        EXPECT_LT(std::abs(off), 100'000); // even if a sample is disturbed
         last = now;
         source.rest(5'000'000);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the thread that fires the probes tick-N and profile-N.
+// Tests the thread that fires tick-N and profile-N probes.
 #include "libdtrace/session/backends/timer_thread.hpp"
 
 #include <gtest/gtest.h>

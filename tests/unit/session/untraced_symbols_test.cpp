@@ -12,7 +12,8 @@ using namespace dt;
 
 namespace {
 
-// A forked copy of this process, which has the same modules and is killed with it.
+// A forked copy of this process. It has the same modules and is killed when this
+// process exits.
 class Copy {
 public:
     Copy()

@@ -53,7 +53,7 @@ TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
     EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
 }
 
-// The output doubles with every two references, so 40 levels would fill the memory.
+// The output doubles with each level, so 40 levels would fill the memory.
 static std::string doubling_name(int levels)
 {
     auto reference = [](int number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests well-formed tables with forged content: many entries claim the same bytes, so
-// that a naive reader takes time proportional to the product of both sizes. Each file
+// that a naive reader takes time proportional to the product of two sizes. Each file
 // here is small.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/code_places.hpp"
@@ -37,7 +37,7 @@ public:
         bytes_.resize((bytes_.size() + to - 1) / to * to);
         return *this;
     }
-    // Writes the number of bytes after `at`.
+    // Stores at `at` the number of bytes that follow this word.
     void set_length(std::size_t at) { set(at, bytes_.size() - at - 4); }
     void set(std::size_t at, std::size_t value)
     {
@@ -59,7 +59,8 @@ private:
 
 using Sections = std::vector<std::pair<std::string, std::string>>;
 
-// A program with one segment of 4 MiB of nops, and sections that are not loaded.
+// Returns a program with one segment of 4 MiB of nops, and these sections, which are
+// not loaded.
 std::vector<std::byte> file_with(const Sections& sections)
 {
     Elf64_Ehdr header{};
@@ -171,8 +172,8 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     append_cie(frames, "zL", std::string_view("\1\0", 2));
     for (std::size_t i = 0; i < n; i++)
         append_fde(frames, text_addr + 4096 + i * 8, 8, 1);
-    // The first byte is a filler: the section's address is 0, and an address of 0 would
-    // mean that there is no table.
+    // The first byte is a filler: the section's address is 0, and a table address of 0
+    // would mean that there is no table.
     table.u8(0).u8(0xff).u8(0xff).u8(1);
     const std::size_t length = n_sites * site_bytes;
     table.u8(0x80 | (length & 0x7f)).u8(0x80 | (length >> 7 & 0x7f)).u8(length >> 14);
@@ -184,7 +185,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // Only the first function's table is used.
+    // The label of the first function is found.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }
@@ -228,8 +229,8 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// Each namespace is followed by an entry that is also the first one inside it, so the
-// number of paths to the last entry is 2 to the power of n.
+// Each namespace is followed by an entry that is also the first one inside the
+// namespace, so the number of paths to the last entry is 2 to the power of n.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;
@@ -242,7 +243,7 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
-// Expects that omitted entries are reported only once.
+// Checks that omitted entries are reported, and only once.
 template <class T> void expect_one_cut(T& from, std::string_view text)
 {
     const std::vector<std::string> cuts = from.take_cuts();

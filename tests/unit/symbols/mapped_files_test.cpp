@@ -16,7 +16,7 @@
 
 namespace {
 
-// A page of a file, mapped into this process while the object lives.
+// A page of a file, which is mapped into this process while the object exists.
 class MappedPage {
 public:
     MappedPage()
@@ -92,7 +92,7 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     EXPECT_EQ(nameless.value_or(*named), *named);
 }
 
-// A target chooses which names it maps, and may later replace the files of these names.
+// A target chooses which paths it maps, and may later replace the files at these paths.
 TEST(RegularFile, IsOpenedAndNothingElseIs)
 {
     dt::Scratch scratch;
@@ -106,7 +106,7 @@ TEST(RegularFile, IsOpenedAndNothingElseIs)
 
     EXPECT_TRUE(dt::open_regular(file));
     EXPECT_TRUE(dt::open_regular(link));
-    EXPECT_FALSE(dt::open_regular(fifo)); // and the call does not wait for a writer
+    EXPECT_FALSE(dt::open_regular(fifo)); // the call does not wait for a writer either
     EXPECT_FALSE(dt::open_regular(device));
     EXPECT_FALSE(dt::open_regular(scratch.path(".")));
     EXPECT_FALSE(dt::open_regular(file, (1 << 20) - 1)); // too large

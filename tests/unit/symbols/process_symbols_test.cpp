@@ -150,7 +150,7 @@ TEST(ProcessSymbols, ReadsADeletedAndAReplacedProgram)
     ImageCache cache;
     Victim victim(copy);
     fs::remove(copy);
-    fs::copy_file(STATIC_VICTIM, copy); // another file under the same name
+    fs::copy_file(STATIC_VICTIM, copy); // a different file with the same name
     auto symbols = symbols_of(victim.pid(), cache);
     ASSERT_TRUE(symbols->main_module());
     EXPECT_TRUE(symbols->main_module()->deleted);
@@ -269,8 +269,8 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
     EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
 }
 
-// If the file that libdtrace-usdt uses for probes cannot be opened, they are read from
-// memory.
+// libdtrace-usdt creates its probes in a memfd. The module has the name that the
+// program chose. If the memfd cannot be opened, the probes are read from memory.
 TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
 {
     const dtrace_usdt_probe* probe = nullptr;
@@ -335,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// In the target's mount namespace, the victim is mounted over another file. Outside,
-// the same path names that other file.
+// In the target's mount namespace, the victim is mounted over a different file.
+// Outside, the same path names that file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

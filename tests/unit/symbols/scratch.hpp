@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared code for the tests: a temporary folder, files in it, and a running victim.
+// Shared code for the tests: a temporary directory, files in it, and a running victim.
 #pragma once
 
 #include "base/fd.hpp"
@@ -30,7 +30,7 @@ void write_file(const std::string& path, const std::vector<std::byte>& bytes);
 bool objcopy(const std::string& arguments);
 std::vector<std::byte> packed_xz(const std::vector<std::byte>& bytes);
 
-// Runs victims/program.cpp. The destructor ends it.
+// A running victims/program.cpp. The destructor ends it.
 class Victim {
 public:
     struct Addresses {

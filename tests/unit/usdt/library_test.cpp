@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests libdtrace-usdt in a process of its own: names, probes off and on, and the data
-// that a tracer finds.
+// Tests libdtrace-usdt in the test's own process: names, probes that are disabled and
+// enabled, and the data that a tracer finds.
 #include "usdt/operands.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -97,7 +97,7 @@ bool is_in_a_library(const void* address)
     return dl_iterate_phdr(text_of_load_address, const_cast<void*>(address)) == 1;
 }
 
-// The content of a descriptor's file for an ELF reader.
+// The contents of a descriptor's file, for an ELF reader.
 class File {
 public:
     explicit File(int fd) : elf_(elf_begin(fd, ELF_C_READ, nullptr)) {}
@@ -237,8 +237,8 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// A probe whose stub is a function of the test, which gets the data that a tracer would
-// get.
+// A probe whose stub is a function in the test, which receives what a tracer would
+// receive.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};
@@ -277,7 +277,7 @@ TEST(UsdtLibrary, FillsMissingValuesWithZeros)
     EXPECT_EQ(seen[1] | seen[2], 0u);
     DTRACE_USDT_FIRE(&probe);
     EXPECT_EQ(seen[0] | seen[1] | seen[2], 0u);
-    DTRACE_USDT_FIRE(&probe, 1, 2, 3, 4); // more than it has
+    DTRACE_USDT_FIRE(&probe, 1, 2, 3, 4); // more arguments than the probe has
     EXPECT_EQ(seen[2], 3u);
 }
 
@@ -311,7 +311,7 @@ TEST(UsdtLibrary, WritesNotesThatReadersFind)
     EXPECT_EQ(read.notes[1].arguments, "");
     ASSERT_TRUE(file.section(".stapsdt.base", section));
     EXPECT_EQ(first.base, section.sh_addr);
-    // The addresses are those of the probe in memory.
+    // The addresses in the note are those of the probe in memory.
     auto stub = reinterpret_cast<std::uintptr_t>(a->reach);
     auto base = stub - text.sh_addr;
     EXPECT_EQ(base + first.at, stub + 4);
@@ -325,7 +325,7 @@ TEST(UsdtLibrary, LoadsWhatIsAddedLaterToo)
 {
     Probe first = nullptr, second = nullptr;
     Provider provider = create("later");
-    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // there are no new probes
+    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // because there are no new probes
     ASSERT_EQ(add(provider, first, "first"), 0);
     ASSERT_EQ(dtrace_usdt_load(provider.get()), 0);
     Probe was = first;
@@ -352,8 +352,8 @@ TEST(UsdtLibrary, UnloadsWhatItLoaded)
     EXPECT_EQ(descriptor_of("/memfd:gone (deleted)"), -1);
 }
 
-// The dynamic linker identifies libraries by name, and our names are numbers of
-// descriptors.
+// The dynamic linker identifies libraries by name, and the library's names contain
+// descriptor numbers.
 TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
 {
     Probe first = nullptr, second = nullptr;
@@ -375,7 +375,7 @@ TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
     close(other);
 }
 
-// Tests a condition in a child process, which may change its own state.
+// Checks a condition in a child process, which may change its own state.
 template <class Holds> bool in_child(Holds holds)
 {
     pid_t child = fork();
@@ -407,13 +407,12 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// Exceeding the limit of the file size would cause a signal that terminates the
-// process.
+// Exceeding the file size limit would cause a signal that terminates the process.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},
                                  {RLIMIT_NOFILE, 3, {EMFILE}}};
-#ifndef __SANITIZE_ADDRESS__ // it exits if it cannot allocate memory
+#ifndef __SANITIZE_ADDRESS__ // the sanitizer exits if it cannot allocate memory
     limits.push_back({RLIMIT_AS, 1, {EACCES, ENOMEM}});
 #endif
     for (const Limit& limit : limits)

@@ -9,8 +9,9 @@ TEXT ·leaf(SB), NOSPLIT|NOFRAME, $0-0
 	RET
 
 // func leafAt(top uintptr)
-// Calls leaf with the stack pointer at top: the call's return address is the last word that a
-// function without a check of its stack may count on.
+//
+// Calls leaf with the stack pointer at top: the call's return address is the last word
+// that a function which does not check its stack may use.
 TEXT ·leafAt(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ	8(SP), R8
 	MOVQ	SP, R9

@@ -1,6 +1,6 @@
 // Calls functions that use the last byte of their stack, and functions that grow it:
-// gostack CALLS. Prints how many words below the first functions' stack were overwritten,
-// and how often each function was called.
+// gostack CALLS. Prints how many words below the stack of the first functions were
+// overwritten, and how many times each function was called.
 package main
 
 import (

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fires a probe for every kind of argument, N times. Its output is what a tracer of its
- * probes should print. It is C and C++. With SEMAPHORES, it fires only enabled probes,
- * and prints at its end how often that was, and whether a semaphore is still above
- * zero.
+ * probes should print. It compiles as C and as C++. With SEMAPHORES, it fires only
+ * enabled probes. At the end, it then prints how many it fired, and whether a semaphore
+ * is still above zero.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 
 	for (i = 1; i <= n; i++)
 		fire(i, "text", i + 0.5, (float)i + 0.25f);
-	if (argc > 2) { /* a child makes as many rounds */
+	if (argc > 2) { /* a child does the same number of rounds */
 		fflush(stdout);
 		pid_t child = fork();
 		for (i = 1; child == 0 && i <= n; i++)

@@ -5,7 +5,7 @@
 
 DTRACE_SEMAPHORE(held, turn);
 
-volatile int n_turns; /* counting leaves enough bytes for a jump */
+volatile int n_turns; /* counting makes the function long enough for a jump */
 
 int turn(int n)
 {

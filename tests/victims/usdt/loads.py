@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Loads libraries with a probe and fires it: loads.py STEP...
-   LIBRARY*N     loads it, fires N times, unloads it
-   +LIBRARY*N    the same, but keeps it
-   (... )        the steps between are a forked child's
-   spawn ...     the rest are a new process's, made by vfork
-   exec ...      the rest are this process's, in a new program
-   wait          says "ready" and waits for a line
-Prints for each library how often it was traced."""
+  LIBRARY*N     loads the library, fires the probe N times, unloads the library
+  +LIBRARY*N    the same, but keeps the library
+  ( ... )       a forked child executes the steps in between
+  spawn ...     a new process, created by vfork, executes the other steps
+  exec ...      this process executes the other steps in a new program
+  wait          prints "ready" and waits for a line
+For each library, prints how many times the probe was enabled."""
 import _ctypes, ctypes, os, subprocess, sys
 
 def load(step):

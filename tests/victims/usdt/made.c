@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that are created at run time: executes the lines of its input, and answers
- * each. The output of `fire` is what a tracer of its probes should print. It is C and
- * C++.
+ * Probes that are created at run time: executes the commands on its stdin, and replies
+ * to each. The output of `fire` is what a tracer of its probes should print. It
+ * compiles as C and as C++.
  *
  *   made [early] [denied]    early: creates the probes before main(); denied: memfd_create(2)
  *                            fails
@@ -202,7 +202,10 @@ static void in_churn(long n_threads)
 	until_line(n_threads, churn);
 }
 
-/* Creates another provider of n probes, each in a function of its own, in two loads. */
+/*
+ * Creates another provider with n probes, each in a function of its own. Loads it
+ * twice: in the middle and at the end.
+ */
 static void many(long n)
 {
 	const struct dtrace_usdt_probe **probes =
@@ -230,7 +233,7 @@ static void many(long n)
 	free(probes);
 }
 
-/* Creates providers of the same name, in the same module and in another. */
+/* Creates three providers with the same name: two in one module, and one in another. */
 static void twins(long n)
 {
 	const char *modules[] = {"left", "left", "right"};

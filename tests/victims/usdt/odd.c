@@ -2,8 +2,8 @@
 /*
  * Probes that our header cannot produce: one that is a function's first instruction,
  * operands relative to %fs and %gs, and, with MOVED, the notes of a file whose text a
- * tool moved by MOVED bytes after it was linked. Calls each N times, and as often in a
- * child.
+ * tool moved by MOVED bytes after it was linked. Calls each function N times. With a
+ * second argument, a child does the same.
  */
 #include <asm/prctl.h>
 #include <stdio.h>

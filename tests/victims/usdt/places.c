@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes, and tests whether a probe is enabled, at every place where C allows
+ * Probes, and tests of whether a probe is enabled, in every place where C allows
  * statements and expressions. Each line of output is what a tracer of that probe should
  * print.
  */

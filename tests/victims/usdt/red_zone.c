@@ -1,6 +1,6 @@
-// A leaf function with live data in the red zone around a static probe, and a uprobe of
-// the kernel at a given offset in this file, as other tracers place it: red_zone OFFSET
-// CALLS. Prints how often the uprobe was hit, and how many calls found their data
+// A leaf function with live data in the red zone around a static probe, and a kernel
+// uprobe at a given offset in this file, as other tracers place it: red_zone OFFSET
+// CALLS. Prints how many times the uprobe was hit, and how many calls found their data
 // changed.
 #define _GNU_SOURCE
 #ifdef MADE_BY_DTRACE_H

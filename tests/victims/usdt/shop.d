@@ -1,4 +1,4 @@
-/* The provider of shop.c: what provider.d can say. */
+/* The provider of shop.c. It uses everything that a provider definition may contain. */
 #define Amount unsigned int
 #define Flag unsigned char
 typedef unsigned short kind_t;

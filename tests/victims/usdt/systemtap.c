@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that uses only SystemTap's <sys/sdt.h>, with a header of the form that its
+ * A program that uses only SystemTap's <sys/sdt.h>, and a header like those that its
  * dtrace(1) generates. Each line of output is what a tracer of that probe should print.
  */
 #define _SDT_HAS_SEMAPHORES 1

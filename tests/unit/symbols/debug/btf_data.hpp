@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BTF for tests: the types of a small kernel and of a module that is based on it.
+// BTF for tests: the types of a small kernel, and of a module that is based on that
+// kernel.
 #pragma once
 
 #include <bpf/btf.h>
@@ -42,11 +43,11 @@ private:
     std::unique_ptr<btf, End> data_;
 };
 
-// The comment of each function shows the type that it adds.
+// The comments of the functions show the types that they add.
 struct SmallKernel : BtfData {
     int int_type = btf__add_int(**this, "int", 4, BTF_INT_SIGNED);
     int ulong_type = btf__add_int(**this, "long unsigned int", 8, 0);
-    int char_type = btf__add_int(**this, "char", 1, 0); // as BTF has it since Linux 6.2
+    int char_type = btf__add_int(**this, "char", 1, 0); // as in BTF since Linux 6.2
     int task = add_task();
     int task_pointer = btf__add_ptr(**this, task);
     int pid_type = btf__add_typedef(**this, "kpid_t", int_type);

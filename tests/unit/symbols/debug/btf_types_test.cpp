@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests BTF that the test creates, damaged BTF, and the BTF of this machine.
+// Tests BTF that the test creates, damaged BTF, and the BTF on this machine.
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
 #include "scratch.hpp"
@@ -27,7 +27,7 @@ DebugType named(BtfTypes& types, Kind kind, std::string_view name)
     return ref ? types.type(*ref) : DebugType{};
 }
 
-// Calls each function of BtfTypes with every entry or name.
+// Calls the functions of BtfTypes with every entry and name.
 void look_at_all(BtfTypes& types, DebugRef end)
 {
     for (DebugRef ref = 0; ref < end; ref++) {

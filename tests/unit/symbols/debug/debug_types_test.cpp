@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that victims/shapes.c and shapes.cpp give the same types in every form of
+// Tests that victims/shapes.c and shapes.cpp have the same types in every form of
 // DWARF.
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -25,7 +25,7 @@ std::string folder_of_shapes()
 
 std::string shapes(const std::string& variant)
 {
-    // The files of split units are in the same folder.
+    // The files of split units are in the same directory.
     static const bool added = (add_debug_folder(folder_of_shapes()), true);
     (void)added;
     return SHAPES "." + variant + ".so";
@@ -103,7 +103,7 @@ public:
                 whole += text(parameter) + ", ";
             return whole + (type.varargs ? "...)" : ")") + " -> " + text(type.base);
         }
-        default: // the compilers write "long int" or "long"
+        default: // compilers write "long int" or "long"
             return name.ends_with(" int") && name != "unsigned int"
                        ? name.substr(0, name.size() - 4)
                        : name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged debug data: the result is an error or a part of the data, never a crash
-// or an endless wait. compile/types/target_types_test.cpp tests well-formed files with
+// Tests damaged debug data: the result is an error or part of the data, never a crash
+// or an endless loop. compile/types/target_types_test.cpp tests well-formed files with
 // invalid content.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "scratch.hpp"
@@ -43,7 +43,8 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     return seen;
 }
 
-// Returns the positions of the sections .debug_* in the file.
+// Returns the offset and size of each section in the file that is not loaded, such as
+// .debug_*.
 static std::vector<std::pair<std::size_t, std::size_t>>
 debug_sections(const std::vector<std::byte>& bytes)
 {
@@ -68,7 +69,7 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    // A file in memory has no folder that could contain split units.
+    // A memfd has no directory that could contain split units.
     const bool split = std::string(GetParam()) == "gcc_split_5";
     EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);

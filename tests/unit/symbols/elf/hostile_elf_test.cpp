@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged and forged ELF files: the result is an error or a part of the data,
-// never a crash. The asan preset runs these under AddressSanitizer; tests/fuzz/symbols
-// tests further inputs.
+// Tests damaged and forged ELF files: the result is an error or part of the data, never
+// a crash. The asan preset runs these tests under AddressSanitizer. tests/fuzz/symbols
+// tests more inputs.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
@@ -54,7 +54,8 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // Headers are a small part of the file, and most forgeries are in them.
+            // The headers are a small part of the file, so most of the changes are made
+            // there.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -117,7 +118,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// If a string were searched again for each symbol, the time would be the product of
+// If the string were searched again for each symbol, the time would be the product of
 // both sizes.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that parts of functions are distinguished from functions without symbols.
+// Tests that split-off parts of functions are distinguished from functions without
+// symbols.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
@@ -31,7 +32,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset, in a CIE
     EXPECT_EQ(first({}), at_call);
     EXPECT_EQ(first({0, 0, 0}), at_call);
-    // def_cfa_offset 48, then 0x80 | 3: the place where rbx was saved
+    // def_cfa_offset 48, then 0x80 | 3: where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
     // def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8; def_cfa_sf
@@ -39,10 +40,10 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
     EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
     EXPECT_EQ(first({0x12, 6, 0x7d}), (CanonicalFrame{rbp, 24, false}));
-    // An expression of three bytes, alone and followed by another operation
+    // an expression of three bytes, alone and followed by another operation
     EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
     EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
-    // Rules of other registers are skipped with their operands.
+    // Rules for other registers are skipped together with their operands.
     EXPECT_EQ(first({0x05, 3,    2,    0x06, 3, 0x07, 16, 0x08, 3,  0x09, 3, 6,
                      0x0a, 0xc3, 0x10, 3,    2, 0x77, 8,  0x2e, 16, 0x0e, 32}),
               (CanonicalFrame{rsp, 32, false}));
@@ -58,7 +59,7 @@ TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
     EXPECT_EQ(first({0x0f, 0xff, 0xff, 0x7f}).by_expression, true);
 }
 
-// The functions and parts are the same with and without names.
+// The same functions and parts are found with and without symbols.
 TEST(SplitOff, PartsOfAStrippedProgramAreThoseThatSymbolsName)
 {
     Scratch scratch;

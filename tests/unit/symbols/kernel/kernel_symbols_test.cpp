@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the kernel's symbols with files that the test creates, and with those of this
+// Tests the kernel's symbols with files that the test creates, and with those on this
 // machine.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the types of each kernel module, its functions and its tracepoints.
+// Tests the types, functions and tracepoints of each kernel module.
 #include "libdtrace/symbols/kernel/kernel_types.hpp"
 
 #include "scratch.hpp"

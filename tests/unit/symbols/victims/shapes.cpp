@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every form of type that C++ has, for debug_types_test.cpp.
+// Every kind of type in C++, for debug_types_test.cpp.
 #include <cstddef>
 
 struct same {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A second compilation unit. It defines types that shapes.c only declares, and
-// other objects of the same names.
+// A second compilation unit. It defines types that shapes.c only declares, and objects
+// with the same names as in shapes.c.
 struct elsewhere {
     long a, b;
 };
@@ -11,7 +11,7 @@ struct bits {
 
 struct elsewhere place;
 int declared_only = 4;
-static struct bits* counter; // shapes.c has one of another type
+static struct bits* counter; // shapes.c has one with a different type
 
 int other(struct elsewhere* at, struct bits* bits)
 {

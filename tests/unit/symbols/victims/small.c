@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The smallest program with a function of its own; linked statically in two ways.
+// The smallest program with a function of its own. It is linked statically in two ways.
 __attribute__((noinline)) int small_function(int n)
 {
 	__asm__ volatile("");

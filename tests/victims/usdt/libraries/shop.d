@@ -1,4 +1,4 @@
-/* What an order of shop.c is for those who trace it. */
+/* How an order of shop.c appears to users who trace it. */
 typedef struct part { int weight; char *label; struct part *next; } part_t;
 typedef struct { int number; part_t *first; unsigned open : 3, closed : 5; } order_t;
 typedef struct { long order_number; string label; } orderinfo_t;
