@@ -33,8 +33,8 @@ std::vector<Case> all_cases()
     return out;
 }
 
-// Calls visit() for the instructions of all cases that are (not) expected to be
-// refused.
+// Calls visit() for each instruction of the cases that are expected to be refused, or
+// of those that are not.
 template <typename Visit> void each_instruction(bool refused, Visit visit)
 {
     for (const Case& c : all_cases()) {

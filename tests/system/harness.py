@@ -40,7 +40,8 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """Returns the words to put before a command so that it runs as an ordinary user. Requires root."""
+    """Returns the words to put before a command so that it runs as an ordinary user. Skips the test if that is not
+    possible."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:

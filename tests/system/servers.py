@@ -50,8 +50,7 @@ class Server:
         return self
 
     def end(self):
-        """Stops the server in the way that is usual for it. It must exit with 0, and dtrace must not have reported
-        problems."""
+        """Asks the server to exit. It must exit with 0, and dtrace must not have reported problems."""
         self.ask_to_end()
         errors = self.process.communicate(timeout=60)[1] or ""
         good(subprocess.CompletedProcess([], self.process.returncode, "", errors))

@@ -22,7 +22,7 @@ def tables_between_instructions_are_never_changed(t):
                 counts = rows(out)
                 for name in ("padded", "bare", "biased", "outside", "loaded", "prologue", "shared"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
-                    # The table of sum_bare follows its return directly, so a jump may not fit there.
+                    # The table of sum_bare directly follows its return, so it is possible that no jump fits there.
                     if name == "bare" and flags == () and "sum_bare return" not in counts:
                         continue
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
@@ -47,7 +47,7 @@ def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
                    {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
 
 def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
-    """A wildcard omits the site, and dtrace reports this. -x mechanism=any includes it."""
+    """If the description has a wildcard, the site is omitted, and dtrace reports this. -x mechanism=any includes it."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}

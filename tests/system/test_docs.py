@@ -11,7 +11,7 @@ after two seconds, as a reader would do with ^C. Commands that begin with "# " n
 test_kmod compiles them.
 
 Only the shape of the output is compared, because counts and times differ between runs and machines:
- - any two numbers are equal, and so are any two addresses;
+ - all numbers count as equal, and so do all addresses;
  - consecutive rows of a table, a distribution or a stack count as one row;
  - at least half of the words that the document shows must be in the output;
  - the median of a distribution must be within a factor of 16 of the one in the document.

@@ -7,7 +7,7 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# The agent gives up a thread that runs in a loop after 2 s, and one that is only slow after 10 s.
+# After 2 s, the agent gives up a thread that runs in a loop. After 10 s, it gives up a thread that is only slow.
 CIRCLES_S = 8
 # When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
 # signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.

@@ -79,7 +79,7 @@ def attach_and_detach_do_not_end_waits(t):
             for _ in range(20 if t.long else 3):
                 tracer = Tracer(t, "pid$target:a.out:ten:entry,pid$target:libc.so.6::return { @ = count(); }",
                                 target.pid, flags=flags)
-                time.sleep(0.15)  # several waits of ten milliseconds end in this time
+                time.sleep(0.15)  # several waits of ten milliseconds end during this time
                 tracer.finish()
                 untouched(target.pid)
         target.end("good 0")

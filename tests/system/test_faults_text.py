@@ -89,7 +89,7 @@ def the_return_stub_of_signal_handlers_has_no_probe(t):
 # Text that changes
 
 class Remade(Holder):
-    """The victim `remade`, which changes its own text as the lines that it reads say."""
+    """The victim `remade`, which changes its own text according to the lines that it reads."""
     def __init__(self, t, path=None):
         self.process = subprocess.Popen([path or t.victim("remade")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, bufsize=1)

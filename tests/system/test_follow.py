@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests -x follow: forked children have the probes of their parents, and a command has probes in every program that its
-own process executes."""
+process executes."""
 import contextlib, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *

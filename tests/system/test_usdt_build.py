@@ -539,7 +539,8 @@ def errors_have_a_reason_and_a_line(t):
 
 # Builds of other projects
 
-# What occurs in PostgreSQL's src/backend/utils/probes.d. Its build takes the steps of the test below.
+# The kinds of probe definitions in PostgreSQL's src/backend/utils/probes.d. PostgreSQL's build takes the steps of the
+# test below.
 SERVER = """
 #define LocalTransactionId unsigned int
 #define LWLockMode int

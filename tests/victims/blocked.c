@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A thread that blocks every signal, or ignores SIGTRAP, calls work() and then checks
-// that its mask and its handler have not changed. blocked CALLS
-// blocked|ignored|handled. If WAIT is set, it waits for a byte on stdin before it
-// begins.
+// blocked CALLS blocked|ignored|handled: a thread that blocks every signal, or ignores
+// SIGTRAP, calls work() and then checks that its mask and its handler have not changed.
+// If WAIT is set, it waits for a byte on stdin before it begins.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 //   untraced N   creates tasks that are not reported to a tracer
 //   exits FILE   calls _exit() in one of four threads; FILE contains the number of calls
 //   atexit       has exit handlers and destructors that call work()
-//   crash        handles SIGSEGV once in its own handler, then dies by the default action
+//   crash        handles SIGSEGV once in its own handler, then dies from the default action
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The programs with which fuzzing begins: one clause for each case of tests/dif that
+// The programs with which fuzzing begins: one clause for each case in tests/dif that
 // loads, and some with actions of every kind.
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A consumer as an external program would write it: C11, with only <dtrace.h> and the
- * library. It runs a complete session and checks what the library reports. At the first
- * difference, it exits with status 1.
+ * library. It runs a complete session and checks what the library reports. It exits
+ * with status 1 if there is a difference.
  */
 #include <dtrace.h>
 

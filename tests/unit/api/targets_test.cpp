@@ -130,8 +130,8 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through its own pipe. If it cannot create the pipe, it takes
-    // the memory for invalid.
+    // UBSan probes memory through its own pipe. If it cannot create the pipe, it
+    // considers the memory invalid.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();

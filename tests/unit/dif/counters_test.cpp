@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that the consumer gets exactly once what native code has added.
+// Tests that the consumer gets each count that native code adds exactly once.
 #include <algorithm>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Build DIF and DOF for tests, as the compiler writes them.
+// Builders of DIF and DOF for tests. Their results have the form of the compiler's
+// output.
 //
 //   Difo d; d.ldgs(DIF_VAR_arg0, 1).ret(1).returns_int(8);
 //   DofBuilder dof;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that DIF which the engine evaluates without the interpreter gives the same
-// results as in the interpreter.
+// Tests that DIF which the engine evaluates without the interpreter has the same
+// results as with the interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"

@@ -52,8 +52,7 @@ bool may_run(const Instruction& insn)
         return false;
     if (insn.encoding == Encoding::vex && insn.opcode_map == 2 &&
         (insn.opcode == 0x49 || insn.opcode == 0x4b))
-        return false; // tile instructions: a process must ask the kernel for permission
-                      // to use them
+        return false; // tile instructions need permission from the kernel
     if (insn.encoding != Encoding::legacy)
         return true;
     int reg = insn.modrm_at != 0 ? x86::byte_at(insn, insn.modrm_at) >> 3 & 7 : 0;

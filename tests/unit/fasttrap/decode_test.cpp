@@ -103,9 +103,7 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
         {"66666666666666666666666666666690", Code::corrupt}, // too long
         {"62f40c1848ff", Code::unsupported},                 // APX
         {"66 e8 0001 0000", Code::unsupported},              // rel16 or rel32
-        {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes,
-                                                             // depending on the
-                                                             // processor
+        {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes
         {"66 67 0f 78 c0 03 04",
          Code::unsupported}, // extrq, which capstone reads as vmread
     };

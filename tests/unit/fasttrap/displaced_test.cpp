@@ -123,8 +123,7 @@ TEST(Displaced, GivesRipRelativeCopiesASpareRegister)
         {"49890510000000", "48898610000000", Reg::rsi},
         {"660f6f0510000000", "660f6f8610000000", Reg::rsi},     // movdqa
         {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX with two bytes
-        {"c4e24d3a0511000000", "c4e24d3a8711000000", Reg::rdi}, // vvvv is 6 (rsi), so
-                                                                // rdi is used
+        {"c4e24d3a0511000000", "c4e24d3a8711000000", Reg::rdi}, // vvvv is 6 (rsi)
         {"62f1fe486f0511000000", "62f1fe486f8611000000", Reg::rsi}, // EVEX
         {"6291fe486f0511000000", "62f1fe486f8611000000",
          Reg::rsi}, // EVEX.X and EVEX.B are cleared

@@ -9,8 +9,8 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The data of the thunk that starts a run: 16 registers, flags, target, return address,
-// host stack, and the vector and floating-point state.
+// The data of the thunk that starts a run: 16 registers, flags, target, where the run
+// ended, host stack, and the vector and floating-point state.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];

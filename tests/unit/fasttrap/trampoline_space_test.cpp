@@ -36,8 +36,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// One window for each combination of displacement bytes that must be trap bytes (bit k:
-// byte k).
+// One window for each combination of displacement bytes that must be trap bytes. Bit k
+// of the number stands for byte k.
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax

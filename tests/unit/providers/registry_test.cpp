@@ -83,7 +83,7 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.take_renamed(), Ids{});
 }
 
-// As names are removed and added in any order, each one must still be found.
+// Names are removed and added in any order, and each one must still be found.
 TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
 {
     Registry registry;

@@ -43,7 +43,8 @@ static bool stop(pid_t pid)
            waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
 }
 
-// Waits until the victim's first thread is in read(2), and has thus left the stub.
+// Waits until the victim's first thread is in read(2), after it has left the stub.
+// Returns false after 5 s.
 static bool is_in_read(pid_t pid)
 {
     for (int i = 0; i < 5000; ++i) {

@@ -273,7 +273,7 @@ TEST(Death, OfAForkingTargetLeavesNoChildStopped)
         }
     }
     EXPECT_GT(n_children, 0);
-    // The children of the killed forkers must end by themselves.
+    // The children of the killed forkers must exit by themselves.
     for (int i = 0; i < 200 && is_running(forker); ++i)
         usleep(10000);
     EXPECT_FALSE(is_running(forker));

@@ -73,7 +73,6 @@ TEST_F(RuntimeMapTest, EachCompiledClauseHasASiteWithTheEpidAtWhichTheProbeConti
 {
     fire_by(
         {clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the engine runs the last
-                                                           // clause
     map.set_back(site, TargetAddr{0x600000});
     auto sites = chain(map, site, 3);
     EXPECT_EQ(sites[0].code, 0x10u);

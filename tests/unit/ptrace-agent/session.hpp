@@ -61,8 +61,7 @@ public:
     int run_to_end(pid_t pid);
     // Returns the next event, or nullopt if there is none within this time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
-    std::vector<AgentEvent> others; // the events that run_to_end() received, except the
-                                    // one for the exit
+    std::vector<AgentEvent> others; // the other events that run_to_end() received
 
     std::string output(); // the output of all commands so far
     // Returns the number that follows a word in the output. For "calls 12", this is 12.

@@ -17,7 +17,7 @@ struct Function {
     std::vector<std::byte> text; // its text in the file
 };
 
-// Returns the functions of the program or library in the process whose path ends in name.
+// Returns the functions of the mapped program or library whose path ends in `name`.
 std::map<std::string, Function> functions_of(pid_t pid, const std::string& name);
 
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);

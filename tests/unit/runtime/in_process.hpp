@@ -62,8 +62,8 @@ public:
     // Sets the session's clock as a consumer does, to follow CLOCK_MONOTONIC.
     void set_clock();
 
-    // Answers upcalls in place of the agent. It runs in a signal handler. If it is
-    // empty, upcalls are refused.
+    // Answers upcalls in place of the agent, in a signal handler. If it is empty,
+    // upcalls are refused.
     std::function<int(dt_rt_upcall&)> upcall;
     unsigned n_upcalls = 0, n_faults = 0;
 

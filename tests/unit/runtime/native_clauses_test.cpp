@@ -9,7 +9,7 @@ using namespace runtime_test;
 
 namespace {
 
-// If the engine has to run a clause, it also runs all clauses after it.
+// If the engine must run a clause, it also runs all clauses after it.
 TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
 {
     const char* const entries = "pid1:a.out:work:entry { self->n += arg0; }"

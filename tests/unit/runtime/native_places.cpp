@@ -62,8 +62,8 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // with rsp (4), only the return address is the same in both runs: value 0, no
-        // index
+        // with rsp (4), only the return address: value 0 and no index, because the rest
+        // of the stack differs between the runs
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))

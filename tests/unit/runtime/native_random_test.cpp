@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs random clauses both compiled and interpreted: both must leave the same
 // registers, state, aggregations, variables and drops. Arguments of static probes are
-// in registers of all kinds, and in memory that is readable, unknown, forbidden or has
-// no valid address.
+// in registers of all kinds, and in memory that is readable, unknown or forbidden, or
+// at invalid addresses.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 

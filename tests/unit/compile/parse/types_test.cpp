@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares the layout of structs with what the compiler of this test generates.
+// Compares our layout of structs with the layout that this test's compiler uses.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include "libdtrace/compile/types/constants.hpp"

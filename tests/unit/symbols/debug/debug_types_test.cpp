@@ -128,7 +128,7 @@ public:
         return members(at(kind, name));
     }
 
-    // Finds a function through the symbol table, as dtrace does.
+    // Finds a function by its address in the symbol table, as dtrace does.
     std::optional<DebugFunction> function(std::string_view name) const
     {
         const Function* found = image_->functions().find(name);
