@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT The dtrace provider. BEGIN fires before all other
-// probes, END fires after them, and ERROR fires after a fault in a clause. The session
-// fires BEGIN and END, and the engine fires ERROR.
+// SPDX-License-Identifier: MIT
+// The dtrace provider. BEGIN fires before all other probes, END fires after them, and
+// ERROR fires after a fault in a clause. The session fires BEGIN and END, and the
+// engine fires ERROR.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

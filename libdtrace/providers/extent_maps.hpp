@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The extents of images. They are computed once for each
-// image, on request in advance.
+// SPDX-License-Identifier: MIT
+// The extents of images. They are computed once for each image, on request in advance.
 //
 // Computing them sweeps a module's text and data, which takes 10 ms for each 50,000
 // functions. Creating the probes for these functions takes equally long. On a machine

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT Definitions of well-known providers whose programs do
-// not describe their probes' arguments. The folder known/ contains one file for each
-// provider. If another version of a program passes other arguments, only their sizes
-// are right.
+// SPDX-License-Identifier: MIT
+// Definitions of well-known providers whose programs do not describe their probes'
+// arguments. The folder known/ contains one file for each provider. If another version
+// of a program passes other arguments, only their sizes are right.
 #pragma once
 
 #include <string>

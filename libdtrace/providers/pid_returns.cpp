@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Finds the instructions at which a function is left. They
-// return or jump away from the function or from one of its split-off parts. A jump from
-// one of these parts to another is not a return.
+// SPDX-License-Identifier: MIT
+// Finds the instructions at which a function is left. They return or jump away from the
+// function or from one of its split-off parts. A jump from one of these parts to
+// another is not a return.
 //
 // The destination of an indirect jump is known only when it is about to execute.
 // Therefore the site contains the jump's operand and the address ranges of all parts.

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Explains the differences of text by matching jumps with
-// the runtime's sites.
+// SPDX-License-Identifier: MIT
+// Explains the differences of text by matching jumps with the runtime's sites.
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "base/hex_text.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Finds our patches in a process by reading only its
-// memory. The program that wrote them may have exited.
+// SPDX-License-Identifier: MIT
+// Finds our patches in a process by reading only its memory. The program that wrote
+// them may have exited.
 //
 //   /proc/PID/maps ── executable memory of files ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Kernel providers whose probes have the same meaning on
-// every kernel version: proc, sched, io and all others in abi/stable.h. Its rows say
-// which tracepoints and functions each probe consists of.
+// SPDX-License-Identifier: MIT
+// Kernel providers whose probes have the same meaning on every kernel version: proc,
+// sched, io and all others in abi/stable.h. Its rows say which tracepoints and
+// functions each probe consists of.
 //
 // A probe exists if the running kernel has at least one of its places. A function is
 // found under its own name and under the names that the compiler gives to a copy of it

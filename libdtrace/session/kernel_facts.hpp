@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Answers the compiler's questions about the kernel: its
-// names, and the functions, tracepoints and system calls that probes belong to. The
-// answers come from /proc/kallsyms and BTF, so the kernel module is not needed for
-// them. It is needed to run a program that reads kernel memory.
+// SPDX-License-Identifier: MIT
+// Answers the compiler's questions about the kernel: its names, and the functions,
+// tracepoints and system calls that probes belong to. The answers come from
+// /proc/kallsyms and BTF, so the kernel module is not needed for them. It is needed to
+// run a program that reads kernel memory.
 //
 // The arguments of the stable providers are declared in D libraries. These libraries
 // take longer to compile than most programs, so they are compiled only when a program

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Finds the D libraries (-L) and determines the order in
-// which they are compiled.
+// SPDX-License-Identifier: MIT
+// Finds the D libraries (-L) and determines the order in which they are compiled.
 //
 // A library is a file NAME.d in a folder. It contains inlines, types, translators and
 // attributes, but no clauses. A library with `#pragma D depends_on library OTHER.d` is

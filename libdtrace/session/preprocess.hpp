@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Runs the C preprocessor, cpp(1), before the D compiler
-// (-C). It runs in a separate process.
+// SPDX-License-Identifier: MIT
+// Runs the C preprocessor, cpp(1), before the D compiler (-C). It runs in a separate
+// process.
 //
 // The output contains line markers (# 1 "foo.h"), so that errors are reported with the
 // file and line of the source. It defines GCC's macros, so that headers declare the

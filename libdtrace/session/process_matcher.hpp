@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Matches the enabled descriptions against the current
-// modules of one process. This is done when a process becomes a target while the
-// session traces, has loaded a library, or has executed a program.
+// SPDX-License-Identifier: MIT
+// Matches the enabled descriptions against the current modules of one process. This is
+// done when a process becomes a target while the session traces, has loaded a library,
+// or has executed a program.
 //
 //   descriptions ──▶ pid and usdt providers ──▶ new probes ──▶ Backend: arena, ECBs
 //

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Answers the compiler's questions about the traced
-// processes: the meaning of names with a backquote, and the functions that contain
-// probes.
+// SPDX-License-Identifier: MIT
+// Answers the compiler's questions about the traced processes: the meaning of names
+// with a backquote, and the functions that contain probes.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT The traced processes of a session. The ptrace-agent
-// holds them, and their symbols give names to addresses.
+// SPDX-License-Identifier: MIT
+// The traced processes of a session. The ptrace-agent holds them, and their symbols
+// give names to addresses.
 //
 // The agent is started with the first process. A process that has exited stays known,
 // so that addresses that were recorded before still get names. If the user did not name

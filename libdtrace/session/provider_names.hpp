@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT Checks the names of a program's provider blocks. A block
-// that only declares the stability of a provider, such as `provider dtrace`, may have
-// any name.
+// SPDX-License-Identifier: MIT
+// Checks the names of a program's provider blocks. A block that only declares the
+// stability of a provider, such as `provider dtrace`, may have any name.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"

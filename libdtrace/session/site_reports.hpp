@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Reports sites that cannot be probed, that use a
-// breakpoint, or whose entry probe also fires in a loop. A remark is reported once for
-// each probe, although libraries may be loaded and unloaded all the time.
+// SPDX-License-Identifier: MIT
+// Reports sites that cannot be probed, that use a breakpoint, or whose entry probe also
+// fires in a loop. A remark is reported once for each probe, although libraries may be
+// loaded and unloaded all the time.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

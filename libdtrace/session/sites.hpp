@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Lists the sites of a process' enabled probes in the form
-// that backends take.
+// SPDX-License-Identifier: MIT
+// Lists the sites of a process' enabled probes in the form that backends take.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

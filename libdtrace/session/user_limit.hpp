@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: MIT Decides which processes may become targets, by their
-// users. All targets of a session write to shared memory, so one of them can corrupt
-// the records of another. If descriptions find processes only by their probes, only
-// processes of dtrace's user and of one other user become targets. Processes of further
-// users require -x trust=all.
+// SPDX-License-Identifier: MIT
+// Decides which processes may become targets, by their users. All targets of a session
+// write to shared memory, so one of them can corrupt the records of another. If
+// descriptions find processes only by their probes, only processes of dtrace's user and
+// of one other user become targets. Processes of further users require -x trust=all.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT The files of one process's mappings. Each file is opened
-// once. With CAP_CHECKPOINT_RESTORE, the mapped file itself is opened, even if its path
-// now leads to another file. Otherwise the file at the path is opened.
+// SPDX-License-Identifier: MIT
+// The files of one process's mappings. Each file is opened once. With
+// CAP_CHECKPOINT_RESTORE, the mapped file itself is opened, even if its path now leads
+// to another file. Otherwise the file at the path is opened.
 #pragma once
 
 #include "base/fd.hpp"

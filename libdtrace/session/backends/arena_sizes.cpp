@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Computes how much memory a session uses for its arena
-// and for the buffer sizes that options set.
+// SPDX-License-Identifier: MIT
+// Computes how much memory a session uses for its arena and for the buffer sizes that
+// options set.
 //
 // The arena is sparse: only pages that are written use memory. It contains only the
 // parts that the programs can use. For example, it has no aggregation buffers if the

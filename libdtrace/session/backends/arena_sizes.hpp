@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT The sizes of the parts of a session's arena. They follow
-// from the options, the needs of the programs, resource limits and control groups.
+// SPDX-License-Identifier: MIT
+// The sizes of the parts of a session's arena. They follow from the options, the needs
+// of the programs, resource limits and control groups.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT The session's clock line (struct dt_clock). The consumer
-// updates it for the runtime inside targets, for which a system call to read the time
-// would be too slow.
+// SPDX-License-Identifier: MIT
+// The session's clock line (struct dt_clock). The consumer updates it for the runtime
+// inside targets, for which a system call to read the time would be too slow.
 //
 //            ,-- CLOCK_MONOTONIC
 //   ns     ,'_,--

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: MIT Probes that fire in the kernel module. This backend is
-// used if a program needs a probe or a value that only the module has, or with -x
-// mechanism=uprobe (backend_choice.hpp has the exact rule). Then all probes of the
-// session fire in the module, including BEGIN, END, tick and profile.
+// SPDX-License-Identifier: MIT
+// Probes that fire in the kernel module. This backend is used if a program needs a
+// probe or a value that only the module has, or with -x mechanism=uprobe
+// (backend_choice.hpp has the exact rule). Then all probes of the session fire in the
+// module, including BEGIN, END, tick and profile.
 //
 // The module owns the arena, and the consumer drains it like any other. Processes
 // cannot write to that arena, so probes in processes are uprobes (uprobes.hpp).

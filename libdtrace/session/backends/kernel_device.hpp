@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The connection to the kernel module: one open file of
-// /dev/dtrace (abi/ioctl.h).
+// SPDX-License-Identifier: MIT
+// The connection to the kernel module: one open file of /dev/dtrace (abi/ioctl.h).
 //
 // A session in user space changes its own arena with dt_load(), dt_probe_add() and
 // dt_ecb_add(). With this device, the module changes the arena. Draining is the same:

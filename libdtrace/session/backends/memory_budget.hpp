@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Determines how much memory a session may use, from the
-// limits of processes and of the control groups that the targets belong to.
+// SPDX-License-Identifier: MIT
+// Determines how much memory a session may use, from the limits of processes and of the
+// control groups that the targets belong to.
 //
 // A page of the arena is charged to the control group of the process that touches it
 // first. If a target in a small group touched it first, the kernel might kill processes

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT The loop of the timer thread.
+// SPDX-License-Identifier: MIT
+// The loop of the timer thread.
 #include "libdtrace/session/backends/timer_thread.hpp"
 
 #include "base/clock_ns.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Probes in processes that fire in the kernel: each site
-// becomes a uprobe (kmod/uprobe.c).
+// SPDX-License-Identifier: MIT
+// Probes in processes that fire in the kernel: each site becomes a uprobe
+// (kmod/uprobe.c).
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
 //

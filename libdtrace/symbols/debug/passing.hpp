@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT How values of a type are passed as arguments, as far as
-// debug data record it.
+// SPDX-License-Identifier: MIT
+// How values of a type are passed as arguments, as far as debug data record it.
 #pragma once
 
 namespace dt {

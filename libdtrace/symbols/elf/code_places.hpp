@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT The text of an image, and every place in it that a table
-// of the file refers to.
+// SPDX-License-Identifier: MIT
+// The text of an image, and every place in it that a table of the file refers to.
 //
 // Code that moves instructions must know all possible jump targets. All symbols are
 // collected, including aliases, labels in the middle of a function, and symbols of

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT ElfImage combines the parts of this folder. It reads
-// headers when it is opened, and tables and text when they are requested.
+// SPDX-License-Identifier: MIT
+// ElfImage combines the parts of this folder. It reads headers when it is opened, and
+// tables and text when they are requested.
 //
 // Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every
 // function is contained in one of them. A larger range gets a buffer of its own.

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT Internal to symbols/: determines the kind of an ELF file
-// from its dynamic section.
+// SPDX-License-Identifier: MIT
+// Internal to symbols/: determines the kind of an ELF file from its dynamic section.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Internal to symbols/: reads a function's landing pads,
-// where the handling of an exception starts, from its LSDA.
+// SPDX-License-Identifier: MIT
+// Internal to symbols/: reads a function's landing pads, where the handling of an
+// exception starts, from its LSDA.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"

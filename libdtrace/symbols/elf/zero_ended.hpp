@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT libdw assumes that a string in debug data ends within
-// its section. This code ensures that by appending a zero byte to each section whose
-// last byte is not zero.
+// SPDX-License-Identifier: MIT
+// libdw assumes that a string in debug data ends within its section. This code ensures
+// that by appending a zero byte to each section whose last byte is not zero.
 #pragma once
 
 #include <libelf.h>

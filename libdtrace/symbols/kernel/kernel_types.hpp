@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT The types of the kernel and its modules. They come from
-// BTF, which is opened when it is needed.
+// SPDX-License-Identifier: MIT
+// The types of the kernel and its modules. They come from BTF, which is opened when it
+// is needed.
 //
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
