@@ -6,8 +6,8 @@
  *
  * X(name, type, config, default count)
  *
- * In a probe name, '_' may replace '-'. Presets of PAPI without a generic perf
- * event (all of the second-level cache) have no row; use a raw event for them.
+ * In a probe name, '_' may replace '-'. PAPI presets that have no generic perf event
+ * (all presets for the second-level cache) have no row; use a raw event instead.
  */
 #ifndef KMOD_CPC_H
 #define KMOD_CPC_H
@@ -21,8 +21,8 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TASK_CLOCK 1
 
 /*
- * A cache, an operation (0: load, 1: store, 2: prefetch) and a result (0:
- * accesses, 1: misses).
+ * The config of a cache event: a cache, an operation (0: load, 1: store, 2: prefetch)
+ * and a result (0: accesses, 1: misses).
  */
 #define DT_CPC_CACHED(cache, op, result) ((cache) | (op) << 8 | (result) << 16)
 
@@ -102,10 +102,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TYPE_OF(more) ((dt_u32)((more) >> 52))
 
 /*
- * Returns the minimum count of an event. A counter of the processor may overflow every
- * few cycles, which would leave no time for other work. The published minimum is 5000.
- * Clocks have the profile provider's minimum of 200 us. All other software events are
- * rare.
+ * Returns the minimum count for an event. For events of the processor it is the
+ * documented 5000, because a smaller count could overflow every few cycles and leave no
+ * time for other work. For clocks it is the profile provider's minimum of 200 us. All
+ * other software events are rare.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A rule to find the caller's stack frame, for one address of the text. The agent
+ * A rule that finds the caller's stack frame, for one address in the text. The agent
  * derives rules from call frame information (process/call_frames.hpp), and the injected
  * runtime uses them to walk stacks.
  *
@@ -31,10 +31,10 @@ enum dt_rt_rule_from {
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
 	DT_RT_FROM_CFA,
 	/*
-	 * Text without unwind information: use the frame pointer, as libunwind
-	 * does. If %rbp is 0, there is no caller. Otherwise it points to the
-	 * caller's %rbp, which the return address follows. The caller's
-	 * stack pointer is then %rbp + 16.
+	 * Text without unwind information: use the frame pointer, as libunwind does. If
+	 * %rbp is 0, there is no caller. Otherwise %rbp points to the saved %rbp of the
+	 * caller, and the return address follows. The caller's stack pointer is then
+	 * %rbp + 16.
 	 */
 	DT_RT_FROM_GUESS,
 };

@@ -2,8 +2,8 @@
 /*
  * The interface of /dev/dtrace between the kernel module and libdtrace.
  *
- * Each open file is one consumer with its arena and probes. All of them are removed
- * when the file is closed or its process exits.
+ * Each open file is one consumer with its arena and probes. They are removed when the
+ * file is closed or its process exits.
  *
  *   DTK_ARENA    creates the arena; mmap() at 0 then maps its program part, read-only,
  *                and mmap() at program_bytes the rest
@@ -108,9 +108,9 @@ enum dtk_kind {
 };
 
 /*
- * How arguments of a tracepoint are converted to arg0 to arg9, 4 bits each,
- * arg0 in the lowest bits. A register's bits above the size of its argument are
- * undefined.
+ * How arguments of a tracepoint are converted to arg0 to arg9, 4 bits each, arg0 in the
+ * lowest bits. If an argument is smaller than its register, the upper bits of the
+ * register are undefined.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -144,7 +144,7 @@ struct dtk_site {
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
-	dt_s32 pid;    /* the process that fires; 0: all processes */
+	dt_s32 pid;    /* the process in which the probe fires; 0: all processes */
 	dt_u64 offset; /* in the file */
 	/* a 16-bit counter of tracers, in the file; 0: none */
 	dt_u64 semaphore;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The place of a static probe's argument. libdtrace reads it from the program's
- * notes. The injected runtime, the agent and the kernel module read its value.
+ * The location of a static probe's argument. libdtrace reads the location from the
+ * program's notes. The injected runtime, the agent and the kernel module read the
+ * argument.
  */
 #ifndef ABI_OPERAND_H
 #define ABI_OPERAND_H

@@ -2,11 +2,10 @@
 /*
  * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
  * or both. All arguments of the probe are the address of this structure. libdtrace's
- * translators (libdtrace/providers/kernel/net.d, which declares the same struct)
- * extract from it the values that each argument shows.
+ * translators (libdtrace/providers/kernel/net.d, which declares the same struct) take
+ * the members of each argument from it.
  *
- * Without a packet, the values are those that a packet of the socket would have: the
- * addresses and ports of the socket.
+ * If there is no packet, the addresses and ports are those of the socket.
  */
 #ifndef KMOD_PACKET_H
 #define KMOD_PACKET_H
@@ -19,7 +18,7 @@ struct dtk_packet {
 	dt_u8 from[16], to[16];
 	dt_u16 from_port, to_port;	       /* in host byte order */
 	dt_u32 version;			       /* 4 or 6 */
-	/* bytes after the header of IP */
+	/* bytes after the IP header */
 	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
 	dt_u32 flags;			       /* TCP's, if transport is 0 */

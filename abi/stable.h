@@ -345,7 +345,7 @@ struct dt_place_of_stable {
 	u32 probe;
 };
 
-/* Looks up the symbols that the rows of io need. May wait. */
+/* Looks up the symbols that the io provider's rows need. May wait. */
 void dt_stable_io_begin(void);
 
 /* Declares the dt_choose function of each row. */

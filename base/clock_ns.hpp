@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A clock of clock_gettime(2) in nanoseconds.
+// The clocks of clock_gettime(2), in nanoseconds.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 
 namespace dt {
 
-// Sets the size of the file. Beyond RLIMIT_FSIZE the kernel sends the thread SIGXFSZ,
-// whose default action ends the process. This function blocks and consumes that signal,
-// and returns EFBIG.
+// Sets the size of the file. Returns 0 or an errno. If the size exceeds RLIMIT_FSIZE,
+// the kernel sends the thread SIGXFSZ, whose default action ends the process. This
+// function blocks and consumes that signal, and returns EFBIG.
 static int set_size(int fd, std::uint64_t bytes)
 {
     sigset_t too_large, before, pending;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Blocks all signals in this thread while the object exists. A thread that is created
-// during this time never receives signals, so the kernel delivers them to the thread
-// that waits for them.
+// during this time inherits the blocked signals, so the kernel delivers signals to
+// other threads of the process.
 #pragma once
 
 #include <signal.h>

@@ -21,7 +21,7 @@ namespace dt {
 enum class Escaping {
     None,    // text of the D program itself, and output to files and pipes
     Strings, // a string: newlines, tabs and backslashes are kept
-    Names    // a name, which is one word: these are escaped too
+    Names // a name, which is one word: newlines, tabs and backslashes are escaped, too
 };
 
 // Returns the number of bytes of the UTF-8 character at the start of text, which must

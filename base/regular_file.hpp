@@ -44,7 +44,7 @@ Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 
 // Returns whether the kernel reports this device and inode for a mapping of the file.
-// On btrfs and overlayfs stat(2) reports another device.
+// On btrfs and overlayfs, stat(2) reports a different device.
 bool is_mapped_as(const Fd& file, const MappedName& name);
 
 } // namespace dt

@@ -18,15 +18,15 @@
 namespace dt {
 
 enum class Code {
-    invalid,     // the caller's or user's input is wrong
-    not_found,   // no such process, file, symbol, ...
-    permission,  // the system forbids it
-    busy,        // another process holds it (a debugger)
-    gone,        // the target has died or the peer has closed; nothing needs undoing
-    unsupported, // recognised, and refused by name
+    invalid,    // the caller's or user's input is wrong
+    not_found,  // no such process, file, symbol, ...
+    permission, // the system forbids it
+    busy,       // another process holds it (a debugger)
+    gone, // the target has died or the peer has disconnected; nothing needs undoing
+    unsupported, // recognised, but not supported; the text names it
     limit,       // out of memory, descriptors or space
     io,          // a system call failed for another reason
-    corrupt,     // data from outside contradicts itself
+    corrupt,     // data from outside is inconsistent or malformed
 };
 
 struct Error {
@@ -34,7 +34,7 @@ struct Error {
     std::string text;
     int sys = 0; // errno of the failed call, 0 if there was none
 
-    // Returns the same error with text of the next layer: "DOING: text".
+    // Returns the same error with the next layer's text before it: "DOING: text".
     Error during(std::string_view doing) const
     {
         return Error{code, std::string(doing) + ": " + text, sys};

@@ -198,7 +198,7 @@ private:
         default:
             break;
         }
-        reg = in.uleb(); // all others start with a register
+        reg = in.uleb(); // all other instructions start with a register
         switch (opcode) {
         case DW_CFA_offset_extended:
             return set_offset(reg, scaled(in.uleb_as_signed()));
@@ -215,7 +215,7 @@ private:
         case DW_CFA_register:
         case DW_CFA_val_offset:
         case DW_CFA_val_offset_sf:
-            in.uleb(); // has the same length as a signed one
+            in.uleb(); // skips the operand; a signed one has the same length
             return set(reg, {RegisterRule::other, 0, {}});
         case DW_CFA_expression:
             return set(reg, {RegisterRule::expression, 0, in.block()});
@@ -250,8 +250,9 @@ CallFrameTable::CallFrameTable(FrameBytes section, std::uint64_t addr)
                      [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
 }
 
-// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. The
-// distance from the entry to its CIE follows; it is 0 in a CIE.
+// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. Then a
+// 32-bit field follows. It is 0 in a CIE. In an entry, it is the distance from the
+// field back to the entry's CIE.
 void CallFrameTable::read_entries()
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;
@@ -351,7 +352,7 @@ CallFrameTable::Common CallFrameTable::read_common(std::uint64_t at) const
                 const std::uint8_t encoding = in.byte();
                 read_frame_address(in, encoding & encoding_of_format, 0);
             } else {
-                break; // the length gives the start of the instructions
+                break; // unknown; n_bytes gives the start of the instructions
             }
         }
         if (in.bad() || n_bytes > length - std::min(length, data))

@@ -4,11 +4,11 @@
 //
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
-// The target chooses the file with the section. libdw keeps all registers that an entry
-// mentions, and copies them at each DW_CFA_remember_state, so that a small file could
-// make it use gigabytes of memory. This class keeps only the rules for the CFA, %rbp
-// and %rip, remembers a limited number of states, and evaluates each entry in one pass.
-// An entry that exceeds a limit is ignored.
+// The target chooses the file that contains the section. libdw keeps all registers that
+// an entry mentions, and copies them at each DW_CFA_remember_state, so that a small
+// file could make it use gigabytes of memory. This class keeps only the rules for the
+// CFA, %rbp and %rip, remembers a limited number of states, and evaluates each entry in
+// one pass. An entry that exceeds a limit is ignored.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ using FrameBytes = std::span<const std::uint8_t>;
 // Says how to find the caller's value of a register.
 struct RegisterRule {
     enum How : std::uint8_t {
-        unspecified, // by the ABI, the register is unchanged
+        unspecified, // there is no rule; by the ABI, the register is unchanged
         undefined,
         same,
         offset,     // in memory at CFA + offset
-        expression, // in memory at the result of an expression on the CFA
-        other       // a rule that is not needed here
+        expression, // in memory at the address that the expression computes from the CFA
+        other       // any other rule; rule_of() cannot convert it
     } how = unspecified;
     std::int64_t offset_from_cfa = 0;
     FrameBytes by; // the expression
@@ -68,8 +68,8 @@ public:
     // The bytes of the section, which is loaded at `addr`, must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
-    // Returns the row at an address. Returns null if no entry covers it. The row is
-    // valid until the next call.
+    // Returns the row at an address. Returns null if no valid entry covers the address.
+    // The row is valid until the next call.
     const FrameRow* row_at(std::uint64_t address);
 
 private:
@@ -97,7 +97,7 @@ private:
     FrameBytes section_;
     std::uint64_t addr_;
     std::vector<Common> commons_;
-    // index by offset of the CIE
+    // maps the offset of a CIE to its index in commons_
     std::unordered_map<std::uint64_t, std::uint32_t> common_places_;
     std::vector<Entry> entries_; // sorted by address
     const Entry* evaluated_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The call frame information of a file. Finds the rules at an address of the text, and
-// converts them to a struct dt_rt_rule if that can express them.
+// The call frame information of a file. Finds the rules for an address in the text, and
+// converts them to a struct dt_rt_rule if that struct can express them.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -28,7 +28,7 @@ public:
     // Returns the link-time address of the byte at an offset of the file.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
     // Returns the row at an address, valid until the next call. Returns null if the
-    // file has none.
+    // file has no row for it.
     const FrameRow* frame_at(std::uint64_t address);
 
     // A range of text that is in the file: its addresses, and the file offset of the
@@ -54,10 +54,11 @@ private:
     std::optional<CallFrameTable> table_; // refers to bytes that elf_ owns
 };
 
-// Returns the rule for an address of the row. Returns nothing if no rule can express
-// it.
+// Converts a row to the rule for `at`, an address in the row's range. Returns nothing
+// if a dt_rt_rule cannot express the row.
 std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at);
-// Returns whether the row gives a different result at each address.
+// Returns whether the rule may differ at each address of the row, because an expression
+// computes the CFA.
 inline bool is_computed(const FrameRow& row)
 {
     return !row.cfa_by.empty();

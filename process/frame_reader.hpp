@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads numbers of call frame information. After a read beyond the end, all further
-// ones return zero, and bad() returns true.
+// Reads numbers from call frame information. After a read beyond the end, all further
+// reads return zero, and bad() returns true.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ public:
             return fail();
         at_ += n;
     }
-    // Returns a block: a number, and that many bytes.
+    // Reads a block, which is a number and then that many bytes. Returns the bytes.
     std::span<const std::uint8_t> block()
     {
         const std::uint64_t n = uleb();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses /proc/PID/maps: "begin-end perms offset major:minor inode   path". Five fields
-// with one blank between, then blanks, then the path up to the end of the line.
+// Parses /proc/PID/maps: "begin-end perms offset major:minor inode path". Five fields
+// with one blank between them, then blanks, then the path up to the end of the line.
 #include "process/maps.hpp"
 
 #include "base/fd.hpp"
@@ -162,7 +162,7 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     // If the file is read in several pieces, a mapping that moves between two reads may
-    // appear twice.
+    // appear twice or out of order.
     auto order = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     if (!std::is_sorted(maps.mappings_.begin(), maps.mappings_.end(), order))
         std::stable_sort(maps.mappings_.begin(), maps.mappings_.end(), order);

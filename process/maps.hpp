@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The mappings of a process, from /proc/PID/maps.
 //
-// The kernel writes a newline in a path as \012 and escapes nothing else, so a line is
-// five fixed fields and then the rest of the line. " (deleted)" after the path is the
-// kernel's mark for an unlinked file, but a file's own name can also end like that.
+// The kernel writes a newline in a path as \012 and escapes nothing else, so the path
+// is everything after the five fixed fields of a line. " (deleted)" after the path is
+// the kernel's mark for an unlinked file, but a file's own name can also end like that.
 // Only the file itself shows the difference. So `path` is the name without the mark,
 // and `deleted` records whether the mark was present.
 #pragma once
@@ -39,8 +39,8 @@ struct Mapping {
     bool deleted = false;
     std::string path; // empty: anonymous; "[vdso]", "[stack]": named by the kernel
 
-    // Returns the path as the kernel prints it, with its mark if the file was unlinked. The
-    // links /proc/PID/exe and /proc/PID/fd/N have the same form.
+    // Returns the path as the kernel prints it, with the mark if the file was unlinked.
+    // The links /proc/PID/exe and /proc/PID/fd/N have the same form.
     std::string kernel_path() const { return deleted ? path + " (deleted)" : path; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
@@ -60,7 +60,8 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 
 class ProcessMaps {
 public:
-    // Errors: gone if there is no such process; permission if we may not read its maps.
+    // Errors: gone if there is no such process or it has no memory (a zombie);
+    // permission if we may not read its maps.
     static Result<ProcessMaps> read(pid_t pid);
     // Errors: corrupt if a line is invalid; the text contains the line's number.
     static Result<ProcessMaps> parse(std::string_view text);
@@ -79,7 +80,8 @@ std::vector<Mapping> mappings_of(pid_t pid);
 // Returns the mapping that contains an address. Returns null if there is none. `all` is in the
 // order of addresses.
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
-// Returns a hash of the mappings of executable files. It changes when they change.
+// Returns a hash of the start addresses and paths of the files that are mapped as
+// executable.
 std::size_t text_mappings(pid_t pid);
 
 } // namespace dt

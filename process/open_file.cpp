@@ -68,8 +68,8 @@ std::string_view next_field(std::string_view& line)
     return field;
 }
 
-// Returns a field with its blanks, tabs, newlines and backslashes, which the kernel
-// writes as three octal digits.
+// Decodes a field. The kernel writes a blank, tab, newline or backslash as a backslash
+// and three octal digits.
 std::string unescaped_field(std::string_view text)
 {
     std::string plain;
@@ -125,8 +125,9 @@ std::string OpenFile::path() const
 
 // Returns the first lines: pos, flags, mnt_id. Reading them makes the kernel compute
 // the rest too. For an epoll instance, the kernel takes a lock to do so, which it also
-// holds while it writes to the program's memory. If we handle the page faults of that
-// memory (userfaultfd), waiting for the lock would be a deadlock.
+// holds while it writes to the program's memory. If the thread that we work for handles
+// the page faults in that memory (userfaultfd), waiting for the lock would be a
+// deadlock.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")

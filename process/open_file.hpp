@@ -20,8 +20,8 @@
 
 namespace dt {
 
-// One line of a mountinfo file (proc(5)): the mount point of the mount with that id,
-// and its type.
+// A mount in a mountinfo file (proc(5)): its mount point, and the type of its file
+// system.
 struct Mount {
     std::string at, type;
 };
@@ -31,8 +31,8 @@ class OpenFile {
 public:
     OpenFile(pid_t pid, pid_t tid, std::uint32_t fd);
 
-    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. Returns nothing for
-    // another id.
+    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. Returns nothing if
+    // there is no such member, or if its type is the other one.
     std::optional<std::string> text(std::uint32_t member) const;
     std::optional<std::uint64_t> number(std::uint32_t member) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads files of /proc as values. Nothing is cached. For a process that has exited, the
-// results are empty.
+// Reads values from files in /proc. Nothing is cached. For a process that has exited,
+// the results are empty.
 #pragma once
 
 #include "base/fd.hpp"
@@ -22,8 +22,8 @@ std::string read_proc_link(pid_t pid, std::string_view file); // "" if unreadabl
 // Returns the value in a line "Name:\tvalue" of a status file. Returns "" if there is
 // none.
 std::string status_field(const std::string& status, std::string_view name);
-// Returns the n-th number in that value (counted from 0). `base` has the same meaning
-// as in strtoull().
+// Returns the n-th number in that value (counted from 0), or 0 if it does not exist.
+// `base` has the same meaning as in strtoull().
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
 
@@ -38,7 +38,7 @@ char thread_state(pid_t pid, pid_t tid);
 // kernel does not count that.
 std::uint64_t thread_run_ns(pid_t pid, pid_t tid);
 
-// Returns whether the thread waits in the kernel during execve(2) or execveat(2).
+// Returns whether the thread is blocked in execve(2) or execveat(2).
 bool is_in_exec(pid_t pid, pid_t tid);
 
 std::vector<pid_t> threads_of(pid_t pid);

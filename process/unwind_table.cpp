@@ -28,8 +28,9 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
     return row;
 }
 
-// Returns the distance to the next address where the rule may change. In a long range
-// of text without rules (for example Go code), the distance is more than one byte.
+// Returns the distance to the next address to look up. Where there is no rule, this is
+// the next byte, but after 64 KiB without rules (for example Go code) only each 16th
+// byte.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {

@@ -15,14 +15,15 @@ struct UnwindRow {
     // the offset in the file; the row is valid up to the next row's offset
     std::uint64_t offset = 0;
     enum Kind : std::uint8_t {
-        none, // there is no rule, or it cannot be expressed
+        none, // there is no rule, or a dt_rt_rule cannot express it
         rule,
         signal, // the caller was interrupted by a signal
     } kind = none;
     dt_rt_rule how{}; // valid if the kind is rule
 };
 
-// Returns the rows in order. Empty if the file has no call frame information.
+// Returns the rows in the order of their offsets, or none if the file has no call frame
+// information.
 std::vector<UnwindRow> unwind_rows(Fd file);
 
 } // namespace dt

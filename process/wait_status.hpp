@@ -17,8 +17,8 @@ struct WaitStatus {
     // Returns PTRACE_EVENT_* of a stop. Returns 0 if the stop is for a signal or a system
     // call.
     int event() const { return raw >> 16; }
-    // Returns whether the thread is stopped before or after a system call
-    // (PTRACE_O_TRACESYSGOOD).
+    // Returns whether the thread is stopped at the entry to or the exit from a system
+    // call (PTRACE_O_TRACESYSGOOD).
     bool is_in_system_call() const
     {
         return event() == 0 && signal() == (SIGTRAP | 0x80);
