@@ -152,8 +152,8 @@ int save_anonymous(SessionState& state, FILE* file)
     return 0;
 }
 
-// Compiles the sources of the enabling again. `programs` contains the DOF of each from
-// the file.
+// Compiles the sources of the enabling again. `programs` contains the DOF of each
+// program from the file. Fails if the new DOF is different.
 static int recompile(SessionState& state, ProgramCompiler& compiler,
                      std::string_view programs, std::string_view sources)
 {

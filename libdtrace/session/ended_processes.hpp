@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Processes that have exited and that the user did not name: followed children, and
 // processes that became targets later. This class keeps the data that give names to the
-// addresses of their stacks.
+// addresses in their stacks.
 //
 //   a child that only forked       has its parent's modules, and uses its names
 //   a process with other modules   its symbols are kept, for the last thousand of them
 //
-// A server that forks for each connection is traced for weeks, so the number is
-// limited. Beyond it, addresses of the processes that exited first are shown as
-// hexadecimal numbers.
+// A server that forks for each connection may be traced for weeks, so the number of
+// kept processes is limited. Beyond the limit, the processes that exited first are
+// forgotten, and their addresses are shown as hexadecimal numbers.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Answers the compiler's questions about the kernel: its names, and the functions,
 // tracepoints and system calls that probes belong to. The answers come from
-// /proc/kallsyms and BTF, so the kernel module is not needed for them. It is needed to
-// run a program that reads kernel memory.
+// /proc/kallsyms and BTF, so the kernel module is not needed for them. Only running a
+// program that reads kernel memory requires the module.
 //
 // The arguments of the stable providers are declared in D libraries. These libraries
 // take longer to compile than most programs, so they are compiled only when a program
@@ -47,8 +47,8 @@ public:
     {
         return bool(s_.processes.kernel().find("", name));
     }
-    // Compiles the libraries that a refused program needs. Returns false if there are
-    // no more.
+    // Compiles the libraries that a refused program needs. Returns false if all of them
+    // have been tried.
     bool load_libraries(std::string_view refused, const CompileLibrary& compile);
     bool has_tried(std::string_view library) const { return tried_.contains(library); }
 

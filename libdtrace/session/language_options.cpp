@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Options that concern the language: the version of D, and the minimum stability of the
-// names that a program uses. They are stored as text after they were checked.
+// names that a program uses. They are stored as text after they have been checked.
 #include "libdtrace/session/options.hpp"
 
 namespace dt {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a part of the calling thread on the CPU that -x cpu names.
+// Runs the calling thread temporarily on the CPU that -x cpu names.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ Options::Refused change_option(SessionState& state, std::string_view name,
 // Does the same for the C API. A null value means an empty one. Returns 0, or -1 after
 // SessionState::fail().
 int change_option(SessionState& state, const char* name, const char* value);
-// Returns a sentence that says why an option was refused.
+// Returns a message that says why an option was refused.
 std::string refusal_text(Options::Refused refused, std::string_view name);
 
 } // namespace dt

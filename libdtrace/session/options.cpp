@@ -189,7 +189,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
 // one of them must not run without it.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
-// Returns whether the engine supports a value of an option.
+// Returns whether the engine supports this value for the option.
 bool within_limits(int number, std::uint64_t value)
 {
     switch (number) {

@@ -61,13 +61,14 @@ public:
     // Sets an option. The value is empty for -x NAME without a value. If `running` is
     // true, tracing has begun, and only dynamic options may change.
     Refused set(std::string_view name, std::string_view value, bool running);
-    // Returns DT_OPT_UNSET if a known option is not set. Returns nullopt for unknown
-    // options and for lists, such as setenv.
+    // Returns the value of an option as a number, or DT_OPT_UNSET if the option is not
+    // set. Returns nullopt for unknown options and for lists, such as setenv.
     std::optional<std::uint64_t> get(std::string_view name) const;
     // Returns the most similar option name. The result is empty if no name is similar.
     static std::vector<std::string> suggest(std::string_view name);
 
-    // Returns "auto, jump or int3", or "" if the values of the option are not a list.
+    // Returns the words that an option accepts, such as "auto, jump or int3", or "" if
+    // the option accepts other values.
     static std::string choices(std::string_view name);
 
     std::uint64_t run_time(int number) const { return run_time_[number]; }
@@ -94,7 +95,6 @@ public:
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // all other options, by name
 
-    // language_options.cpp
     // Returns the version of D whose names are available.
     Version version() const;
     // Returns the minimum stability that a program may rely on. Returns nullopt if it

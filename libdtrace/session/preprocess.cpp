@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// Removes the `#!` line of a script, because it is not valid C.
+// Makes lines that begin with `#!` empty, because they are not valid C.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;
@@ -81,7 +81,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
         args.emplace_back("-traditional-cpp");
     if (by.list_headers)
         args.emplace_back("-H");
-    // A script includes files by "name" from its own folder.
+    // A script includes files by "name" from its own directory.
     if (auto folder = std::filesystem::path(name).parent_path(); !folder.empty())
         args.insert(args.end(), {"-iquote", folder.string()});
     auto add = [&args](const char* flag, const std::vector<std::string>& values) {
@@ -135,8 +135,8 @@ static Result<std::string> text_in(const Fd& file)
 }
 
 // Runs the preprocessor. If this process has more rights than its user, the
-// preprocessor gets only the user's rights, because it opens files that the program and
-// its arguments name. Returns its exit status, as waitpid() reports it.
+// preprocessor gets only the user's rights, because the preprocessor opens files that
+// the program and the arguments name. Returns the status from waitpid().
 static Result<int> run(std::vector<std::string> args, int in, int out)
 {
     std::vector<char*> argv;

@@ -3,8 +3,8 @@
 // process.
 //
 // The output contains line markers (# 1 "foo.h"), so that errors are reported with the
-// file and line of the source. It defines GCC's macros, so that headers declare the
-// same sizes and offsets as in the traced programs.
+// file and line of the source. The preprocessor defines GCC's macros, so that headers
+// declare the same sizes and offsets as in the traced programs.
 #pragma once
 
 #include "base/result.hpp"
@@ -24,7 +24,7 @@ struct Preprocessor {
     std::vector<std::string> define, undef, incdir;
     std::string arguments;     // further arguments, separated by blanks
     bool list_headers = false; // list headers on stderr
-    // The dialect of -X: a and t are GNU C, c is ISO C, and s is C before the standard.
+    // The dialect of -X: a and t are GNU C, c is ISO C, and s is pre-ISO C.
     char dialect = 'a';
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };

@@ -8,8 +8,6 @@
 
 namespace dt {
 
-// Retires the probes of a process that exits or executes another program, once no
-// process can fire them any more.
 void ProbeRecycler::end_program(ps_prochandle& process)
 {
     std::shared_ptr<ProgramProbes> probes = std::move(process.program_probes);
@@ -31,7 +29,8 @@ void ProbeRecycler::recycle()
            retired_.front().since_ns < s_.consumer->consumed_until()) {
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
-        // The program that the process now executes may have the same functions.
+        // The program that the process now executes may have the same functions, so
+        // their probes have sites again and are kept.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

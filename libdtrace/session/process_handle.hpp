@@ -25,8 +25,9 @@ namespace dt {
 enum class TargetKind {
     created, // by dtrace_proc_create(): dtrace must start it
     named,   // by dtrace_proc_grab()
-    matched, // a description matched it
-    // It started, or executed another program, while descriptions mean all processes.
+    matched, // a description matched probes in it
+    // It started, or executed another program, while descriptions apply to all
+    // processes.
     started_later,
     followed, // a child of another target
 };
@@ -49,7 +50,8 @@ struct ps_prochandle {
 
     bool is_held() const { return state_ == dt::HoldState::held; }
     // Changes the state from `held` to another one. Returns false, and changes nothing,
-    // if the process was not held. wait_status is the one of waitpid(2) for `exited`.
+    // if the process was not held. If `to` is `exited`, wait_status is the status from
+    // waitpid(2).
     bool leave(dt::HoldState to, int wait_status = 0);
     // Returns the wait status if the process has exited, -1 if it was lost, and
     // otherwise 0.

@@ -8,7 +8,7 @@ namespace dt {
 
 namespace {
 
-// Sets the kin of new probes as long as it exists.
+// Sets the kin of new probes while this object exists.
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compiles text to programs of a session. Runs the preprocessor, compiles D libraries,
-// sets the compiler's options, and answers its questions about probes, targets and the
-// kernel.
+// Compiles text into programs for a session. Runs the preprocessor, compiles D
+// libraries, sets the compiler's options, and answers its questions about probes,
+// targets and the kernel.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -22,14 +22,14 @@ public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
     // Compiles a program of the C API. The state owns it. Returns null after
-    // SessionState::fail(). source_name is empty for text of the command line.
+    // SessionState::fail(). source_name is empty for text from the command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);
     Compiler& compiler(); // created at the first call
     CompileOptions compile_options(uint_t cflags);
-    // Compiles D libraries of stable providers that a refused program needs. Returns
-    // false if there are no more.
+    // Compiles the D libraries of stable providers that a refused program needs.
+    // Returns false if all of them have been tried.
     bool load_kernel_libraries(std::string_view refused);
     // Forgets the number of sites that was announced to the agent.
     void forget_announced_sites() { n_announced_sites_ = 0; }

@@ -39,7 +39,7 @@ public:
     KernelProvider* of_kernel(std::uint32_t probe) const;
     // Returns whether a provider of the list has this name.
     bool has(std::string_view name) const;
-    // Returns whether static probes may appear for a description, in any process.
+    // Returns whether static probes that match a description may appear in any process.
     bool may_be_static(const ProbeSpec& spec) const;
 
     Registry registry;

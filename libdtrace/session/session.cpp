@@ -105,7 +105,7 @@ int Session::go()
     return -1;
 }
 
-// Chooses a backend, creates the arena with all enabled probes, and plants them.
+// Chooses a backend, creates the arena with all enabled probes, and plants their sites.
 int Session::prepare()
 {
     if (make_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
@@ -266,7 +266,7 @@ int Session::status()
     auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
     if (dt_has_exited(s_.arena->base()))
         return DTRACE_STATUS_EXITED;
-    // Targets can overwrite this word, except in the kernel module's arena.
+    // Targets can overwrite this word, so it is used only in the kernel module's arena.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);

@@ -43,11 +43,11 @@ struct SessionState {
     explicit SessionState(Listener& to);
 
     // Stores an error of the C API (EDT_* or errno) with its text, and returns -1. If
-    // the text is empty, dtrace_errmsg() returns the standard text of the number.
+    // the text is empty, dtrace_errmsg() returns the standard text for the number.
     int fail(int number, std::string text = "");
     int fail(const Error& cause);
-    // Reports a condition that only a defect of this library causes. With -x core the
-    // process ends here and leaves a core file.
+    // Reports a condition that only a defect in this library can cause. With -x core
+    // the process ends here and leaves a core file.
     void internal_error(const std::string& text) const;
     void complain(std::string_view text) { listener.complain(text); }
     void report(ps_prochandle* process, const std::string& text)
@@ -82,7 +82,7 @@ struct SessionState {
                         return true;
         return false;
     }
-    // Returns processes whose probes enabled descriptions matched, ascending.
+    // Returns the processes in which enabled descriptions have matched probes.
     std::set<pid_t> found_by_probes() const;
 
     Listener& listener;

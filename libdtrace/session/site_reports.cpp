@@ -11,8 +11,9 @@ const SiteWords by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
 
 // Returns whether to report a remark about the sites of a probe in this process. If the
 // user did not name the process, or if it has executed another program, a remark that
-// was already reported for the same function of the same module is not repeated.
-// Otherwise a shell loop would print it for each process that it starts.
+// was already reported for the same module, function and probe name is not repeated.
+// Without this rule, a shell loop would cause the remark for each process that it
+// starts.
 bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view remark,
                                std::uint32_t id)
 {

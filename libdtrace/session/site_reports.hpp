@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reports sites that cannot be probed, that use a breakpoint, or whose entry probe also
-// fires in a loop. A remark is reported once for each probe, although libraries may be
-// loaded and unloaded all the time.
+// fires in a loop. A remark is reported only once for each probe, even if libraries are
+// loaded and unloaded repeatedly.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

@@ -58,8 +58,8 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     return table.sites.size() - 1;
 }
 
-// Returns the probes whose function an enabled description names without a wildcard,
-// ascending.
+// Returns the probes whose function an enabled description names without a wildcard, in
+// ascending order.
 static std::vector<std::uint32_t> named_probes(const SessionState& state)
 {
     std::vector<std::uint32_t> named;
@@ -74,10 +74,10 @@ static std::vector<std::uint32_t> named_probes(const SessionState& state)
             auto n = std::count_if(specs.begin(), specs.end(), is_named);
             if (n == 0)
                 continue;
-            // A description may name an alias of the function. If no description of the
-            // clause has a wildcard, all probes of the clause count as named. Otherwise
-            // a probe counts only if a description contains its id, or the function's
-            // name as dtrace shows it.
+            // A description may name an alias of the function. So if no description of
+            // the clause has a wildcard, all probes of the clause are returned.
+            // Otherwise a probe is returned only if a description contains the probe's
+            // id, or the function's name as dtrace shows it.
             bool all = n == std::ssize(specs);
             for (std::uint32_t id : each.prog->matched[k]) {
                 auto fits = [&](const ProbeSpec& spec) {

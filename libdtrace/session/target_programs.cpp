@@ -74,11 +74,12 @@ void Targets::note_program(ps_prochandle& process, bool still_traced,
 }
 
 // Updates a process after exec. `program` is the path of the new program, or "".
-// `still_traced` says whether the process is also traced in it (-x follow).
+// `still_traced` says whether the new program is traced, too (-x follow).
 void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
-    // If descriptions apply to all processes, it is treated as a new process.
+    // If descriptions apply to all processes, a process that is no longer traced is
+    // treated as a new one.
     const bool is_new = !still_traced && !process.by_user() && !s_.has_own_targets();
     if (is_new && !process.is_followed()) {
         s_.processes.release(&process);
@@ -98,7 +99,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.uprobes.clear();
     process.reported_probes.clear();
     note_program(process, still_traced, program);
-    // This fails if the process has exited. Its exit event will report that.
+    // refresh() fails if the process has exited. The exit event will report that.
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
         return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Symbols of processes that are not traced. They give names to addresses, for example
-// of a profile of all CPUs.
+// in a profile of all CPUs.
 //
-// Such a profile can contain addresses of thousands of processes, so only the most
+// Such a profile can contain addresses from thousands of processes, so only the most
 // recently used processes are kept (-x pgmax). A process without readable symbols is
 // kept as well, so that it is not opened again for each of its addresses.
 #pragma once

@@ -31,7 +31,6 @@ bool UserLimit::admits(pid_t pid)
     return true;
 }
 
-// Reports omitted processes, once for each user.
 void UserLimit::report_left_out()
 {
     if (std::includes(reported_users_.begin(), reported_users_.end(),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Decides which processes may become targets, by their users. All targets of a session
-// write to shared memory, so one of them can corrupt the records of another. If
-// descriptions find processes only by their probes, only processes of dtrace's user and
-// of one other user become targets. Processes of further users require -x trust=all.
+// Decides which processes may become targets, depending on their users. All targets of
+// a session write to shared memory, so one target can corrupt another target's records.
+// Therefore, if the user of dtrace did not name the processes, only those of dtrace's
+// user and of one other user become targets. Processes of further users require -x
+// trust=all.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -17,9 +18,11 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target. If not, it counts as omitted.
+    // Returns whether a process may become a target. If not, records the process as
+    // omitted.
     bool admits(pid_t pid);
-    // Reports omitted processes, once for each user.
+    // Reports the omitted processes, unless each of their users was in an earlier
+    // report.
     void report_left_out();
 
 private:

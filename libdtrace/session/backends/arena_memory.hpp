@@ -29,8 +29,8 @@ public:
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();
 
-    // Prefaults pages of the data part, so that they are charged to this process'
-    // control group even if another process writes to them later.
+    // Prefaults pages outside the program part, so that they are charged to this
+    // process's control group even if another process writes to them later.
     void touch(std::uint64_t at, std::uint64_t bytes);
 
     void* base() const { return base_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Computes how much memory a session uses for its arena and for the buffer sizes that
-// options set.
+// Determines the size of a session's arena, and adjusts the buffer sizes that options
+// set.
 //
 // The arena is sparse: only pages that are written use memory. It contains only the
 // parts that the programs can use. For example, it has no aggregation buffers if the
@@ -56,7 +56,8 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// The amounts of clauses, probes and memory that the programs of a session need.
+// How many clauses and probes the programs of a session have, and how much memory they
+// need.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -110,7 +111,7 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     config.max_probes = 1u << 20;
     config.max_ecbs = static_cast<dt_u32>(
         std::clamp<std::size_t>(4 * needs.n_matched, 1u << 21, 1u << 26));
-    // The engine has 16 DIFOs and 4 descriptions for each.
+    // The engine has space for 16 DIFOs and 4 descriptions per clause.
     config.max_clauses = static_cast<dt_u32>(
         std::max({needs.n_clauses, needs.n_difos / 16, needs.n_descriptions / 4}) + 64);
     config.max_vars = 1u << 16;
@@ -233,9 +234,11 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
     return {};
 }
 
-// Makes the arena smaller by one step. First reduces the buffers, down to half a
-// megabyte. Then reduces the number of shards, because few are usually needed. Then
-// reduces both as far as possible. Returns false if no further step is possible.
+// Makes the arena smaller by one step. If only_program is true, halves the numbers of
+// probes and ECBs. Otherwise the first steps halve the buffers, down to 512 KiB. The
+// next ones reduce the number of shards, because few are usually needed, and the space
+// for global variables. The last ones reduce buffers and shards as far as possible.
+// Returns false if no further step is possible.
 bool shrink(dt_arena_config& config, bool only_program)
 {
     if (only_program) {
@@ -284,7 +287,8 @@ static std::uint64_t smallest_arena_bytes(dt_arena_config config)
     return layout.program + layout.data;
 }
 
-// Returns processes that are targets, or that the programs' descriptions found.
+// Returns the targets, and the processes in which the programs' descriptions have
+// matched probes.
 static std::set<pid_t> pids_of_targets(const SessionState& state)
 {
     std::set<pid_t> pids = state.found_by_probes();

@@ -9,13 +9,14 @@
 
 namespace dt {
 
-// Returns how many shards are likely to become full: one for each CPU, and two more.
+// Returns how many shards are likely to become full: the number of CPUs plus two, but
+// at least 4.
 std::uint64_t n_busy_shards();
 
-// Replaces option values (sizes and rates) that are not possible: halves buffers until
-// enough memory is available for them. Fails if bufresize=manual forbids that. If the
-// user gave no aggsize, uses default_aggsize, or the general default if that is 0.
-// Returns 0, or -1 after SessionState::fail().
+// Adjusts the sizes and rates in the options: halves buffers until enough memory is
+// available for them, or fails if bufresize=manual forbids that. If the user gave no
+// aggsize, uses default_aggsize, or the general default if that is 0. Also fails if
+// there is no such CPU as -x cpu names. Returns 0, or -1 after SessionState::fail().
 int fit_options(SessionState& state, std::uint64_t default_aggsize);
 
 // Makes the arena of a session whose probes fire in processes. It is no larger than the

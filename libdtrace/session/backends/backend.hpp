@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The place where the probes of a session fire. All of them fire in one place:
+// The part of a session that depends on where its probes fire. One backend handles all
+// probes of the session:
 //
 //   ProcessBackend   dtrace itself, the ptrace-agent, and the targets with the injected
 //                    runtime; they share an arena in memfds
@@ -35,7 +36,7 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Replaces the sizes that options set by possible values, and creates the arena.
+    // Reduces the sizes in the options until they fit, and creates the arena.
     virtual int make_arena() = 0;
     // Prepares the agent, if there is one, for planting probes in processes. Also
     // called if the first process appears while tracing.
@@ -46,12 +47,12 @@ public:
                      dt_u32& n_clauses, dt_load_error& refused) = 0;
     // Adds the probes of the registry that are not in the arena yet.
     virtual int add_probes() = 0;
-    // Pairs probes with a clause of the arena.
+    // Enables a clause of the arena at these probes.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
     // Prefaults the arena, if it must not be charged to targets.
     virtual void touch_arena() {}
-    // Decides by which mechanism a process is traced, before it is first planted and
-    // after it executed another program.
+    // Chooses the mechanism for a process. Called before the first sites are planted in
+    // the process, and after the process has executed another program.
     virtual void choose_mechanism(ps_prochandle&) {}
     // Plants the sites of a process. Reports the sites that cannot be planted.
     virtual int plant(ps_prochandle& process, const std::vector<Site>& sites,
@@ -69,9 +70,9 @@ public:
 
     // Returns the owner id with which this process drains and cleans shards.
     virtual std::uint32_t owner() const = 0;
-    // Returns whether targets can write to memory that they share.
+    // Returns whether the targets share memory that each of them can write to.
     virtual bool targets_share_memory() const = 0;
-    // Returns whether probes can be renamed in the arena, to be used again.
+    // Returns whether probes in the arena can be renamed, so that they can be reused.
     virtual bool can_rename_probes() const = 0;
     // Returns this backend's default size of aggregation buffers in bytes, or 0 for the
     // general default.

@@ -47,8 +47,8 @@ struct Reading {
     std::uint64_t counter = 0, ns = 0;
 };
 
-// Reads the counter and the clock several times, and returns the reading with the
-// shortest delay between both.
+// Reads the counter and the clock several times, and returns the pair with the shortest
+// delay between the two readings.
 Reading read_both()
 {
     Reading best;

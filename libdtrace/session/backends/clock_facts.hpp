@@ -8,9 +8,9 @@
 // if the TSC is not the same on all CPUs. Therefore a child process that is not allowed
 // to make the system call reads the time through the vDSO.
 //
-// If the administrator has chosen a clock source (clocksource=hpet), they are disabled,
-// too. In that case the TSC is used if its rate is the same in all states of the
-// processor and its values agree on all CPUs.
+// The kernel also disables the three ways if the administrator has chosen another clock
+// source (clocksource=hpet). In that case the TSC is used if its rate is the same in
+// all states of the processor and its values agree on all CPUs.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
         for (const auto& ids : each.prog->matched)
             n_ecbs += ids.size();
     }
-    // Leaves space for the names of modules that are loaded later.
+    // Leaves space for the probes of modules that are loaded later.
     constexpr std::size_t more = 4096, name_bytes = 64;
     auto count = [](std::size_t n) { return static_cast<dt_u32>(n); };
     config.max_probes = count(state.registry.size() + more);
@@ -223,8 +223,8 @@ static std::string loaded_modules()
     return names;
 }
 
-// If modules have been loaded, creates those of their probes that match an enabled
-// description.
+// If the list of loaded modules has changed, creates the probes of new modules that
+// match an enabled description.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;

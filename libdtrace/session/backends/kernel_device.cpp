@@ -21,7 +21,7 @@ static std::string first_line(const char* path)
     return line;
 }
 
-// Returns the reason why the kernel refuses to load an unsigned module. Empty if it
+// Returns the reason why the kernel refuses to load an unsigned module, or "" if it
 // does not refuse.
 static std::string why_it_would_not_load()
 {

@@ -24,7 +24,7 @@ namespace dt {
 class KernelDevice {
 public:
     // Opens the device. Errors: not_found if the module is not loaded, permission, and
-    // unsupported if the module has another version.
+    // unsupported if the module has a different version.
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }

@@ -67,7 +67,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (given)
         return known->second = *given;
     if (given.error().sys == EINTR || given.error().sys == ENOMEM)
-        tables_.erase(known); // the next request will try again
+        tables_.erase(known); // so that the next request tries again
     return 0;
 }
 
@@ -80,7 +80,7 @@ void KernelUnwind::pass_maps(pid_t pid)
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())
         if (each.executable &&
-            each.begin.value >> 63 == 0) // the kernel's page is not text of the process
+            each.begin.value >> 63 == 0) // [vsyscall] belongs to the kernel
             maps.push_back({each.begin.value, each.end.value, each.offset,
                             each.is_file() ? table_of(files, each) : 0, 0});
     if (auto given = device_.set_maps(pid, maps); !given)

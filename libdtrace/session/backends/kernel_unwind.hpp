@@ -19,8 +19,9 @@ class KernelUnwind {
 public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
-    // Passes the mappings of a process, so that its stacks are walked by tables. If
-    // this fails, prints a debug message, and stacks are walked by frame pointers.
+    // Passes the mappings of a process, so that its stacks are walked with tables. If
+    // this fails, prints a debug message, and the stacks are walked with frame
+    // pointers.
     void pass_maps(pid_t pid);
     // Does the same for the processes that ustack() has found, for a limited time in
     // each call. now_ns is monotonic time.

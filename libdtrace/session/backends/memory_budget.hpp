@@ -20,7 +20,8 @@ constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 // limit also applies to files in memory.
 std::uint64_t file_size_limit();
 
-// Returns how many more bytes a process may map (RLIMIT_AS).
+// Returns how many more bytes a process may map (RLIMIT_AS), or no_limit. 0 is this
+// process.
 std::uint64_t address_space_left(pid_t pid);
 
 // Returns the number of bytes that are available without swapping (MemAvailable of
@@ -35,7 +36,7 @@ std::uint64_t largest_aggregated_bytes();
 // A mounted hierarchy of control groups that accounts memory.
 struct MemoryHierarchy {
     std::string folder;   // where it is mounted
-    std::string root;     // the folder of the hierarchy that is mounted there
+    std::string root;     // the directory of the hierarchy that is mounted there
     bool unified = false; // version 2
 };
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);

@@ -41,7 +41,8 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// Tells the agent to prepare for the sites, while this thread continues.
+// Passes the arena to the agent. If there are many sites, the agent prepares for them
+// while this thread continues.
 int ProcessBackend::prepare_agent()
 {
     AgentClient* agent = s_.processes.agent();
@@ -95,7 +96,7 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Touches the memory that firings will write before any target maps it.
+// Touches the memory that firings will write to, before any target maps that memory.
 void ProcessBackend::touch_arena()
 {
     if (!arena_is_charged_to_us_)
@@ -110,10 +111,10 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether the control group of a target that starts later has too little memory
-// for the pages that its firings would touch first, because the size of the arena was
-// chosen without it. For targets that existed then, the groups have at least twice as
-// much memory.
+// Returns whether a target's control group has too little memory for the pages of the
+// arena that the target's firings would touch first. This happens only to targets that
+// start later, because the size of the arena was chosen without them. The groups of all
+// earlier targets have at least twice as much memory.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -188,8 +189,8 @@ void ProcessBackend::fire(std::uint32_t probe)
     host_->fire(probe);
 }
 
-// If the user named no processes, profile-n should sample all CPUs. Reports that it
-// samples less than that here.
+// If the user named no processes, profile-n should sample all CPUs. Reports that this
+// backend samples less.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {

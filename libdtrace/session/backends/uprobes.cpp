@@ -15,8 +15,8 @@ namespace {
 
 constexpr int linux_enotsupp = 524; // an errno of the kernel that libc does not define
 
-// Returns 1 + the condition of a conditional jump. Returns 0 for all other
-// instructions, except that jumps which depend on the count register give nullopt.
+// Returns 1 + the condition of a conditional jump, nullopt for a jump that depends on
+// the count register, and 0 for all other instructions.
 std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
 {
     auto at = [&](std::size_t i) {

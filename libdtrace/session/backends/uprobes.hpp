@@ -34,13 +34,14 @@ public:
     // Adds the request for a site. Returns "", or the reason why the site cannot have a
     // uprobe.
     std::string add(const Site& site);
-    // The requests point into this object and into the table of statics.
+    // The requests contain descriptors that this object owns and addresses in the
+    // StaticTable.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
 
 private:
     std::string fill(const Site& site, dtk_uprobe& request) const;
-    // Stores the address ranges of the function's parts in the request. The module
-    // compares the jump's destination with them.
+    // Adds the operands of an indirect jump to the request: the jump's destination, and
+    // the address ranges of the function's parts.
     std::string fill_jump(const Site& site, dtk_uprobe& request) const;
     std::string fill_static(const Site& site, const Mapping& text,
                             dtk_uprobe& request) const;
