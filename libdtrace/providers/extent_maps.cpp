@@ -38,7 +38,7 @@ void ExtentMaps::make(std::unique_lock<std::mutex>& lock, Entries::value_type& e
 {
     lock.unlock();
     std::unique_ptr<ExtentMap> map;
-    std::exception_ptr failed; // such as out of memory: for the caller, who retries
+    std::exception_ptr failed; // such as out of memory
     try {
         map = map_extents(*entry.first, given_up_);
     } catch (...) {

@@ -2,7 +2,7 @@
 // The extents of images. They are computed once for each image, on request in advance.
 //
 // Computing them sweeps a module's text and data, which takes 10 ms for each 50,000
-// functions. Creating the probes for these functions takes equally long. On a machine
+// functions. Creating the probes for these functions takes just as long. On a machine
 // with several processors, both are done at the same time.
 #pragma once
 
@@ -25,9 +25,9 @@ public:
     ExtentMaps(const ExtentMaps&) = delete;
     ExtentMaps& operator=(const ExtentMaps&) = delete;
 
-    // Starts a thread that computes the extents in advance. The image's functions()
-    // must have been called. Returns false if no thread could be started; of() then
-    // computes them.
+    // Requests that a separate thread computes the image's extents. The image's
+    // functions() must have been called. Returns false if there is only one CPU or no
+    // thread could be started. In that case of() computes the extents.
     bool begin(const std::shared_ptr<ElfImage>& image);
     // Returns the extents of an image. Waits if the computation is in progress. Returns
     // null if the image has no extents.
@@ -49,7 +49,7 @@ private:
     std::mutex mutex_;
     std::condition_variable made_;
     Entries entries_;
-    std::deque<Entries::value_type*> queue_; // of() may already have taken some of them
+    std::deque<Entries::value_type*> queue_; // of() may already have computed some
     std::thread worker_;
     bool works_ = false;
     std::atomic<bool> given_up_ = false;

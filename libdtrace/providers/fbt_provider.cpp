@@ -53,8 +53,8 @@ void FbtProvider::load()
         std::string_view module = KernelSymbols::proper;
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
-        // A part that the compiler has split off (nmi_handle.part.0) counts as its
-        // function.
+        // A part that the compiler has split off (nmi_handle.part.0) is forbidden if
+        // its function is.
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
             !forbidden.contains(name) &&
             !forbidden.contains(name.substr(0, name.find('.'))))
@@ -84,7 +84,7 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     });
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
-        return outcome; // other providers may have probes of that name
+        return outcome; // other providers may have probes with that name
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
@@ -112,8 +112,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
                 outcome.provided.ids.push_back(id);
             }
     }
-    // The description calls the module by another of its names, which the registry does
-    // not know.
+    // The description uses another name for the module, which the registry does not
+    // know.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);
     return outcome;

@@ -8,9 +8,9 @@
 // calls some of them. debugfs lists them. The module refuses them in any case
 // (kmod/symbols.c).
 //
-// Static functions of one name in one module are one probe with several places. If the
-// kernel has a function only under another name, such as __kmalloc_noprof for
-// __kmalloc, descriptions match the function's own name.
+// Static functions that have the same name in one module share one probe, which has
+// several places. If the kernel has a function only under another name, such as
+// __kmalloc_noprof for __kmalloc, descriptions match the function's own name.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -34,7 +34,8 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
-    // Makes the provider read the lists again after modules were loaded or unloaded.
+    // Makes the provider read the lists again. Called after modules were loaded or
+    // unloaded.
     void forget();
     // Returns the reason why there is no probe of that name, starting with "; ".
     // Returns "" if no reason is known.

@@ -26,12 +26,13 @@ namespace dt {
 
 // Returns the text that Go's own compiler and assembler made, at link-time addresses.
 // Returns all text of a Go program if its symbols do not say where its C code begins.
-// Empty if there is no Go code.
+// Returns an empty range if there is no Go code.
 AddressRange go_text(ElfImage& image);
 
 struct StackCheck {
     bool is_go = false;
-    std::size_t n_bytes = 0; // of the function, up to the end of its check; 0: no check
+    std::size_t n_bytes =
+        0; // from the function's start to the end of its check; 0: no check
     // Returns whether the stack may have no free byte when the instruction at that
     // offset runs.
     bool may_lack_stack(std::uint64_t offset) const

@@ -75,7 +75,7 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Modules and members have no such file.
+    // Adds nothing if the name is that of a module, member or symbol.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// D libraries about the kernel, in the folder kernel/. Each declares the types that
-// some stable providers show, translates the kernel's own types to them, and declares
+// D libraries about the kernel, in the directory kernel/. Each declares the types that
+// some stable providers show, translates the kernel's own types into them, and declares
 // both types for each probe. In a library, a probe that has a function, such as
 // vfs:vop:vop_read:entry, is called vop_read-entry.
 //
@@ -20,8 +20,8 @@ struct KernelLibrary {
     std::string_view name, text;
 };
 
-// Returns the libraries that define one of the providers, those that declare a word of
-// the text, and those that they depend on, which come first.
+// Returns the libraries that define one of the providers or declare a word that occurs
+// in the text. Each comes after the libraries that it depends on.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Definitions of well-known providers whose programs do not describe their probes'
-// arguments. The folder known/ contains one file for each provider. If another version
-// of a program passes other arguments, only their sizes are right.
+// arguments. The directory known/ contains one file for each provider. If another
+// version of a program passes different arguments, only their sizes are right.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace dt {
 
-// Returns D text. Returns "" if the provider is not known.
+// Returns the definition as D text, or "" if the provider is not known.
 std::string_view known_definition(std::string_view provider);
 
-// Returns a sentence that says what the process lacks for the probe to fire. Returns ""
-// if no such reason is known.
+// Returns a message that says which option or variable the process was started without,
+// so that the probe does not fire. Returns "" if no such reason is known.
 std::string missing_switch(pid_t pid, std::string_view provider,
                            std::string_view probe);
 

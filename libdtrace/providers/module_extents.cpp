@@ -25,8 +25,8 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n, until cancelled. Uses one thread for each
-// useful CPU, or fewer if no more threads can be started.
+// Runs work(thread, i) for each i below n, until cancelled. Uses n_threads threads,
+// including the calling one, or fewer if no more can be started.
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
@@ -89,7 +89,6 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                // The file usually contains most of the requested addresses.
                 if (!is_loaded(from.value, into.size()))
                     return false;
                 auto bytes = image_.bytes(from.value, into.size());
@@ -122,8 +121,8 @@ private:
         return false;
     }
 
-    // Merges functions, labels and the starts of text. A place that is both a function
-    // and a label counts as a function.
+    // Merges functions, labels, symbols and the starts of the text ranges. A place that
+    // is both a function and a label is listed as a function.
     void list_starts()
     {
         std::vector<CodeStart>& starts = known_.starts;
@@ -152,8 +151,7 @@ private:
                      starts.end());
     }
 
-    // Cuts the text into pieces. A piece starts at a function and ends where another
-    // one starts.
+    // Cuts the text into pieces. Within a range, a piece ends where a function starts.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;
@@ -232,8 +230,8 @@ private:
         return found;
     }
 
-    // First tests a block of words as a whole, because the compiler can vectorise this
-    // test and most data contain no address.
+    // Tests a block of words first, because the compiler can vectorise this test, and
+    // most data contains no addresses.
     void search(std::span<const std::uint64_t> words,
                 std::vector<TargetAddr>& found) const
     {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Computes the extents of a module's text (fasttrap/extents.hpp) from its ELF file.
 //
-// Two threads read and sweep the text in pieces. After that, they search the data for
-// words that could be addresses of text.
+// Up to four threads read and sweep the text in pieces. After that, they search the
+// data for words that could be addresses of text.
 #pragma once
 
 #include "fasttrap/extents.hpp"
@@ -16,7 +16,7 @@ namespace dt {
 // Returns the extents in link-time addresses. Returns null if the text is unreadable or
 // is for another machine.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
-// Does the same, but also returns null soon after another thread cancels it.
+// Does the same, but also returns null soon after another thread has set given_up.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
                                        const std::atomic<bool>& given_up);
 

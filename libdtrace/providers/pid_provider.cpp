@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the functions of a description, and the sites of a function.
+// Finds the functions that a description matches, and the sites in a function.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "libdtrace/symbols/glob.hpp"
@@ -43,7 +43,7 @@ Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
     return outcome;
 }
 
-// Parses "pid123" to 123. Returns nothing if the provider is not pid. Returns 0 if no
+// Returns 123 for "pid123". Returns nothing if the provider is not pid, and 0 if no
 // valid number follows.
 std::optional<std::uint64_t> pid_of(const std::string& provider)
 {
@@ -111,7 +111,7 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Forgets the results for modules that have been unloaded.
+// Returns the results for a process, without those for modules that have been unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
@@ -175,7 +175,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         site.no_stack = check.may_lack_stack(offset);
         return site;
     };
-    // A function of Go restarts at its beginning after it has grown its stack, so the
+    // A Go function restarts at its beginning after it has grown its stack, so the
     // entry probe is placed after the check of the stack.
     if (wanted.entry)
         ids.push_back(add(wanted, at, "entry",

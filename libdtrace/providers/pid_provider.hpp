@@ -69,7 +69,7 @@ private:
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
-        // the modules matched for each
+        // the modules matched for each description
         std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
         // The operands of return sites at indirect jumps, indexed by their encoding.

@@ -67,7 +67,7 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
 }
 
 // Returns the function and its split-off parts, which are found by name or as targets
-// of the function's jumps.
+// of jumps in other parts.
 std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
                                                      const FunctionSites& sites,
                                                      const ReadModule& read)
@@ -105,7 +105,7 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
 
 // Returns whether a `ret` follows a call of __morestack. With gcc -fsplit-stack a
 // function that lacks stack calls __morestack, which runs the function on a new piece
-// and returns to this `ret`. The function itself has returned before.
+// and returns to this `ret`. The function itself has already returned.
 static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
 {
     constexpr std::uint64_t call_bytes = 5; // e8, displacement

@@ -60,7 +60,8 @@ public:
         for (const Mapping& mapping : maps.all()) {
             if (!mapping.executable || mapping.writable || !mapping.path.empty())
                 continue;
-            // Checks every page, because another mapping of ours may be merged with it.
+            // Checks every page, because the kernel may have merged the image's mapping
+            // with another one of ours.
             for (TargetAddr at : memory_.own_pages(mapping))
                 if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
                     all.push_back(at);
@@ -110,8 +111,8 @@ private:
         read_sites(at + offsetof(dt_rt_config, sites));
     }
 
-    // Numbers are assigned in order, so the first piece without a site is the end. The
-    // pages after it do not exist, and reading them would allocate them.
+    // Sites are numbered in order, so the first piece without a site is the end. The
+    // pages after it have not been allocated, and reading them would do that.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
@@ -168,8 +169,8 @@ private:
         return is_ours(to) ? std::optional(to) : std::nullopt;
     }
 
-    // Finds a jump that may start before the first differing byte, if the original
-    // instruction there was also a jump.
+    // Finds the jump that covers the first differing byte. The jump may start before
+    // that byte if the original instruction was also a jump.
     std::optional<TargetAddr> jump_over(TargetAddr at, TargetAddr from)
     {
         for (std::uint64_t back = 0; back < jump_bytes; back++) {
@@ -232,7 +233,8 @@ private:
         done_ = at + n_bytes;
     }
 
-    // Adds a jump that was written from `at` on.
+    // Adds a jump whose patch begins at `at`, with prefixes if the jump itself is
+    // later.
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);

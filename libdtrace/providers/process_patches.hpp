@@ -6,7 +6,7 @@
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
 // The config is read only if its image is identical to ours, because another version
-// has another layout. Its content is used only if it agrees with the text.
+// may have a different layout. Its content is used only if it agrees with the text.
 #pragma once
 
 #include "base/result.hpp"
@@ -42,9 +42,10 @@ struct ProcessPatches {
     std::vector<ProcessPatch> patches; // ascending
     std::vector<std::string> notes;    // files whose text could not be compared
     TargetAddr runtime;                // the image; 0: none
-    bool other_version = false;        // of the runtime: its sites are not read
-    bool enabled = false;              // the runtime may fire
-    pid_t agent = 0;                   // the runtime's agent, while it lives
+    bool other_version =
+        false;            // the runtime has another version: its sites are not read
+    bool enabled = false; // the runtime may fire
+    pid_t agent = 0;      // the runtime's agent, while it lives
     bool agent_lives = false;
     pid_t tracer = 0; // the current tracer of the process
 
@@ -57,7 +58,7 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
 // Finds modified text, with the original bytes of the file, and runtimes of our version
 // that an earlier dtrace left in a process. No other tracer may hold the process at the
-// moment. Fast if there was never a runtime.
+// moment. Returns quickly if the process never had a runtime.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
 // Lowers the semaphores of static probes that an agent raised before it died. The jumps

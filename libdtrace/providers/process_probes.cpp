@@ -114,7 +114,8 @@ void ProcessProbes::forget(pid_t pid)
     inherited_.erase(pid);
 }
 
-// Finds each site's module, and uses each image's map once.
+// Looks up a module and its extents only if the site is not in the previous site's
+// module.
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {

@@ -25,8 +25,8 @@ namespace dt {
 enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
 // Operands of a static probe's site in its process, or of a return site at an indirect
-// jump, which fires if the jump leads out of the function (SiteKind::jump_out has the
-// operands).
+// jump, which fires if the jump leads out of the function (SiteKind::jump_out describes
+// these operands).
 struct StaticArguments {
     TargetAddr semaphore; // 0: none
     std::vector<dt_operand> operands;
@@ -73,10 +73,10 @@ public:
     // Adds the sites in the module. Sites that the probe already has are not changed.
     void add(std::uint32_t id, pid_t pid, const Module* module,
              std::vector<ProbeSite> sites);
-    void reserve(std::size_t n_probes); // reserves space for ids below it
+    void reserve(std::size_t n_probes); // reserves space for ids up to n_probes
 
     // A forked child inherits the planted static probes of its parent, and they fire
-    // with the parent's ids. It gets no probes of its own.
+    // with the parent's ids. The child gets no probes of its own for these sites.
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 
@@ -86,10 +86,10 @@ public:
     // Removes all sites of a process that has a new image or has exited.
     void forget(pid_t pid);
 
-    // Sets `first` and `end` of those sites of a process that have none yet. The first
-    // call for a module sweeps its complete text, which takes about 40 ms for 10 MB.
-    // Therefore call this function only for probes that will be planted, once for all
-    // of them.
+    // Sets the extents, and what is known with them, of those sites that have none yet.
+    // The first call for a module sweeps its complete text, which takes about 40 ms for
+    // 10 MB. Therefore call this function only for probes that will be planted, once
+    // for all of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 

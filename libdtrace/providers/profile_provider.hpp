@@ -3,11 +3,12 @@
 //
 //   tick-N[unit]     once per interval, in the consumer
 //   profile-N[unit]  once per interval for every running thread of the targets, with
-//                    arg1 its program counter; once per CPU when there is no target
+//                    its program counter in arg1; once per CPU if there is no target
 //
-// A description that names a probe creates it. A separate thread (TimerThread) sleeps
-// until the next probe is due, and fires it. Intervals below 200 us are refused,
-// because firing would use most of a CPU.
+// A description that names a probe creates it. The kernel module fires these probes if
+// the session uses it. Otherwise the agent samples targets for profile, and TimerThread
+// fires all other probes. Intervals below 200 us are refused, because firing would use
+// most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -23,9 +24,9 @@ struct Timer {
     bool per_cpu = false; // profile-
 };
 
-// Parses "97", "1ms", "5sec" or "100hz" to an interval in ns. Returns nullopt if the
-// text is invalid, the interval is zero, or it exceeds the range of the clock (292
-// years).
+// Parses "97", "1ms", "5sec" or "100hz" and returns the interval in ns. Returns nullopt
+// if the text is invalid, the interval is zero, or it exceeds the range of the clock
+// (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 
 constexpr std::uint64_t shortest_interval_ns = 200'000;

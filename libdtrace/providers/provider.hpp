@@ -2,8 +2,7 @@
 // A provider publishes probes. Some have a fixed list (dtrace), others create probes
 // when a description names them (profile, pid).
 //
-//   provide()  a description has been compiled: create the probes that it may match
-//   enable()   tracing starts, or these probes are new: make them fire
+//   provide() is called for each description, and creates the probes that it may match
 #pragma once
 
 #include "base/result.hpp"
@@ -34,15 +33,15 @@ public:
 
     virtual std::string name() const = 0;
     virtual ProviderAttributes attributes() const = 0;
-    // The attributes of one of its probes.
+    // Returns the attributes of one of the provider's probes.
     virtual ProviderAttributes probe_attributes(const ProbeInfo&) const
     {
         return attributes();
     }
 
     // The result of creating probes for a description. It is empty if the description
-    // is not for this provider, or if only existing probes can match. A Diagnostic
-    // refuses the description.
+    // is not for this provider, or if the registry finds the matching probes. A
+    // Diagnostic refuses the description.
     struct Outcome {
         // ids contains all matches; otherwise the registry is searched
         bool mine = false;
@@ -57,7 +56,7 @@ bool is_kernel_provider(std::string_view name);
 
 // Returns the attributes of a probe's description: the weakest of its non-empty parts.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-// Compares the attributes of two probes without computing them.
+// Returns whether two probes have the same attributes, without computing them.
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

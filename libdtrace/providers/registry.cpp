@@ -107,8 +107,7 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     return next;
 }
 
-// Removes a slot. Slots after it that collided with it, directly or through others,
-// move up.
+// Removes a slot. Moves up the entries after it that would no longer be found.
 void Registry::remove_slot(std::size_t slot)
 {
     const std::size_t mask = slots_.size() - 1;
@@ -116,7 +115,7 @@ void Registry::remove_slot(std::size_t slot)
          next = (next + 1) & mask) {
         const std::size_t wanted = slots_[next].hash & mask;
         if (((next - wanted) & mask) < ((next - slot) & mask))
-            continue; // otherwise its search would start after its slot
+            continue; // in `slot`, it would precede the start of its search
         slots_[slot] = slots_[next];
         slot = next;
     }

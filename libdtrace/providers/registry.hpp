@@ -8,7 +8,7 @@
 //
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
-// these functions: a probe keeps its id and its ECBs, and gets another provider name.
+// these functions: a probe keeps its id and its ECBs, and gets a new provider name.
 // Therefore a probe may be reused only among kin, which are processes that the same
 // descriptions match.
 #pragma once
@@ -58,15 +58,15 @@ public:
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
-    // Sets the kin of the probes that are created from now on. If it is empty, no probe
-    // is recycled.
+    // Sets the kin of the probes that are created from now on. If the kin is empty,
+    // they do not reuse recycled probes.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
-    // Makes probes available for reuse. Their process must have exited and all of their
-    // records must have been consumed. The next probe with the same names, except the
-    // provider's, takes over the id of one of them.
+    // Makes probes available for reuse. No process may be able to fire them any more,
+    // and all of their records must have been consumed. The next probe with the same
+    // names, except the provider's, takes over the id of one of them.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
     // Returns the probes that were reused under a new name since the last call. The
-    // caller must set the new name everywhere else.
+    // caller must set the new names in the arena and in the consumer.
     std::vector<std::uint32_t> take_renamed();
     // Reserves memory for this many more probes, which makes adding them faster.
     void expect(std::size_t n_more);
@@ -99,8 +99,8 @@ private:
 
     std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
-    // A hash table of the names, with open addressing, at most half full. A process has
-    // a hundred thousand functions. In a map, each node would cost a cache miss.
+    // A hash table of the names, with open addressing, at most half full. A process may
+    // have a hundred thousand functions. In a map, each node would cost a cache miss.
     // Comparing names costs one, too, so names are compared only if the complete hash
     // is equal.
     struct Slot {

@@ -17,7 +17,7 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
     void forget();      // makes the provider read the list again
-    std::string hint(); // "; " and the reason why there are none, or ""
+    std::string hint(); // "; " and why there are no tracepoints, or ""
 
 private:
     void load();

@@ -61,8 +61,8 @@ const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
             if (row.how != DTK_STABLE_TRACEPOINT)
                 places_[row.source];
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
-            // A split-off part is called by its function or has other arguments, so it
-            // does not count.
+            // A part that the compiler split off (foo.cold, foo.part.0) is not an entry
+            // of the function and may take different arguments, so it is ignored.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
             if (!symbol.is_function || wanted == places_.end())
                 return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Kernel providers whose probes have the same meaning on every kernel version: proc,
-// sched, io and all others in abi/stable.h. Its rows say which tracepoints and
-// functions each probe consists of.
+// sched, io and all others in abi/stable.h. The rows there say at which tracepoints and
+// functions each probe fires.
 //
 // A probe exists if the running kernel has at least one of its places. A function is
 // found under its own name and under the names that the compiler gives to a copy of it
 // (NAME.isra.0). The module of a probe is that of its first place, unless the table
-// names another one.
+// names a module.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -60,8 +60,8 @@ private:
     std::string_view name_;
 };
 
-// Returns the number of rows. The kernel module compares it to check that it has the
-// same table.
+// Returns the number of rows. The kernel module compares this number with its own, to
+// check that both have the same table.
 std::size_t n_stable_rows();
 
 // Returns one provider for each name in the table.

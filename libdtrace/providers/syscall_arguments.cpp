@@ -32,7 +32,8 @@ std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format)
     return arguments;
 }
 
-// Returns the name in the kernel's source if it differs from the table of system calls.
+// Returns the call's name in the kernel's source, which may differ from its name in the
+// table of system calls.
 static std::string_view name_in_source(std::string_view call)
 {
     using Pair = std::pair<std::string_view, std::string_view>;

@@ -4,8 +4,9 @@
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //
-// These fields follow the ones that all events have and the system call's number.
-// Fields that newer kernels add for strings that arguments point to are skipped.
+// These fields follow the ones that all events have and the system call's number. Newer
+// kernels add fields for the strings to which arguments point. These fields are
+// skipped.
 #pragma once
 
 #include "base/result.hpp"

@@ -29,9 +29,9 @@ public:
             return std::nullopt;
         return into;
     }
-    // Returns the pages of a private mapping that are present and do not belong to a
-    // file: pages that were written to. Only these need to be read, so this causes no
-    // paging for the process.
+    // Returns the pages of a private mapping that were written to: those that exist and
+    // do not belong to a file. Returns all pages if that is unknown. Only these pages
+    // need to be read, which avoids paging for the process.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:

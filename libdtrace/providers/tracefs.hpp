@@ -14,7 +14,7 @@ namespace dt {
 // is unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
-// Returns a complete file of debugfs, at the usual mount point.
+// Reads a complete file of debugfs, at the usual mount point.
 Result<std::string> read_debugfs(const std::string& file);
 
 // Calls take() for each line of a list, without its newline.

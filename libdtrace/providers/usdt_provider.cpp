@@ -34,8 +34,8 @@ private:
     bool is_glob_;
 };
 
-// Returns a name in D's form, which is limited to 63 bytes. A longer name ends in its
-// hash, so that names with the same beginning stay distinct.
+// Returns a name in D's form, which is limited to max_bytes. A longer name is cut and
+// ends in its hash, so that names with the same beginning stay distinct.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
     constexpr std::size_t max_hash_bytes = 9; // including a _
@@ -194,7 +194,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     if (found == nullptr || found->native.size() == n_passed)
         return found;
     if (read.not_its_own.count(probe.provider) != 0)
-        return nullptr; // of another version of the program
+        return nullptr; // it describes another version of the program
     std::string name = probe.provider + ":::" + probe.name;
     if (reported_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
@@ -344,7 +344,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     return outcome;
 }
 
-// Returns the typed provider without the pattern for pids.
+// Returns the provider that the user typed, without a pid or wildcards at its end.
 static std::string_view provider_stem(std::string_view typed)
 {
     std::size_t last = typed.find_last_not_of("*?0123456789");

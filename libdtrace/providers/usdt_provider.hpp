@@ -5,13 +5,13 @@
 //   provider + pid   module   its function        name in the note, - for __
 //
 // A description names the provider with its pid, or only by its name. A name without a
-// pid matches the processes of the session (-p, -c), or all readable processes if the
-// session has none. A probe with several sites in one function is one probe. D limits
-// the length of names. A longer name is shown with a hash at its end. Descriptions may
-// use the shown form or the complete name of the note.
+// pid matches in the processes of the session (-p, -c), or in all readable processes if
+// the session has none. A probe with several sites in one function is one probe. D
+// limits the length of names. A longer name is shown with a hash at its end.
+// Descriptions may use the shown form or the complete name of the note.
 //
 // A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
-// case the probe has the arguments, types and stability of the definition. An invalid
+// case the probe has the arguments, types and stability from the definition. An invalid
 // definition is reported once and otherwise ignored.
 #pragma once
 
@@ -43,11 +43,12 @@ public:
     std::string name() const override { return "usdt"; }
     ProviderAttributes attributes() const override;
     ProviderAttributes probe_attributes(const ProbeInfo& probe) const override;
-    // Called after all other providers. If the description does not name the provider,
-    // only the session's processes are searched, and only if nothing else matches.
+    // Called after the dtrace, profile and pid providers. If the description does not
+    // name a provider, only the session's processes are searched, and only if no
+    // existing probe matches.
     Outcome provide(const ProbeSpec& spec) override;
-    // Returns whether the description names a provider that may have static probes.
-    // Then more may match later: see provide_in().
+    // Returns whether the description names a provider that may have static probes. If
+    // so, more probes may match later: see provide_in().
     static bool may_mean(const ProbeSpec& spec);
     // Creates and returns the matching probes in one process, given its current
     // symbols. Includes probes that already existed. The ids are ascending.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vfs provider. A vnode is an inode. For operations that change a folder,
- * it is the inode of the folder. A name such as vop_read-entry means the probe
+ * The vfs provider. A vnode is an inode. For operations that change a directory, it is
+ * the directory's inode. A name such as vop_read-entry means the probe
  * vfs:vop:vop_read:entry.
  */
 provider vfs {
