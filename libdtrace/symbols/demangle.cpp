@@ -2,7 +2,7 @@
 // Demangles names with the C++ runtime, within limits, and matches patterns against
 // mangled and demangled names.
 //
-// Matching a pattern against the 80,000 names of node must not demangle them all. The
+// Matching a pattern against the 80,000 names in node must not demangle them all. The
 // mangled form spells out identifiers. So a sequence of letters in the pattern, such as
 // `malloc`, must occur in the mangled name too, unless the demangler can produce it
 // itself.
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t remembered_names = 16384;
 
-// All words that the demangler can produce without their occurrence in the mangled
+// All words that the demangler can produce although they do not occur in the mangled
 // form.
 constexpr std::string_view made_up =
     "signed char bool double long float __float128 unsigned int __int128 short void "
@@ -66,8 +66,8 @@ bool part_of_sequence(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
 }
 
-// Returns an upper bound of the length of the demangled form. Output can be longer than
-// input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part. To
+// Returns an upper bound for the length of the demangled form. Output can be longer
+// than input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part. To
 // multiply the length by n, n references are needed on one level of nesting, so k
 // references on several levels multiply it by at most 3^(k/3) <= e^(k/e). Pack
 // expansions (Dp, sp) repeat a pattern for each element of a pack, and a pack has fewer

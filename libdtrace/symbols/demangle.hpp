@@ -3,9 +3,9 @@
 //
 // Symbol names come from untrusted files. A mangled name of 150 bytes can expand to
 // gigabytes of output. Therefore this code computes an upper bound of the output's
-// length before it passes a name to the C++ library, and a matcher of many names has a
-// budget. A name that exceeds a limit stays mangled. (The C++ library itself has
-// limited the depth since GCC 9.)
+// length before it passes a name to the C++ library, and a NameMatcher has a budget for
+// all names that it tests. A name that exceeds a limit stays mangled. (The C++ library
+// itself has limited the recursion depth since GCC 9.)
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 // limit.
 std::optional<std::string> demangle(std::string_view name);
 
-// Does the same, but returns the name itself if it is not a C++ name. Each thread caches the
-// results for the few thousand names that stacks repeat.
+// Does the same, but returns the name itself instead of nullopt. Each thread caches up
+// to 16,384 results, because stacks repeat names.
 std::string demangled_or_same(std::string_view name);
 
 // Returns the qualified name alone, without return type, parameters and the text after
@@ -43,9 +43,9 @@ private:
 
     std::string pattern_;
     bool glob_;
-    // Letters that occur in the pattern, and therefore in every mangled name that can
-    // match, because no demangler produces them itself. A name without them need not be
-    // demangled. Empty: there are no such letters.
+    // A sequence of letters in the pattern that must occur in every mangled name that
+    // can match, because the demangler cannot produce it by itself. A name without the
+    // sequence need not be demangled. Empty: there is no such sequence.
     std::string needle_;
     mutable std::size_t demangled_bytes_ = 0;
 };

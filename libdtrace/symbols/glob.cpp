@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Matches globs in one pass over the text. After a mismatch, the last star takes one
-// more byte, and matching resumes after it. Earlier stars never need to change, so
-// there is no exponential case.
+// Matches globs in one pass over the text. After a mismatch, the last star matches one
+// more byte, and matching resumes after that byte. Earlier stars never need to change,
+// so there is no exponential case.
 #include "libdtrace/symbols/glob.hpp"
 
 #include <cstddef>

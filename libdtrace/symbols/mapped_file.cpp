@@ -126,8 +126,8 @@ bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> p
     });
 }
 
-// Reverses glibc's dynamic linker, which replaces these entries by addresses of the
-// process, in place.
+// Undoes a change by glibc's dynamic linker, which replaces the values of these entries
+// by addresses in the process.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
 {

@@ -12,8 +12,9 @@ namespace dt {
 
 class ImageCache;
 
-// Returns the file that is actually mapped there (see process_symbols.hpp). If no file
-// can be verified, returns an image of the memory. Errors are as in ElfImage::open().
+// Returns the image of the file that is actually mapped there (see
+// process_symbols.hpp). If no file can be verified, returns an image of the memory.
+// Errors are as in ElfImage::open().
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
@@ -25,7 +26,7 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
                                                     const Mapping& mapping);
 
 // Returns whether anonymous memory has replaced the file's text (huge pages for text,
-// as node and some databases use them): `mapping` is the start of the file, and
+// as Node.js and some databases use them): `mapping` is the start of the file, and
 // executable anonymous memory follows at the place of an executable segment.
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 

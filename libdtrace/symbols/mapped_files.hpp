@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The files of one process's mappings. Each file is opened once. With
 // CAP_CHECKPOINT_RESTORE, the mapped file itself is opened, even if its path now leads
-// to another file. Otherwise the file at the path is opened.
+// to another file. Otherwise the file at the path is opened if it is still the mapped
+// one.
 #pragma once
 
 #include "base/fd.hpp"
@@ -15,7 +16,7 @@
 namespace dt {
 
 // Identifies a version of a file. After a file is deleted, another one may get its
-// inode number. A rewritten file has another time.
+// inode number. A rewritten file has a different time.
 struct FileVersion {
     FileId file;
     std::int64_t bytes = 0;

@@ -31,8 +31,8 @@ std::string base_name(std::string_view path)
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Sets a module's range to the adjacent mappings of the same file around `mapping`.
-// Used if the module's segments are not known.
+// Sets a module's range to `mapping` and the adjacent mappings of the same file after
+// it. Used if the module's segments are not known.
 void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& module)
 {
     module.begin = mapping.begin;
@@ -127,7 +127,7 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
 }
 
 // A library that is loaded again at the same address is the same module, unless its
-// inode number now belongs to another file. In that case the cache contains another
+// inode number now belongs to another file. In that case the cache contains a different
 // image.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
@@ -235,7 +235,7 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
 {
     if (pattern.empty() || pattern == "*")
         return modules();
-    // A path may reach the file by other links than the target's path: /lib for
+    // A path may lead to the file through other links than the target's path: /lib for
     // /usr/lib.
     struct stat st {};
     bool is_path = pattern[0] == '/';

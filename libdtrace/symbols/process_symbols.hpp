@@ -13,7 +13,7 @@
 // refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
 // kept for addresses that no mapped module covers. Therefore stacks still have names if
 // they were recorded before a dlclose, or are printed after the process has exited.
-// References to Modules stay valid as long as the ProcessSymbols.
+// References to Modules stay valid as long as the ProcessSymbols exists.
 //
 // Only one thread may use an object at a time.
 #pragma once
@@ -39,7 +39,7 @@ class ImageCache {
 public:
     Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
                                            const std::string& root);
-    // Returns the messages of ElfImage::take_cuts() of all images.
+    // Returns the messages of ElfImage::take_cuts() for all images.
     std::vector<std::string> take_cuts();
 
 private:
@@ -71,8 +71,9 @@ struct Module {
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    // Returns whether D programs may use this name for the module: its base name, full
-    // path, `a.out`, executed_as, or `libc` or `libc.so` for libc.so.6.
+    // Both return whether D programs may use this name for the module. is_called()
+    // accepts its base name, full path, `a.out` and executed_as. is_abbreviated_by()
+    // accepts `libc` and `libc.so` for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };

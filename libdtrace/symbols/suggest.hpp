@@ -3,8 +3,8 @@
 //
 // A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
 // most 2 (at most 1 for names shorter than four bytes), or if the typed text is a
-// prefix of it. The nearest name comes first. A prefix counts as distance 3, and
-// shorter names come first.
+// prefix of it. The nearest name comes first. A prefix has distance 3. At the same
+// distance, shorter names come first.
 #pragma once
 
 #include <cstddef>

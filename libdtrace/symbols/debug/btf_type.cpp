@@ -77,7 +77,7 @@ DebugType BtfTypes::type(DebugRef ref)
     const btf_type* its = entry(ref);
     if (its == nullptr)
         return into;
-    build_index(); // which determines whether enumerations have signs
+    build_index(); // which determines whether the data record the sign of enumerations
     into.name = text(its->name_off);
     switch (btf_kind(its)) {
     case BTF_KIND_INT:

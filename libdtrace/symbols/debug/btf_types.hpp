@@ -4,7 +4,7 @@
 //
 //   /sys/kernel/btf/vmlinux ── base of ──> /sys/kernel/btf/ext4: only the module's own types
 //
-// A DebugRef is BTF's number of a type. The types that a module shares with the kernel
+// A DebugRef is BTF's number for a type. The types that a module shares with the kernel
 // proper belong to the base. owner() returns the owner of a number, so that a type is
 // created only once. Pointers lead to the kernel unless the caller says otherwise. BTF
 // has no addresses. It describes only variables in certain sections, on most kernels
@@ -80,7 +80,7 @@ private:
     DebugRef first_ = 1, end_ = 1; // range of the file's own numbers
     bool indexed_ = false, enumerated_ = false;
     bool says_signs_ =
-        false; // the sign of enumerations is unknown; older kernels do not record it
+        false; // whether the data record the sign of enumerations; those of older kernels do not
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;
     std::unordered_map<std::string_view, std::int64_t> enumerators_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Determines which classes of C++ are passed by address: those that are "non-trivial
-// for the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
+// Determines which C++ classes are passed by address: those that are "non-trivial for
+// the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
 //
 // Some compilers record this (DW_AT_calling_convention). Otherwise it follows from the
 // class's declarations and members. DWARF 5 records whether a declared function is
-// defaulted, and GCC adds this to older versions. Otherwise a declaration does not show
-// this, and the result is Unknown.
+// defaulted, and GCC adds this fact to older versions. Where the fact is missing and
+// matters, the result is Unknown.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"
@@ -24,7 +24,7 @@ private:
     Passing ask(Dwarf_Die* type, int depth);
     Passing by_its_parts(Dwarf_Die* type, int depth);
 
-    // ByMembers is also the value of a class that is being examined
+    // a class that is still being examined has the value ByMembers
     std::unordered_map<const void*, Passing> known_;
 };
 

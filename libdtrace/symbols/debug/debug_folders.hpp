@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Folders whose debug files are trusted: /usr/lib/debug, and those of -x debugdir.
+// Directories whose debug files are trusted: /usr/lib/debug, and those given with -x
+// debugdir.
 //
 // Debug data refer to other files: .gnu_debugaltlink names a file with shared entries,
 // and DW_AT_dwo_name the file that a unit was split into. libdw opens any path in these
 // attributes, including FIFOs and devices. This code opens such a path only inside the
-// trusted folders, which belong to the administrator or to the user of dtrace and not
-// to the target.
+// trusted directories, which belong to the administrator or to the user of dtrace and
+// not to the target.
 //
 // All sessions of a process share one list of folders, as they share its environment.
 #pragma once
@@ -21,15 +22,15 @@ namespace dt {
 std::span<const std::string> debug_folders();
 void add_debug_folder(const std::string& folder);
 
-// Returns whether the path is absolute and in one of the folders. ".." is resolved as
-// text.
+// Returns whether the path is absolute and in one of the directories. ".." is resolved
+// as text.
 bool in_debug_folder(const std::string& path);
 
 // Returns the path of the file. libdw looks for related files next to it.
 std::string path_of(const Fd& file);
 
-// Returns whether every path that libdw tries for the split file of this unit is in a
-// debug folder and leads only to a regular file.
+// Returns whether every path that libdw tries for the split file of this unit is in one
+// of the directories and leads only to a regular file.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton);
 
 // The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the file
@@ -37,7 +38,7 @@ bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton)
 struct AlternateFile {
     bool wanted = false;
     std::string name;
-    Fd file; // empty: not found in a debug folder
+    Fd file; // empty: not found in one of the directories
 };
 AlternateFile find_alternate_file(const std::string& path_of_file, Dwarf* dwarf);
 

@@ -6,7 +6,7 @@
 namespace dt {
 
 // Returns whether the unit's language allows a struct's name without a keyword, as C++
-// does. Also true for a unit without a language, because it may be part of such a unit.
+// does. Also true for a unit without a language, because it may be in such a language.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {

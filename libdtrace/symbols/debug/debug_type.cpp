@@ -183,7 +183,7 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
         if (dwarf_tag(child) != DW_TAG_enumerator ||
             dwarf_attr(child, DW_AT_const_value, &found) == nullptr)
             return true;
-        // DWARF forms without a sign are read as unsigned, even if the type is signed.
+        // The form of a value does not show whether it is signed, so the type decides.
         Dwarf_Sword value = 0;
         Dwarf_Word word = 0;
         if (into.is_signed ? dwarf_formsdata(&found, &value) == 0

@@ -79,7 +79,7 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // The compiler or the language passes the arguments in other places than the ABI.
+    // The compiler or the language does not pass the arguments where the ABI says.
     bool own_convention = false;
 };
 

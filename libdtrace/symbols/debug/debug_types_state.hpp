@@ -88,14 +88,14 @@ struct DwarfTypes::State {
     // has not reported yet.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
-    // Returns whether a list of a type or function may grow to n parts.
+    // Returns whether a type's or function's list of n parts may grow further.
     bool may_add_to(std::size_t n)
     {
         list_left_out |= n >= max_debug_members;
         return n < max_debug_members;
     }
 
-    // The number of entries that may still be walked. A long name counts as several.
+    // The number of entries that may still be walked. A long name uses up several.
     std::size_t walks_left = least_debug_walks;
     // Counts entries. Returns false if no more may be walked.
     bool may_walk(std::size_t n)
@@ -108,7 +108,7 @@ struct DwarfTypes::State {
     DebugRef type_of(Dwarf_Die* die);
     // Visits all units. A split-off unit (.dwo) replaces its skeleton, if its file may
     // be opened (debug_folders.hpp). Split-off type units are not found: libdw reads
-    // one section of a kind.
+    // only one section of each kind.
     template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);

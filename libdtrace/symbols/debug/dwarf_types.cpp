@@ -20,8 +20,8 @@ namespace dt {
 // Even large programs have only a tenth of this number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Returns whether functions of this language may receive their arguments in other
-// places than C functions.
+// Returns whether functions in this language may receive their arguments in different
+// places from C functions.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -163,7 +163,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Otherwise libdw would search for the alternate file itself, in any folder.
+    // Otherwise libdw would search for the alternate file itself, in any directory.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);

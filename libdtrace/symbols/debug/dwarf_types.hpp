@@ -6,7 +6,7 @@
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
 // A name means the first definition that is found, as in a debugger without a context.
-// Declarations outside namespaces take precedence over declarations inside.
+// Declarations outside namespaces take precedence over those inside.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -15,8 +15,9 @@ namespace dt {
 
 class DwarfTypes final : public DebugTypes {
 public:
-    // The caller may close the file afterwards. Errors: not_found if it has no DWARF,
-    // corrupt if libdw refuses it.
+    // The caller may close the file afterwards. Errors: corrupt if it has no DWARF or
+    // libdw refuses it; limit if there is too much of it; unsupported if a part is in a
+    // file that is not found.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 

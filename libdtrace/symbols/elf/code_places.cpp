@@ -107,7 +107,7 @@ private:
             const ElfSection* section = file.find(type);
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
-                continue; // already in functions()
+                continue; // functions() has noted the error
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)
@@ -136,7 +136,8 @@ private:
             out_.labels.push_back(symbol.st_value);
     }
 
-    // Merges two sources, both in the order of addresses.
+    // Merges the functions from .eh_frame and from symbols. Both are in the order of
+    // addresses.
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
@@ -144,7 +145,8 @@ private:
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         // Functions rarely share a table. If forged data gave all functions the same
-        // long table, this code would read it for each of them, and keep its places.
+        // long table, it would be read for each of them, so the number of bytes is
+        // limited.
         std::size_t left = bytes ? 2 * bytes->size() : 0;
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);
@@ -195,7 +197,8 @@ private:
         }
     }
 
-    // The file has zeros where the dynamic linker will write an address.
+    // Adds the addresses that the dynamic linker will write into the data. They are in
+    // the relocations; the data has zeros in the file.
     void add_relocated(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ElfImage combines the parts of this folder. It reads headers when it is opened, and
-// tables and text when they are requested.
+// ElfImage combines the classes of this directory. It reads headers when it is opened,
+// and tables and text when they are requested.
 //
 // Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every
 // function is contained in one of them. A larger range gets a buffer of its own.
@@ -164,7 +164,7 @@ std::vector<std::string> ElfImage::take_cuts()
         for (std::string& cut : more)
             cuts.push_back(where + ": " + std::move(cut));
     };
-    if (state.collector) // first the cuts of the symbol tables
+    if (state.collector) // first those about symbol tables
         for (std::string& cut : std::exchange(state.collector->cuts(), {}))
             cuts.push_back(std::move(cut));
     add(state.path, state.file->take_cuts());

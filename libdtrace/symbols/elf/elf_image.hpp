@@ -41,7 +41,7 @@ struct ElfSegment {
 };
 
 enum class ElfKind {
-    executable, // ET_EXEC: runs at the addresses it was linked to
+    executable, // ET_EXEC: runs at the addresses for which it was linked
     pie, // ET_DYN that is marked as a program (DF_1_PIE, or it has an interpreter)
     shared_object, // ET_DYN otherwise: libraries, the dynamic linker, the vDSO
 };
@@ -72,7 +72,8 @@ public:
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
-    // Opens an image that is not a file (the vDSO). It has no debug file by link.
+    // Opens an image that is not a file (the vDSO). It has no debug file that
+    // .gnu_debuglink names.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
     ~ElfImage();
@@ -87,9 +88,9 @@ public:
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
 
-    // Returns the functions of all sources, loaded at the first call. Sources that are
-    // invalid or unreadable are omitted, and notes() reports them. An image without any
-    // source has an empty table.
+    // Returns the functions from all sources, loaded at the first call. Sources that
+    // are invalid or unreadable are omitted, and notes() reports them. An image without
+    // any source has an empty table.
     const FunctionTable& functions();
     const std::vector<std::string>& notes() const;
     // Returns, once, the messages about tables of the file that were truncated because
@@ -100,8 +101,8 @@ public:
     std::optional<std::uint64_t> find_variable(std::string_view name);
 
     // Returns the DWARF of the file or of its debug file, opened at the first call.
-    // Errors not_found and corrupt as in DwarfTypes::open(). The result exists as long
-    // as the image.
+    // Errors: not_found if neither has DWARF; otherwise as in DwarfTypes::open(). The
+    // result is valid as long as the image exists.
     Result<DebugTypes*> debug_types();
 
     // Returns function ranges from .eh_frame, including functions without symbols. The
@@ -111,7 +112,7 @@ public:
 
     // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only
     // data such as jump tables. Bytes after file_bytes are zero. The span is valid as
-    // long as the image. invalid: the range is not inside one segment.
+    // long as the image exists. Error invalid: the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
     // Copies the same bytes into the caller's memory, for data that is read once.
     // Returns false if the file does not have all of them. Any thread may call it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Opens an ELF file: first checks its identity, then counts against limits, then reads
-// libelf's tables.
+// Opens an ELF file: checks its identity, then compares its counts with the limits,
+// then reads libelf's tables.
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 
 #include "base/printable.hpp"
@@ -148,8 +148,8 @@ Result<std::size_t> ElfSections::read(std::uint64_t offset,
     return done;
 }
 
-// Checks the counts in the header. When libelf opens a file, it allocates memory for as
-// many entries, so they are checked first.
+// Checks the file's identity and the counts in the header. When libelf opens a file, it
+// allocates memory for that many entries, so the counts are checked first.
 Result<Ok> ElfSections::check_counts()
 {
     auto head = read(0, sizeof(Elf64_Ehdr));

@@ -62,16 +62,16 @@ public:
     const ElfSection* find(std::string_view name) const;
     const ElfSection* find(std::uint32_t type) const;
 
-    // Returns a section's bytes as they are stored in the file, possibly compressed.
-    // Errors: limit if larger than elf_limits::section_bytes; corrupt if not inside the
-    // file, or if the section has no bytes (NOBITS). Any thread may call it.
+    // Returns a section's bytes. Errors: limit if larger than
+    // elf_limits::section_bytes; corrupt if the section is not inside the file, is
+    // compressed, or has no bytes (NOBITS). Any thread may call it.
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
     // Reads bytes of the file. Returns fewer if the file ends earlier.
     Result<std::vector<std::byte>> read(std::uint64_t offset,
                                         std::uint64_t n_bytes) const;
-    // Reads them into the caller's memory, and returns the number of bytes. Any thread
-    // may call it.
+    // Reads bytes of the file into the caller's memory, and returns their number. Any
+    // thread may call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
     // Returns the bytes from addr to the end of the file data loaded there, at most
     // max_bytes.
@@ -101,7 +101,7 @@ private:
     // protects the reading of a section, which changes elf_
     mutable std::mutex reading_;
     mutable std::mutex cutting_;
-    mutable std::vector<std::string> cuts_; // all sentences of add_cut()
+    mutable std::vector<std::string> cuts_; // all messages of add_cut()
     mutable std::size_t n_cuts_taken_ = 0;
     std::unique_ptr<Elf, End> elf_;
     GElf_Ehdr header_{};

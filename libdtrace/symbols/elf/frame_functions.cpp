@@ -181,7 +181,7 @@ private:
         return found;
     }
 
-    // Returns a range that libdw gives by pointers, checked to be within bytes_.
+    // Converts a range that libdw gives as pointers. The result is limited to bytes_.
     Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());

@@ -76,7 +76,7 @@ void sort_by_address(std::vector<Key>& keys)
     }
 }
 
-// Returns the rank among functions of the same name. The function that a new program
+// Returns the rank among functions with the same name. The function that a new program
 // would be linked to comes first.
 auto lookup_rank(const FunctionName& n)
 {
@@ -128,8 +128,8 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         Function& function = functions_.back();
         // Aliases may differ in size (assembler). The largest determines the function.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // The same name from a second table follows its duplicate, which may have
-        // another binding.
+        // A name that a second table repeats is stored once. Its duplicate is among the
+        // names before it, and may have a different binding.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

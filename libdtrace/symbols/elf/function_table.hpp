@@ -81,13 +81,13 @@ public:
     // nested. Returns null if there is none.
     const Function* at(std::uint64_t addr) const;
     // Returns the function that has this mangled or plain name. Several static
-    // functions may share a name: find() returns the global or current-version one
-    // first, find_all() returns all.
+    // functions may share a name: find() prefers a current version, then a global one;
+    // find_all() returns all.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
-    // Returns the functions with a name that matches a glob (or equals it): an alias, a
-    // demangled alias, or a demangled alias without its parameters. In the order of
-    // addresses.
+    // Returns, in the order of addresses, the functions with a name that matches a glob
+    // (or equals it): an alias, a demangled alias, or a demangled alias without its
+    // parameters.
     std::vector<const Function*> match(std::string_view glob) const;
     // Returns at most `limit` names that the user may have meant, the nearest first.
     std::vector<std::string> suggest(std::string_view name,

@@ -16,8 +16,8 @@ namespace dt {
 
 namespace {
 
-// Reads values in sequence. If the bytes end or an encoding is not known, all further
-// values are 0 and `bad` is set.
+// Reads values in sequence. A value beyond the end of the bytes, or in an unknown
+// encoding, is 0 and sets `bad`.
 class Reader {
 public:
     Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}

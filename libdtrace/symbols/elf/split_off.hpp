@@ -3,15 +3,15 @@
 // that a compiler split off, for a file without symbols (NAME.cold).
 //
 // Either of two signs identifies a part:
-// - Its call frame information does not begin like that of its CIE, which describes the
-//   state at a call. Therefore code outside the range has already moved the stack
-//   pointer.
+// - At its start, the rule for the caller's stack pointer is not the one in its CIE,
+//   which describes the state at a call. So code outside the range has already moved
+//   the stack pointer.
 // - The preceding range in .eh_frame does not precede it in the text, and has a
 //   conditional branch to its start. Compilers describe a function's parts one after
 //   the other.
 //
-// A part that has neither sign is taken for a function. This happens if it is reached
-// only by jumps after the frame was removed.
+// A part that has neither sign is treated as a function. This happens if the part is
+// reached only by jumps after the frame was removed.
 #pragma once
 
 #include "libdtrace/symbols/elf/frame_functions.hpp"

@@ -4,9 +4,9 @@
 //   .note.stapsdt ──usdt/probe_notes──> sites ──by provider, function and name──> probes
 //   .note.dtrace ──usdt/definition_notes──> the definitions of the providers
 //
-// A site outside the file's text is omitted and reported. A site whose semaphore is
-// outside the file's data is treated in the same way, because incrementing it would
-// change other memory of the program.
+// A site that is outside the file's text or not at a nop is omitted and reported. A
+// semaphore outside the file's data is ignored and reported, because incrementing it
+// would change other memory of the program.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -37,7 +37,7 @@ struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
     // usdt/definition_notes.hpp: provider and text; a provider may have several.
     std::vector<std::pair<std::string, std::string>> definitions;
-    // The syntax of arguments from which it cannot be determined.
+    // The syntax of those arguments that do not show which syntax they use.
     usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };

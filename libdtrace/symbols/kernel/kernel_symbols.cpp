@@ -118,7 +118,7 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)
 {
-    // Per-CPU symbols may be offsets, which look like addresses of processes.
+    // Per-CPU symbols may be offsets, which look like addresses in processes.
     if (static_cast<std::int64_t>(addr) >= 0 || !load() || hidden_)
         return std::nullopt;
     auto found = at_loaded(addr);
@@ -145,7 +145,7 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
     return std::nullopt;
 }
 
-// Returns the end of the last entry at this address.
+// Returns where a symbol ends. `entry` is the last one at its address.
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];

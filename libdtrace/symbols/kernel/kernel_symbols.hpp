@@ -6,8 +6,8 @@
 //
 // The text is read once and kept in memory. A symbol is an address and the offset of
 // its name in the text. A symbol extends to the next address of its module, and the
-// last one to the end of its module's range or of its page. If several symbols have one
-// address, global ones are preferred to local ones, then the one with the fewest
+// last one to the end of its module's range or of its page. If several symbols have the
+// same address, global ones are preferred to local ones, then the one with the fewest
 // leading underscores.
 //
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
@@ -16,8 +16,8 @@
 // functions (CONFIG_KALLSYMS_ALL is not set); then variables have no addresses here.
 //
 // Modules can be loaded and unloaded. A lookup that finds nothing reads the files again
-// if /proc/modules has changed, at most once a second. Names returned before are
-// invalid after that.
+// if /proc/modules has changed, at most once a second. That invalidates all names that
+// were returned before.
 #pragma once
 
 #include "base/result.hpp"
@@ -62,7 +62,8 @@ public:
     // modules are searched, the kernel proper first.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
-    // Returns whether D programs may use this module's name. Does not read the symbols.
+    // Returns whether D programs may use this name for a module. Does not read the
+    // symbols.
     bool is_module(std::string_view name);
     std::vector<std::string_view> modules(); // loaded modules, the kernel proper first
     // Visits all symbols in the order of their addresses.
@@ -75,13 +76,13 @@ public:
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);
 
-    // Returns the function that a symbol is a version of. It is foo for "foo", for
+    // Returns the function of which a symbol is a version: foo for "foo", for
     // "foo.isra.0", which the compiler derives from it, and for "foo_noprof", which the
-    // macros of allocators call since 6.10. Empty for a part of a function ("foo.cold",
-    // "foo.part.0").
+    // macros of allocators call since 6.10. Returns "" for a part of a function
+    // ("foo.cold", "foo.part.0").
     static std::string_view function_of(std::string_view symbol);
-    // Returns the kernel's own form of a module name: "vmlinux" for its other names,
-    // and '_' instead of '-'.
+    // Returns the kernel's own spelling of a module name: "vmlinux" for "kernel",
+    // "unix" and "genunix", and '_' instead of '-'.
     static std::string canonical(std::string_view module);
 
 private:

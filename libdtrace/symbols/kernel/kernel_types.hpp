@@ -6,7 +6,7 @@
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
 //
 // BTF has the prototype of a function under its name. For a tracepoint NAME, it has a
-// typedef btf_trace_NAME of a pointer to its callback. The callback's first parameter
+// typedef btf_trace_NAME for a pointer to the callback. The callback's first parameter
 // is its private data and not an argument of the tracepoint. The names of the arguments
 // come from the function __traceiter_NAME.
 #pragma once
@@ -35,15 +35,15 @@ public:
     // module.
     Result<BtfTypes*> types(std::string_view module);
     // Returns the types of the kernel proper for data that programs pass to it, in
-    // which pointers lead to memory of a process. Error not_found as in types().
+    // which pointers lead to a process's memory. Error not_found as in types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
         std::string name;
         BtfTypes* types = nullptr; // null: it has no BTF
     };
-    // Returns the module of a name. "" means the kernel proper; "*" means all modules,
-    // the kernel proper first.
+    // Returns the module with a name. "" means the kernel proper; "*" means all
+    // modules, the kernel proper first.
     Result<std::vector<Module>> modules(std::string_view scope);
 
     struct Function {
@@ -53,8 +53,8 @@ public:
     // Finds a function. The module may be empty. Error unsupported: the compiler has
     // changed the way in which the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
-    // Finds a tracepoint. The function's parameters are the tracepoint's arguments; it
-    // has no result.
+    // Finds a tracepoint. The parameters of the returned function are the tracepoint's
+    // arguments.
     Result<Function> tracepoint(std::string_view module, std::string_view name);
 
 private:
@@ -63,8 +63,8 @@ private:
     bool has_file(const std::string& module) const;
     // name: canonical
     Result<BtfTypes*> opened(const std::string& name, Place place);
-    // Calls `visit` for the module's types, or for those of all modules. Returns false
-    // if there are none.
+    // Calls `visit` for the module's types, or for those of all modules if the name is
+    // empty, until it returns true. Fails if there are no types.
     template <class F> Result<Ok> each(std::string_view module, F visit);
 
     KernelSymbols& symbols_;
