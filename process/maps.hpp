@@ -61,7 +61,7 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 class ProcessMaps {
 public:
     // Errors: gone if there is no such process or it has no memory (a zombie);
-    // permission if we may not read its maps.
+    // permission if its maps are not readable.
     static Result<ProcessMaps> read(pid_t pid);
     // Errors: corrupt if a line is invalid; the text contains the line's number.
     static Result<ProcessMaps> parse(std::string_view text);
@@ -74,14 +74,13 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns the mappings of a process in the order of their addresses. Returns none if it has
-// exited or may not be read.
+// Returns the mappings of a process in the order of their addresses. Returns none if it
+// has exited or is not readable.
 std::vector<Mapping> mappings_of(pid_t pid);
 // Returns the mapping that contains an address. Returns null if there is none. `all` is in the
 // order of addresses.
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
-// Returns a hash of the start addresses and paths of the files that are mapped as
-// executable.
+// Returns a hash of the start addresses and paths of the executable mappings of files.
 std::size_t text_mappings(pid_t pid);
 
 } // namespace dt

@@ -145,7 +145,8 @@ bool has_cpc_event(const CpcCounter& counter)
         ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0)
         ::close(static_cast<int>(fd));
-    // Any other error, such as EPERM in a container, says nothing about the machine.
+    // Any other error, such as EPERM in a container, says nothing about the machine, so
+    // the event is assumed to exist.
     return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV &&
                        errno != EINVAL);
 }

@@ -18,7 +18,8 @@
 
 namespace dt {
 
-// Writes the executed programs, for the module's parameter `anonymous`.
+// Writes the executed programs to a file, which the module's parameter `anonymous` may
+// name.
 int save_anonymous(SessionState& state, FILE* to);
 // Sets the options and compiles the programs of a claimed enabling (struct
 // dtk_anonymous). The state must have its arena and consumer.

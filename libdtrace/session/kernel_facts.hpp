@@ -28,7 +28,7 @@ struct KernelLibrary;
 
 class KernelFacts {
 public:
-    // The text says why the arguments are unknown.
+    // If the result is a text, it says why the arguments are unknown.
     using Probed = Environment::Probed;
     using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
         std::string_view text, const std::string& name)>;
@@ -65,7 +65,7 @@ private:
     KernelTypes types_{s_.processes.kernel()};
     std::set<std::string> wanted_; // providers whose arguments were requested
     std::set<std::string, std::less<>> tried_; // names of libraries
-    std::string why_not_;                      // why a library does not compile
+    std::string why_not_;                      // why a library did not compile
     std::vector<ProviderBlock> providers_;     // of the libraries
     std::shared_ptr<const TypeTable> argument_types_;
 };

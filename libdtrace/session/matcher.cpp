@@ -66,8 +66,9 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     return match;
 }
 
-// Returns why a description such as app4711::: matches nothing, if we may not read
-// process 4711.
+// For a description such as app4711::: that matches nothing, returns the end of a
+// message that says that reading process 4711 is not permitted, or "" if that is not
+// the reason.
 std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 {
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;

@@ -4,8 +4,8 @@
 //   the kernel's process events   netlink connector, proc_event of exec (needs
 //                                 CAP_NET_ADMIN and the host's own network and pid
 //                                 namespaces)
-//   otherwise /proc               read ten times a second; misses processes that live
-//                                 shorter, and an exec of the same file
+//   otherwise /proc               read ten times a second; misses shorter-lived
+//                                 processes, and an exec of the same file
 //
 // A process is reported several times in its first seconds, because it loads its
 // libraries one after the other.

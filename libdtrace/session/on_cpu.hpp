@@ -16,8 +16,8 @@ public:
     OnCpu(const OnCpu&) = delete;
     OnCpu& operator=(const OnCpu&) = delete;
 
-    // Returns whether this thread may not run on the CPU, for example because a cpuset
-    // excludes it.
+    // Returns whether the kernel refused to run this thread on the CPU, for example
+    // because a cpuset excludes it.
     bool refused() const { return refused_; }
 
 private:

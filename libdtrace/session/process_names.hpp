@@ -35,7 +35,7 @@ public:
     // Returns the modules of a scope, or a text that says why there are none.
     std::variant<std::vector<TargetModule>, std::string>
     modules_of(std::string_view scope);
-    // Returns the function that contains a probe, of a process or of the kernel.
+    // Returns the function that contains a probe, in a process or in the kernel.
     KernelFacts::Probed probed_function(std::uint32_t id);
 
 private:

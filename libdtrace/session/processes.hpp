@@ -2,10 +2,10 @@
 // The traced processes of a session. The ptrace-agent holds them, and their symbols
 // give names to addresses.
 //
-// The agent is started with the first process. A process that has exited stays known,
-// so that addresses that were recorded before still get names. If the user did not name
-// the process, only the data for these names is kept (ended_processes.hpp). Addresses
-// of processes that are not traced get names as well (untraced_symbols.hpp).
+// The agent is started with the first process. A process that has exited remains known,
+// so that addresses recorded earlier still get names. If the user did not name the
+// process, only the data for these names is kept (ended_processes.hpp). Addresses of
+// processes that are not traced get names as well (untraced_symbols.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -38,7 +38,7 @@ public:
     // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
     // Returns the symbols of every process that we may read, except our own processes.
-    // Probes that were found in a process stay valid if it is grabbed later.
+    // Probes that were found in a process stay valid if the process is grabbed later.
     std::vector<ProcessSymbols*> all_readable();
     // Returns the symbols of a process that is not a target, for one check. Returns
     // null if they cannot be read, or if the process is one of ours.
@@ -47,7 +47,7 @@ public:
     // read.
     int n_forbidden() const { return n_forbidden_; }
     void release(ps_prochandle* process);
-    // Adds a child that the agent already holds. It may have exited.
+    // Adds a child that the agent already holds. The child may have exited.
     void follow(pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
@@ -64,8 +64,7 @@ public:
     UntracedSymbols& untraced() { return untraced_; }
     AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
     Result<Ok> ensure_agent();
-    // Returns, and forgets, the messages about tables in files of targets that were
-    // truncated.
+    // Returns, and forgets, the messages about truncated tables in the targets' files.
     std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
     // These functions implement Symbolizer.

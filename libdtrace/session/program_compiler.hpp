@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compiles text into programs for a session. Runs the preprocessor, compiles D
-// libraries, sets the compiler's options, and answers its questions about probes,
-// targets and the kernel.
+// libraries, sets the compiler's options, and answers the compiler's questions about
+// probes, targets and the kernel.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -21,7 +21,7 @@ class ProgramCompiler : private Environment {
 public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
-    // Compiles a program of the C API. The state owns it. Returns null after
+    // Compiles a program for the C API. The state owns the program. Returns null after
     // SessionState::fail(). source_name is empty for text from the command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
@@ -59,8 +59,8 @@ private:
                                        std::string_view name) override;
 
     int load_libraries(uint_t cflags);
-    // Reports the maximum number of sites of a description to the agent, so that it
-    // prepares for them.
+    // Reports the number of a description's sites to the agent, if it is the largest so
+    // far, so that the agent prepares for them.
     void announce_sites(std::size_t n_sites, unsigned n_threads);
 
     SessionState& s_;

@@ -197,7 +197,7 @@ int Session::enable(const Enabling& enabling)
     return 0;
 }
 
-// Fires BEGIN or END, on the CPU of -x cpu if that is given.
+// Fires BEGIN or END, on the CPU that -x cpu names if it is given.
 void Session::fire(std::uint32_t probe)
 {
     const OnCpu on_cpu(s_.options.run_time(DTRACEOPT_cpu));
@@ -315,7 +315,7 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        targets_.report_cuts(); // looking up names while consuming also reads files
+        targets_.report_cuts(); // looking up names for records also reads files
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
         dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);

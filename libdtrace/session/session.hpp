@@ -9,7 +9,7 @@
 // all steps before it are undone: the original bytes of the targets are restored, and
 // go() may be called again. A library that a target loads later can add probes to the
 // same arena. stop() fires END. The records that are still in the buffers are consumed
-// after it.
+// afterwards.
 //
 // Everything runs in the caller's thread, except tick and profile (TimerThread) and the
 // sweeps of modules while probes are created (ExtentMaps).

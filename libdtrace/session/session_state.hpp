@@ -35,7 +35,8 @@ public:
     // Reports the text about a process. A null text means that the process has exited.
     // The process may be null, too.
     virtual void process(ps_prochandle* process, const char* text) = 0;
-    // Names of probes have changed, so data derived from them are out of date.
+    // Reports that names of probes have changed, so data derived from them is out of
+    // date.
     virtual void probes_renamed() = 0;
 };
 
@@ -61,7 +62,7 @@ struct SessionState {
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
     // Returns the processes that are searched for static probes. If these are all
-    // processes of the machine, starts watching for new processes.
+    // processes on the machine, starts watching for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
     // Returns the name that descriptions use for the pid provider of a process. For a
     // child that was followed into another program, this name contains the pid of the

@@ -25,11 +25,12 @@ class SiteReports {
 public:
     explicit SiteReports(SessionState& state) : s_(state) {}
 
-    // Reports the first refused sites with the reason, and the number of the others.
+    // Reports the first ten refused sites with their reasons, and the number of the
+    // rest.
     void report_sites(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<Refusal>& refused, const SiteWords& words);
     // Reports the first few functions whose entry probe also fires in a loop, and the
-    // number of the others. `looping` contains indexes into `sites`.
+    // number of the rest. `looping` contains indexes into `sites`.
     void report_loops(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 

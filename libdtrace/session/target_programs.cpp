@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Applies enabled descriptions to later events: libraries that a target loads, a
-// program that it executes, and processes that start if descriptions match all
+// program that it executes, and processes that start if descriptions apply to all
 // processes.
 #include "libdtrace/session/targets.hpp"
 

@@ -71,8 +71,7 @@ bool Targets::admits(pid_t pid)
     return !backend().targets_share_memory() || users_.admits(pid);
 }
 
-// Grabs the processes that descriptions matched only by their probes. Reports a process
-// that cannot be traced, and continues with the others.
+// Reports a process that cannot be traced, and continues with the remaining ones.
 void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {
@@ -162,9 +161,9 @@ static const char* event_text(AgentEvent::Kind kind)
     return "";
 }
 
-// The time is limited, because a program that loads libraries all the time causes
-// events faster than they can be handled. The remaining events are handled after
-// records have been drained.
+// The time is limited, because a program that keeps loading libraries may cause events
+// faster than they can be handled. The remaining events are handled after records have
+// been drained.
 void Targets::handle_events()
 {
     AgentClient* agent = s_.processes.agent();

@@ -28,8 +28,8 @@ public:
     {
     }
 
-    // Grabs the processes whose probes descriptions matched and that are not targets
-    // yet.
+    // Grabs the processes in which enabled descriptions have matched probes and that
+    // are not targets yet.
     void grab_matched();
     // Plants the sites of a process that have not been planted yet. Returns 0, or -1
     // after SessionState::fail().
@@ -39,11 +39,10 @@ public:
     // Checks processes that have started since the last call, if descriptions apply to
     // all processes.
     void check_new_processes(std::uint64_t now_ns);
-    // Reports executed programs in which no probe matches, after they have had time to
-    // load their libraries.
+    // Reports executed programs in which no probe matches, once the programs have had
+    // time to load their libraries.
     void report_unmatched(std::uint64_t now_ns);
-    // Reports tables in files of targets that were truncated because they are too
-    // large.
+    // Reports tables in the targets' files that were too large and therefore truncated.
     void report_cuts();
 
 private:

@@ -27,8 +27,8 @@ public:
     // Returns the symbols of a process, and opens them on first use. Returns null if
     // they could not be read then.
     ProcessSymbols* find(pid_t pid);
-    // Opens the symbols of a process again, and keeps them. If that fails, the ones
-    // that were kept before stay.
+    // Opens the symbols of a process again, and keeps them. If that fails, the previous
+    // ones are kept.
     Result<ProcessSymbols*> open(pid_t pid);
     // Limits the number of processes, which must be at least 1. Removes the least
     // recently used ones.

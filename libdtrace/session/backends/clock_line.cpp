@@ -44,7 +44,7 @@ std::optional<ClockSample> ClockSource::sample()
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;
-    // The reading with the shortest delay.
+    // Keeps the reading with the shortest delay.
     ClockSample best;
     std::uint64_t least = ~0ull;
     for (int i = 0; i < 8; i++) {

@@ -28,7 +28,7 @@ public:
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // Error limit: there is not enough memory.
+    // Creates the module's arena, and maps it. Error limit: there is not enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
     // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
@@ -39,7 +39,7 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Attaches sites, and sets the error of each.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Returns the number of the new table. Error limit: there is no space for it.
+    // Adds a table and returns its number. Error limit: there is no space for it.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
     // Replaces the maps of a process. Error gone: there is no such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);

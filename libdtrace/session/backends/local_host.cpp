@@ -43,8 +43,8 @@ OpenFile own_file(dt_u32 fd)
     return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
 }
 
-// Reads a register of the calling thread, with its value in this function. Registers
-// that calls do not preserve, and segment registers, read as 0.
+// Reads a register of the calling thread, as it is in this function. Registers that
+// calls do not preserve, and segment registers, read as 0.
 int own_register(dt_u32 index, dt_u64* value)
 {
     struct Row {

@@ -7,7 +7,7 @@
 // dtrace writes nothing into the target. The agent holds it and watches its libraries.
 // A uprobe belongs to a file and to the program that the process executes, so it is
 // requested once. If a library is unloaded and loaded again, even at another address,
-// its uprobes fire again. They end at exec and exit.
+// its uprobes fire again. The uprobes are removed at exec and exit.
 //
 // The kernel calls the handlers of one place in the reverse order of the requests, so
 // the last site is requested first.

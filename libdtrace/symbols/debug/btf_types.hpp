@@ -80,7 +80,7 @@ private:
     DebugRef first_ = 1, end_ = 1; // range of the file's own numbers
     bool indexed_ = false, enumerated_ = false;
     bool says_signs_ =
-        false; // whether the data record the sign of enumerations; those of older kernels do not
+        false; // whether signs of enumerations are recorded; older kernels do not
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;
     std::unordered_map<std::string_view, std::int64_t> enumerators_;

@@ -19,8 +19,8 @@ struct CodePlaces {
     std::vector<AddressRange> text;       // executable, ascending
     std::vector<AddressRange> data;       // all other loaded ranges, except .eh_frame
     std::vector<std::uint64_t> functions; // start addresses, ascending
-    std::vector<std::uint64_t> labels;    // other places of code, ascending
-    std::vector<std::uint64_t> symbols;   // places of code or of data, ascending
+    std::vector<std::uint64_t> labels;    // other addresses of code, ascending
+    std::vector<std::uint64_t> symbols;   // addresses of code or data, ascending
     std::vector<AddressRange> sized;      // functions with known ends, sorted by start
     // values of relocations that are addresses in text
     std::vector<std::uint64_t> relocated;

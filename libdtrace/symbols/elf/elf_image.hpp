@@ -67,8 +67,8 @@ public:
     // `path` is for messages and for finding debug files by .gnu_debuglink, below
     // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
     // mapped). Errors: unsupported if the file is 32-bit, big-endian, or neither a
-    // program nor a library; corrupt if it is not ELF or has invalid headers;
-    // not_found, permission and io from open().
+    // program nor a library; corrupt if it is not ELF or has invalid headers; invalid
+    // if it is not a regular file; not_found, permission and io from open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Every FDE of .eh_frame covers one function, or one part of a split one. Its first two
-// fields are start and length, in the encoding that the 'R' of its CIE's augmentation
-// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5). If the
-// augmentation has a 'z', the FDE's own augmentation data follow. With an 'L', these
-// contain the address of the language's table for the function.
+// Every FDE of .eh_frame covers one function, or one part of a split one. The first two
+// fields of an FDE are start and length, in the encoding that the 'R' of its CIE's
+// augmentation names (DWARF exception header encoding, LSB "Linux Standard Base Core"
+// 10.5). If the augmentation has a 'z', the FDE's own augmentation data follow. With an
+// 'L', these contain the address of the language's table for the function.
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"

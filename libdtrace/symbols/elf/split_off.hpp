@@ -3,12 +3,12 @@
 // that a compiler split off, for a file without symbols (NAME.cold).
 //
 // Either of two signs identifies a part:
-// - At its start, the rule for the caller's stack pointer is not the one in its CIE,
-//   which describes the state at a call. So code outside the range has already moved
-//   the stack pointer.
-// - The preceding range in .eh_frame does not precede it in the text, and has a
-//   conditional branch to its start. Compilers describe a function's parts one after
-//   the other.
+// - At the start of the part, the rule for the caller's stack pointer is not the one in
+//   the CIE, which describes the state at a call. So code outside the part has already
+//   moved the stack pointer.
+// - The range before the part in .eh_frame is not directly before it in the text, and
+//   has a conditional branch to the part's start. Compilers describe a function's parts
+//   one after the other.
 //
 // A part that has neither sign is treated as a function. This happens if the part is
 // reached only by jumps after the frame was removed.

@@ -57,8 +57,8 @@ bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
     return false;
 }
 
-// Returns whether the note's address is that of a nop. At any other address, a patch
-// might overwrite only a part of an instruction.
+// Returns whether the note's address is the start of a nop. At any other address, a
+// patch might overwrite only a part of an instruction.
 bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
