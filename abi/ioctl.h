@@ -13,11 +13,11 @@
  *   DTK_ATTACH   makes these probes fire
  *   DTK_FIRE     fires BEGIN or END, in the caller
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
- *   DTK_MAPS     sets the files that a process has mapped as text, replacing the old list
+ *   DTK_MAPS     replaces the list of files that a process has mapped as text
  *   DTK_STRANGERS  returns processes in which ustack() found unknown text, or text known for
  *                more than a second
- *   DTK_DETACH   no probe fires any more
- *   DTK_CLAIM    instead of all requests above: the file takes over the anonymous consumer
+ *   DTK_DETACH   detaches all probes, so that none of them fires any more
+ *   DTK_CLAIM    replaces all requests above: the file takes over the anonymous consumer
  *
  * State that changes while probes fire (the activity, the buffers and the lease, see
  * dif/engine.h) is changed directly in the arena. All fields are little-endian and have
@@ -103,7 +103,7 @@ enum dtk_kind {
 	/* where: address of a struct dtk_uprobe, as for the next two */
 	DTK_UPROBE,
 	DTK_URETURN,	/* at an instruction that leaves a function */
-	DTK_USTATIC,	/* operands give its arguments */
+	DTK_USTATIC,	/* the operands give the arguments */
 	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of abi/cpc.h */
 };
 
@@ -138,9 +138,9 @@ struct dtk_site {
 };
 
 /*
- * An instruction of a mapped file. The probe's arguments are passed by C's calling
- * convention, in registers and on the stack. A return probe has arg0 and %rax as its
- * arguments.
+ * An instruction of a mapped file. A DTK_UPROBE has the arguments that C's calling
+ * convention passes, in registers and on the stack. A DTK_URETURN has arg0 and %rax as
+ * its arguments, and a DTK_USTATIC has its operands.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
@@ -200,7 +200,7 @@ struct dtk_claim {
 };
 
 /*
- * A rule of DTK_TABLE: how to find the caller's frame from this place of a file's text
+ * A rule of DTK_TABLE: how to find the caller's frame from this place in a file's text
  * up to the next rule's place. The caller's pc is the word below the CFA, and the CFA
  * is the caller's stack pointer. Rules are in ascending order. The module sets n_done
  * to the table's number. For a frame that has called a function, the place is the pc
@@ -209,7 +209,7 @@ struct dtk_claim {
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
 	dt_s32 cfa;	 /* added to the value of `from` */
-	/* added to the value of rbp_from, gives the place of the saved %rbp */
+	/* this plus the value of rbp_from is the address of the saved %rbp */
 	dt_s16 rbp;
 	dt_u8 from;	 /* enum dtk_unwind_from */
 	/* DTK_UNWIND_OUTERMOST: %rbp is still the caller's; or _CFA or _RBP */
@@ -242,7 +242,7 @@ struct dtk_unwind_maps {
 
 /*
  * Elements of DTK_STRANGERS are pids. There is space for n pids, and the module writes
- * n_done of them. It may return a pid twice.
+ * n_done of them. A pid may occur twice.
  */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
@@ -258,8 +258,8 @@ struct dtk_unwind_maps {
 #define DTK_MAPS _IOW('d', 11, struct dtk_unwind_maps)
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
-/* The number by which a CPU of the kernel owns a lock in the arena. Such an owner never
- * exits. */
+/* The owner id of a CPU that holds a lock in the arena from within the kernel. Such an
+ * owner never exits. */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)
 

@@ -7,10 +7,10 @@
  *
  *   how     TRACEPOINT  input: a tracepoint's arguments
  *           FUNCTION    input: a function's first six arguments, at its entry
- *           RETURNS     input: a function's value, then its first five arguments, at its return
+ *           RETURNS     input: a function's return value, then its first five arguments, at its return
  *   probe   its name; or its module, function and name
- *   source  the tracepoint or function; functions are also found with the compiler's suffixes
- *           (NAME.isra.0), except parts of functions
+ *   source  the tracepoint or function; a function is also found under a name with a suffix
+ *           from the compiler (NAME.isra.0), unless that is a part split off from it
  *   choose  a function of stable_*.c that converts the input to the probe's arguments
  *
  * Rows for one function fire in the order of this file.

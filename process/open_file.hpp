@@ -2,12 +2,13 @@
 // The members of D's fds[n], an open file of a thread, taken from /proc. The file
 // itself is never accessed, so neither a slow file system nor a pipe can delay us.
 //
-//   path      /proc/PID/task/TID/fd/N, a link: Linux's name of the file, also for files
-//             that are in no directory ("socket:[7]"), and with " (deleted)" after it
+//   path      the target of the link /proc/PID/task/TID/fd/N: Linux's name for the file,
+//             also if it is in no directory ("socket:[7]"), and with " (deleted)" after
+//             it if the file was unlinked
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
-//   fs, mount mountinfo, by the mnt_id of fdinfo; ours first, because the path is
-//             relative to our view
+//   fs, mount mountinfo, by the mnt_id in fdinfo; our own mountinfo first, because the
+//             path is the one in our mount namespace
 //
 // For a descriptor that is not open, texts are "<none>" and numbers are 0. "<unknown>"
 // means that /proc did not provide the data.

@@ -37,7 +37,7 @@ public:
     // Makes the provider read the lists again. Called after modules were loaded or
     // unloaded.
     void forget();
-    // Returns the reason why there is no probe of that name, starting with "; ".
+    // Returns the reason why there is no probe with that name, starting with "; ".
     // Returns "" if no reason is known.
     std::string hint(const ProbeSpec& spec);
 

@@ -38,8 +38,8 @@ template <class Word> Word word_at(std::span<const std::byte> bytes, std::size_t
     return word;
 }
 
-// The runtime in a process, and its sites sorted by the addresses to which their
-// trampolines return.
+// The runtime in a process, and its sites sorted by `back`, the address in a trampoline
+// to which the runtime returns.
 class Runtime {
 public:
     explicit Runtime(const ProcessMemory& memory) : memory_(memory) {}
@@ -86,7 +86,7 @@ public:
         return (alive.value_or(owner_died) & owner_died) == 0;
     }
 
-    // Returns the sites whose trampolines start at or after `from` and before `to`.
+    // Returns the sites whose `back` is at or after `from` and before `to`.
     std::span<const dt_rt_site> between(TargetAddr from, TargetAddr to) const
     {
         auto before = [](const dt_rt_site& site, TargetAddr at) {
@@ -307,7 +307,7 @@ private:
         }
     }
 
-    // A site belongs to the trampoline that precedes the place to which it returns.
+    // A site belongs to the last trampoline that starts at or before the site's `back`.
     void count_firings()
     {
         std::vector<ProcessPatch*> jumps;

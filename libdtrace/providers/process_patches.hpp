@@ -5,8 +5,9 @@
 //   /proc/PID/maps ── executable memory of files ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
-// The config is read only if its image is identical to ours, because another version
-// may have a different layout. Its content is used only if it agrees with the text.
+// The config is read only if the runtime's image is identical to ours, because another
+// version may have a different layout. Its content is used only if it agrees with the
+// text.
 #pragma once
 
 #include "base/result.hpp"

@@ -56,8 +56,8 @@ public:
                                           const ProcessSymbols& symbols);
     // Returns whether provide_in() would find any probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Returns the end of an error message: existing names that are similar to a
-    // description that matches nothing.
+    // Returns the end of an error message for a description that matches nothing:
+    // existing names that are similar to it, or "".
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
     // Returns, and forgets, the messages about invalid notes and about operands of an

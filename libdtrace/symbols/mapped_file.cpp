@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the file of a line of /proc/PID/maps, by the first of these methods that works:
+// Finds the file that a line of /proc/PID/maps names, by the first of these methods
+// that works:
 //
 //   open_mapped()   the file itself (base/regular_file.hpp)
 //   exe, root/PATH, PATH
@@ -92,8 +93,8 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
-// Opens a mapped file that has no path through a descriptor of the target. Links are
-// compared before any file is opened.
+// Opens a mapped file without a path, through one of the target's descriptors. The
+// links are compared before any file is opened.
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {
     const std::string folder = proc(pid, "fd");

@@ -31,7 +31,8 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 
 // Returns the number to add to link-time addresses, from the executable segment in the
-// mapping. Returns nothing if no segment of the image covers that offset of the file.
+// mapping. Returns nothing if no executable segment of the image covers the mapping's
+// offset in the file.
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 

@@ -54,7 +54,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (!is_new)
         return known->second;
     Fd file = files.take(text);
-    if (!file) { // the process may have exited; another process may have the file too
+    if (!file) { // the process may have exited, but another one may have the file, too
         tables_.erase(known);
         return 0;
     }

@@ -8,7 +8,8 @@
 // trusted directories, which belong to the administrator or to the user of dtrace and
 // not to the target.
 //
-// All sessions of a process share one list of folders, as they share its environment.
+// All sessions in a process share one list of directories, just as they share the
+// environment.
 #pragma once
 
 #include "base/fd.hpp"

@@ -86,7 +86,7 @@ struct DebugFunction {
 struct DebugVariable {
     DebugRef type = 0;
     std::optional<std::uint64_t>
-        addr; // link-time; nothing: elsewhere, or one per thread
+        addr; // link-time; nothing: defined elsewhere, or one per thread
     bool per_cpu =
         false; // a per-CPU variable of the kernel: addr is relative to each CPU's base
 };

@@ -5,8 +5,8 @@
 //   .debug_info of the file, of its debug file, of data shared by both (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// A name means the first definition that is found, as in a debugger without a context.
-// Declarations outside namespaces take precedence over those inside.
+// A name denotes the first definition that is found, as in a debugger without a
+// context. Declarations outside namespaces take precedence over those inside.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"

@@ -13,7 +13,8 @@
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
 // genunix. Without permission to see addresses, kallsyms contains zeros. In that case
 // nothing is found, and why_hidden() says what to change. A kernel may list only its
-// functions (CONFIG_KALLSYMS_ALL is not set); then variables have no addresses here.
+// functions (CONFIG_KALLSYMS_ALL is not set). In that case variables have no addresses
+// here.
 //
 // Modules can be loaded and unloaded. A lookup that finds nothing reads the files again
 // if /proc/modules has changed, at most once a second. That invalidates all names that
@@ -58,8 +59,8 @@ public:
     };
 
     // Errors: not_found (no symbol of that name), permission (addresses are hidden), or
-    // why kallsyms cannot be read. The module is a name or a glob. If it is empty, all
-    // modules are searched, the kernel proper first.
+    // the reason why kallsyms cannot be read. The module is a name or a glob. If it is
+    // empty, all modules are searched, the kernel proper first.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
     // Returns whether D programs may use this name for a module. Does not read the

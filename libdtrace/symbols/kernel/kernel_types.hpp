@@ -31,8 +31,8 @@ public:
 
     // Returns whether D programs may use this name for a module of the kernel.
     bool is_module(std::string_view name);
-    // Error not_found: the kernel or this module has no BTF, or there is no such
-    // module.
+    // Returns the types of a module. Error not_found: the kernel or this module has no
+    // BTF, or there is no such module.
     Result<BtfTypes*> types(std::string_view module);
     // Returns the types of the kernel proper for data that programs pass to it, in
     // which pointers lead to a process's memory. Error not_found as in types().
@@ -50,8 +50,8 @@ public:
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // Finds a function. The module may be empty. Error unsupported: the compiler has
-    // changed the way in which the function receives its arguments.
+    // Finds a function. An empty module means any module. Error unsupported: the
+    // compiler has changed the way in which the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
     // Finds a tracepoint. The parameters of the returned function are the tracepoint's
     // arguments.
