@@ -32,7 +32,7 @@ struct RegisterRule {
         undefined,
         same,
         offset,     // in memory at CFA + offset
-        expression, // in memory at the address that the expression computes from the CFA
+        expression, // in memory at the address that an expression computes
         other       // any other rule; rule_of() cannot convert it
     } how = unspecified;
     std::int64_t offset_from_cfa = 0;

@@ -74,11 +74,11 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns the mappings of a process in the order of their addresses. Returns none if it
-// has exited or is not readable.
+// Returns the mappings of a process in the order of their addresses. Returns none if
+// the process has exited or its maps are not readable.
 std::vector<Mapping> mappings_of(pid_t pid);
-// Returns the mapping that contains an address. Returns null if there is none. `all` is in the
-// order of addresses.
+// Returns the mapping that contains an address, or null if no mapping does. `all` is in
+// the order of addresses.
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
 // Returns a hash of the start addresses and paths of the executable mappings of files.
 std::size_t text_mappings(pid_t pid);

@@ -2,9 +2,9 @@
 // The members of D's fds[n], an open file of a thread, taken from /proc. The file
 // itself is never accessed, so neither a slow file system nor a pipe can delay us.
 //
-//   path      the target of the link /proc/PID/task/TID/fd/N: Linux's name for the file,
-//             also if it is in no directory ("socket:[7]"), and with " (deleted)" after
-//             it if the file was unlinked
+//   path      the target of the link /proc/PID/task/TID/fd/N: Linux's name for the
+//             file, even if it is in no directory ("socket:[7]"), followed by
+//             " (deleted)" if the file was unlinked
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
 //   fs, mount mountinfo, by the mnt_id in fdinfo; our own mountinfo first, because the

@@ -14,8 +14,8 @@ struct WaitStatus {
     bool is_stopped() const { return WIFSTOPPED(raw); }
     // Returns the signal that stopped the thread.
     int signal() const { return WSTOPSIG(raw); }
-    // Returns PTRACE_EVENT_* of a stop. Returns 0 if the stop is for a signal or a system
-    // call.
+    // Returns the PTRACE_EVENT_* of a stop, or 0 if the stop is for a signal or a
+    // system call.
     int event() const { return raw >> 16; }
     // Returns whether the thread is stopped at the entry to or the exit from a system
     // call (PTRACE_O_TRACESYSGOOD).

@@ -22,8 +22,9 @@ ProviderAttributes FbtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Reads lines like "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return". Without
-// debugfs the set is empty.
+// Reads lines like
+// "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return". Returns an
+// empty set without debugfs.
 static std::set<std::string, std::less<>> forbidden_functions()
 {
     std::set<std::string, std::less<>> names;

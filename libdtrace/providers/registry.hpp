@@ -3,8 +3,8 @@
 //
 //   Provider --creates--> ProbeInfo (Registry) --dtrace_go--> probe table of the arena
 //
-// Ids are the same here and in the arena, because both only append. BEGIN, END and ERROR
-// are 1, 2 and 3.
+// Ids are the same here and in the arena, because probes are only appended. BEGIN, END
+// and ERROR are 1, 2 and 3.
 //
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has

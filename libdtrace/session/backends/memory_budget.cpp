@@ -83,7 +83,8 @@ std::uint64_t address_space_left(pid_t pid)
     return limit > pages * page ? limit - pages * page : 0;
 }
 
-// proc(5), mountinfo: ID parent device root folder options [fields] - type source options.
+// A line of mountinfo (proc(5)) is "ID parent device root directory options [fields] -
+// type source options".
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo)
 {
     std::vector<MemoryHierarchy> all;
@@ -103,7 +104,8 @@ std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo)
     return all;
 }
 
-// cgroups(7), /proc/PID/cgroup: number:controllers:path. Version 2 has 0 and no controllers.
+// A line of /proc/PID/cgroup (cgroups(7)) is "number:controllers:path". For version 2,
+// the number is 0 and there are no controllers.
 std::uint64_t control_group_left(const std::string& groups,
                                  const std::string& mountinfo)
 {
