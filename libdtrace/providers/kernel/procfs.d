@@ -44,7 +44,7 @@ translator psinfo_t < struct task_struct *t > {
 	pr_gid = t->real_cred->gid.val;
 	pr_egid = t->real_cred->egid.val;
 	pr_addr = (uintptr_t)t;
-	/* The encoding of user space: bits 8 to 19 of the minor number follow the major number. */
+	/* As user space encodes it: bits 8 to 19 of the minor number come after the major number. */
 	pr_ttydev = t->signal->tty ? (dev_t)(t->signal->tty->driver->major << 8 |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xff) |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xfff00) << 12) : (dev_t)-1;
@@ -74,7 +74,7 @@ typedef struct dtrace_siginfo {
 	uintptr_t si_value;
 } siginfo_t;
 
-/* The pointer may also be 0 (the current process sent the signal) or 1 (the kernel did). */
+/* The pointer may also be 0 (the current process sent the signal) or 1 (the kernel sent it). */
 translator siginfo_t < struct kernel_siginfo *s > {
 	si_signo = (uintptr_t)s > 1 ? s->si_signo : 0;
 	si_errno = (uintptr_t)s > 1 ? s->si_errno : 0;
