@@ -43,10 +43,9 @@ struct ProcessPatches {
     std::vector<ProcessPatch> patches; // ascending
     std::vector<std::string> notes;    // files whose text could not be compared
     TargetAddr runtime;                // the image; 0: none
-    bool other_version =
-        false;            // the runtime has another version: its sites are not read
-    bool enabled = false; // the runtime may fire
-    pid_t agent = 0;      // the runtime's agent, while it lives
+    bool other_version = false;        // true: the runtime's sites are not read
+    bool enabled = false;              // the runtime may fire
+    pid_t agent = 0;                   // the runtime's agent, while it lives
     bool agent_lives = false;
     pid_t tracer = 0; // the current tracer of the process
 

@@ -18,11 +18,10 @@ namespace dt {
 struct SessionState;
 
 struct BackendFacts {
-    bool module_usable = false; // the kernel module's device is open
-    bool module_wanted = false; // -x mechanism=uprobe
-    bool kernel_probes = false; // also true if the program reads kernel memory
-    bool process_probes =
-        false; // pid and static probes, also of processes that start later
+    bool module_usable = false;  // the kernel module's device is open
+    bool module_wanted = false;  // -x mechanism=uprobe
+    bool kernel_probes = false;  // also true if the program reads kernel memory
+    bool process_probes = false; // pid and static probes, also in later processes
     bool profile_probes = false;
     bool tick_probes = false;
     bool named_targets = false; // by -p or -c

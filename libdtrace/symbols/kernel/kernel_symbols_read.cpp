@@ -183,8 +183,7 @@ void KernelSymbols::parse_ranges()
             return;
         if (!read_number(addr.substr(2), 16, range.begin))
             return;
-        range.module =
-            module_number(name); // registers the module even if addresses are hidden
+        range.module = module_number(name); // even if the addresses are hidden
         range.end = range.begin + std::min(n_bytes, UINT64_MAX - range.begin);
         if (range.begin != 0)
             ranges_.push_back(range);
