@@ -5,7 +5,7 @@
 //
 //   emulate      compute the effect on Registers and TargetMemory; the thread does not stop
 //                again
-//   out_of_line  write a copy into a slot in the target, and run the thread over it
+//   out_of_line  write a copy into a slot in the target, and let the thread execute it there
 //   refused      neither is possible; the reason is a sentence for the user
 //
 // The caller has fetched the registers of a thread at a tracepoint, and has set rip
@@ -16,7 +16,7 @@
 //       Emulation did = arch.emulate(insn, regs, memory);
 //       if (did.outcome == Emulation::done)
 //           -> set the registers, continue the thread
-//       plan = arch.plan_after_fault(insn, did.memory_fault); // no such memory
+//       plan = arch.plan_after_fault(insn, did.memory_fault); // an access has faulted
 //   }
 //   write plan.copy_text() to a slot of this thread;
 //   SlotRun run = prepare_out_of_line(plan, slot, regs);      // rip is in the slot
@@ -25,9 +25,9 @@
 //
 // Trap instructions follow the copy. So a thread may run to the trap instead of being
 // stepped. A repeated string instruction then needs one stop instead of one per
-// iteration. finish_out_of_line() accepts both ways. The caller must call it at the
-// next stop of any kind, before it delivers a signal, because the program must never
-// see the slot. Its results:
+// iteration. finish_out_of_line() can be used after either. The caller must call it at
+// the next stop of any kind, before it delivers a signal, because the program must never
+// see the slot. finish_out_of_line() returns:
 //
 //   finished     The instruction has run. rip is where it leads.
 //   unfinished   rip was still at the copy, and is at the original instruction now. Either
@@ -44,19 +44,19 @@
 //
 // If an emulated access faults, nothing has changed. plan_after_fault() then returns a
 // copy that makes the same access natively. So stack growth, userfaultfd and the
-// SIGSEGV handler of the program work as usual, at the original rip. What the copy is
-// depends on the instruction:
+// SIGSEGV handler of the program work as usual, at the original rip. There are two kinds
+// of copies:
 //
-//   flow to the next instruction   The copy does all that the instruction does.
-//   call, ret, indirect jump       The copy only makes the access. finish_out_of_line()
+//   flow to the next instruction   The copy performs the complete instruction.
+//   call, ret, indirect jump       The copy performs only the access. finish_out_of_line()
 //                                  returns unfinished with rip at the instruction, which
 //                                  the caller emulates once more.
 //
 // If the emulation faults again after the access succeeded, ptrace cannot reach this
-// memory (a device mapping). Then the caller removes the tracepoint, lets the thread
-// run the original, and counts it.
+// memory (a device mapping). Then the caller must remove the tracepoint and let the
+// thread run the original.
 //
-// Known difference: fnstenv and fxsave store the address of the copy as the x87
+// A difference that remains: fnstenv and fxsave store the address of the copy as the x87
 // instruction pointer.
 #pragma once
 
@@ -71,7 +71,7 @@
 
 namespace dt {
 
-constexpr std::size_t slot_bytes = 32; // maximum size of a copy; unaligned
+constexpr std::size_t slot_bytes = 32; // a copy and its traps; need not be aligned
 
 struct MemoryFault {
     TargetAddr address;
@@ -88,8 +88,8 @@ struct Emulation {
     MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// A register that the instruction does not use. While the copy runs, it holds the value
-// that rip would have had at the original address.
+// A register that holds `value` while the copy runs: the rip after the original, for a
+// rip-relative operand, or the address or the data of an access_only copy.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;
@@ -110,7 +110,7 @@ struct Displaced {
     std::span<const std::byte> copy_text() const { return copy; }
 };
 
-// The state of one thread that runs over a slot. Keep it until finish_out_of_line().
+// The state of one thread that executes a slot. Keep it until finish_out_of_line().
 struct SlotRun {
     TargetAddr slot;
     std::array<std::uint64_t, 2> saved{}; // original values of the spare registers

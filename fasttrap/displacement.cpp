@@ -23,7 +23,7 @@ NextTrap next_traps(const Arch& arch)
 const NextTrap& next_traps_of(const Arch& arch)
 {
     static const NextTrap x86 = next_traps(x86_64);
-    assert(&arch == &x86_64); // no other Arch puts instructions inside a jump
+    assert(&arch == &x86_64); // the only Arch so far
     return x86;
 }
 
@@ -205,8 +205,8 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // The ranges have 64 KiB if d2 is constrained, and 16 MiB if only d3 is. If d0 and
-    // d1 are constrained, every page or every 64 KiB still contains a legal address.
+    // The ranges are 64 KiB long if d2 is constrained, and 16 MiB if only d3 is. Even if
+    // d0 and d1 are constrained too, each complete range contains legal addresses.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

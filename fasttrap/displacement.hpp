@@ -4,21 +4,18 @@
 //   d = trampoline - (jump + 5)     four bytes d0 d1 d2 d3
 //
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
-// a trap byte. Bytes of d that are not own bytes of the jump are fixed:
+// a trap byte. Other bytes of d are fixed:
 //
-//   - In a punned jump, they are the kept bytes.
-//   - In the first jump of a pair, they are the opcode and displacement of the second
-//     jump.
-//
-// The destinations of the jumps of a pair or chain are chosen in order. When a later
-// jump is reached, the bytes that its displacement shares with an earlier jump are
-// already fixed.
+//   - In a punned jump, those that are kept bytes.
+//   - In a pair or chain, those that are prefixes or opcodes of later jumps, and those
+//     that also belong to the displacement of an earlier jump. The destinations are
+//     chosen in the order of the jumps, so the earlier displacements are known.
 //
 // next_legal() finds legal values byte by byte, from the highest byte on, so that a
 // search skips complete ranges without a legal value. If d0 must be a trap byte, the
-// legal addresses are 13 bytes apart on average. If d1 must be one, they form ranges of
+// legal addresses are 12 bytes apart on average. If d1 must be one, they form ranges of
 // 256 bytes; if d2 must be one, ranges of 64 KiB. d3 determines how far away the area
-// must be. reach_of() returns this distance to the caller, which maps the area.
+// must be. reach_of() returns the possible distances, and the caller maps the area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -65,7 +62,7 @@ struct Constraint : Rules {
     // The displacements in [from, to) keep the data that the window uses within reach.
     std::int64_t from, to;
 
-    // Limits the displacements to those from which a jump can also reach `other`.
+    // Limits the displacements to destinations from which a jump can reach `other`.
     void keep_in_reach(TargetAddr other)
     {
         auto d = static_cast<std::int64_t>(other - origin);

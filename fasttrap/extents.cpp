@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t furthest_back = 32; // a jump never needs more
 constexpr std::uint64_t entry_bytes = 16;   // first bytes of a doubtful function
-constexpr unsigned max_since_load = 12;     // from a load to the jump that uses it
+constexpr unsigned max_since_load = 12;     // instructions from a load to its jump
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
@@ -291,9 +291,11 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
                        [this](TargetAddr at) { return code_.bytes.has(at); });
 }
 
-// Adds to the known code in two steps. First, it follows the targets of the tables of
-// known jumps. Then it adds the remaining bytes of functions that have an indirect
-// jump, or whose unknown part contains the destination of a pointer (take_rest()).
+// Completes the known code. First, follows the targets of the tables of known jumps, and
+// finds the doubtful functions. Then adds the remaining bytes of three kinds of functions
+// (take_rest()): those with a known indirect jump, those whose unknown part contains the
+// destination of a pointer, and those whose known code ends in a hlt. Finally removes
+// data.
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -312,8 +314,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // `open` has the functions that are not completely known, and `jumping` those with
-    // an indirect jump.
+    // `open` gets the functions whose remaining bytes may be code, and `jumping` those
+    // with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;
@@ -365,9 +367,9 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     forget_chance_targets(known);
 }
 
-// Removes branch targets inside known instructions, unless a symbol or known code
-// refers to them. Such targets were found by chance, because the sweep decoded data as
-// code.
+// Removes branch targets inside known instructions, unless a symbol, known code or a
+// restartable sequence refers to them. The removed targets were found by chance, because
+// the sweep decoded data as code.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -387,9 +389,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// Returns whether the function's known code ends in a hlt before the function's end.
-// Compilers put code after a hlt. The hlt comes from inline assembly, so the compiler
-// does not know that it ends the flow of control.
+// Returns whether the first unknown byte of the function follows a hlt. Such a hlt comes
+// from inline assembly. The compiler does not know that it ends the flow of control, and
+// puts code after it.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -401,8 +403,8 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
 }
 
 // Adds all remaining instructions of the function to the known code. Adds none if some
-// of the remaining bytes may be data: all bytes must decode, and all branches must lead
-// to instructions.
+// of the remaining bytes may be data: all bytes must decode, all branches must lead to
+// instructions, and known code must not read or write the bytes.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;

@@ -76,7 +76,7 @@ struct Dispatch {
     std::vector<TargetAddr> tables; // addresses that its code contains
     // Constants that its code contains, which may also be addresses.
     std::vector<TargetAddr> constants;
-    bool by_table = false;         // one of the jumps is not a tail call
+    bool by_table = false; // at least one of `jumps` appears to go through a jump table
     std::vector<TargetAddr> jumps; // its jumps through registers or memory
 };
 
@@ -95,7 +95,7 @@ struct Sweep {
     AddressSet targets;
     AddressSet instructions;
     ReachedCode code;
-    std::vector<TargetAddr> named; // constants in text's range, which may be addresses
+    std::vector<TargetAddr> named; // constants within the text, which may be addresses
     std::vector<Dispatch> dispatches;
     std::vector<BackToStart> back_to_start;
     void join(Sweep&& other);
@@ -104,7 +104,7 @@ struct Sweep {
 // Sweeps text, which is at address `at`, and adds the results to `into`. starts are the
 // code starts inside text in ascending order. The first one is at the beginning of text.
 // Several threads may sweep parts of one module, each with its own `into`. Each part must
-// begin at a function.
+// begin at the start of a function.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 
@@ -128,19 +128,18 @@ struct KnownCode {
 
 class ExtentMap {
 public:
-    // Creates the map. `read` reads tables at addresses that have the same origin as
-    // those of the sweep. The map does not use `read` after the constructor has
-    // returned.
+    // `read` reads text and tables at addresses relative to the same base as the
+    // sweep's. It is not called after the constructor has returned.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
-    // Returns the lengths of the blocks of known code that begin at `at`.
+    // Returns the lengths of consecutive blocks of known code. The first begins at `at`.
     FurtherBlocks blocks_from(TargetAddr at) const;
     // Returns the end of the function's last branch to its own first instruction, or 0
     // if there is no such branch.
     TargetAddr loop_end(TargetAddr function) const;
-    // Returns whether a known instruction starts at `at`. Only there may a breakpoint
-    // be written.
+    // Returns whether a known instruction starts at `at`. A breakpoint may be written
+    // only at such an address.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
     // before one. A stop in a sequence restarts it, so a probe would make it run

@@ -18,8 +18,8 @@
 // because the destination is known then: the jump is a return if it leads out of the
 // function.
 //
-// An entry probe needs only its first instruction. `endbr64` needs no special case
-// there: even if a breakpoint replaces the endbr64, the processor has accepted the
+// An entry probe needs only the function's first instruction. `endbr64` needs no special
+// case there: even if a breakpoint replaces the endbr64, the processor has accepted the
 // indirect branch before it executes the breakpoint.
 #pragma once
 
@@ -35,8 +35,8 @@
 namespace dt {
 
 // Reads the module that contains the function, for example jump tables in .rodata.
-// Addresses are relative to the same origin as the function's. Returns false if a byte
-// is not mapped.
+// Addresses are relative to the same base as the function's. Returns false if a byte is
+// not mapped.
 using ReadModule = std::function<bool(TargetAddr from, std::span<std::byte> into)>;
 
 struct ReturnSite {
@@ -76,7 +76,7 @@ struct FunctionSites {
 
 // Finds the sites of a function. Returns Code::invalid if the function is empty or
 // longer than 4 MiB. Bytes that do not decode are not an error: `undecodable` reports them.
-// The time is bounded by the size of the text. Tables are read up to 4096 entries.
+// The time is bounded by the size of the text. At most 4096 entries of a table are read.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,
                                        const ReadModule& read = {});

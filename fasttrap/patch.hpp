@@ -29,7 +29,7 @@
 //   own bytes     the bytes that the first jump shares with no other code
 //   kept bytes    bytes after the window in which the displacement of a punned jump ends
 //   gap           padding between two blocks of a pair or chain
-//   reach         the addresses that a jump can lead to, relative to the jump's end
+//   reach         the addresses that a jump can reach, relative to the jump's end
 //   plain window  a window of five bytes or more with one jump; all others are short
 //   pair, chain, punned jump
 //                 the forms of short windows, for sites with fewer than five bytes before
@@ -54,9 +54,9 @@
 //           be anywhere. No other patch and no breakpoint may change the kept bytes:
 //           `original` and `text` contain them, with equal values.
 //
-// Some of these jumps would lead to addresses outside user space. Then redundant
-// prefixes are put before the jump, so that another byte becomes the highest byte of a
-// displacement. A first jump with four own bytes also gets a prefix, if that is
+// Some of these jumps would lead to addresses outside user space. In that case redundant
+// prefixes are put before the jump, so that a different byte becomes the highest byte of
+// the displacement. A first jump with four own bytes also gets a prefix, if that is
 // possible. Otherwise the highest byte of its displacement would be the opcode of the
 // second jump, which means a distance of 380 MB downwards.
 //
@@ -72,8 +72,8 @@
 //     original return address.
 //   - A window contains no system call, and a call only as its last instruction. So no
 //     saved pc on a stack points into a window.
-//   - endbr64 is never moved. It may be a site; then its head precedes the copy of the
-//     next instruction.
+//   - endbr64 is never moved. If it is a site, its head precedes the copy of the next
+//     instruction.
 #pragma once
 
 #include "base/result.hpp"
@@ -197,18 +197,18 @@ struct Refused {
 };
 
 struct WindowPlan {
-    std::vector<Window> windows; // ascending and disjoint, also with their kept bytes
+    std::vector<Window> windows; // ascending; disjoint, including their kept bytes
     std::vector<Refused> refused;
 };
 
 // Reads n bytes of original text at an address. Returns fewer bytes if the text ends
-// before.
+// earlier.
 using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
 // Plans windows for sites, which must be in ascending order of addresses. Each site
 // ends up in a window or in `refused`. Several sites may have the same address: they
-// share the head of the first one, so the caller gives them the same number.
+// share the head of the first one, so the caller must give them the same number.
 //
 // A window extends forward from its site over complete instructions. After a ret or
 // jump it also takes the padding (nops, int3) up to `end`. A caller that permits this
@@ -296,9 +296,9 @@ private:
 
 // Returns the address ranges that may contain the trampoline, relative to
 // window.origin(), nearest first. The caller uses them to choose where to map an area.
-// There are several if the highest byte of the jump's displacement must be a trap byte.
-// A punned window has one range, perhaps of a single byte: the possible starts of its
-// stub.
+// There are several ranges if one of the two highest bytes of the jump's displacement is
+// constrained. A punned window has one range, perhaps of a single byte: the possible
+// starts of its stub.
 struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
@@ -362,8 +362,8 @@ std::size_t trampoline_bytes(const Window& window);
 class PatchBuilder {
 public:
     // Builds the patch of a window. area is the start of the trampoline's area. Returns
-    // Code::invalid if the placement does not suit the window, or the error of the
-    // relocation.
+    // Code::invalid if the placement does not fit the window, or the error of
+    // Arch::relocate().
     Result<Patch> build(const Window& window, const Placement& place, TargetAddr area);
 
 private:

@@ -296,8 +296,8 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
             place.stubs[i] - i * stub_bytes; // address of the first byte in the buffer
         arch.put_jump(moved_[insn].head, stub_code_);
     }
-    // Write the last jump first, because each displacement ends in bytes of the jumps
-    // after it.
+    // Write the last jump first, because each displacement may end in bytes of later
+    // jumps.
     for (std::size_t k = window.n_jumps(); k-- > 0;) {
         TargetAddr to = k > 0    ? place.stubs[k - 1]
                         : punned ? place.stubs[0]

@@ -13,7 +13,8 @@ constexpr std::uint8_t most_prefixes = 2;
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
-// Returns the end of each block after the site that may be moved, in ascending order.
+// Returns the ends of the site's block and of the blocks after it that may be moved, in
+// ascending order.
 std::vector<TargetAddr> block_ends(const PatchSite& site)
 {
     std::vector<TargetAddr> ends{site.end};

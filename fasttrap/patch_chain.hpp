@@ -39,12 +39,12 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
 // trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether the jumps can lead to addresses of user space. For the first jump,
+// Returns whether the jumps can lead to user-space addresses. For the first jump,
 // one possible displacement is enough. A later jump is checked only if the highest byte
 // of its displacement is fixed. All its possible displacements must lead to user space.
 bool is_reachable(const Window& window);
 
-// Which jumps of a chain have a displacement whose highest byte is fixed by a later
+// Says which jumps of a chain have a displacement whose highest byte is fixed by a later
 // jump. That byte decides which range of 16 MiB the jump can reach.
 enum class ChainReach : std::uint8_t {
     open, // none: all jumps lead near the trampoline

@@ -78,8 +78,8 @@ private:
         return reach_back(site, head);
     }
 
-    // Extends run_ to the branches that lead back to the site. Returns false if there
-    // are none, or if some instructions in between must not move.
+    // Extends run_ to the end of the last branch back to the site. Returns false if there
+    // is no such branch, if the loop is too long, or if part of it must not move.
     bool reach_loop_end(const PatchSite& site, TargetAddr head)
     {
         if (site.loop_end <= head || site.loop_end > site.end)
@@ -120,7 +120,9 @@ private:
         return inner_branch;
     }
 
-    // Extends run_ backwards, at most to the last instruction that must not move.
+    // Extends run_ backwards until it is long enough for a jump, but not over an
+    // instruction that must not move, and makes it a window. Returns the reason if that
+    // fails, otherwise an empty string.
     std::string_view reach_back(const PatchSite& site, TargetAddr head)
     {
         std::uint64_t n = head - site.first;

@@ -7,7 +7,7 @@ namespace dt {
 
 namespace {
 
-// The number of bytes before a site that are decoded at most.
+// The maximum number of bytes before a site that are decoded.
 constexpr std::uint64_t most_bytes_before = 64;
 
 // The values of Window::way. A punned jump has at most four own bytes, so its window
@@ -28,7 +28,7 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// Returns the end of the window with its kept bytes.
+// Returns the end of the window, including its kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;

@@ -41,7 +41,7 @@ struct ReachedCode {
     }
     AddressSet bytes;            // all bytes of known instructions and of known padding
     AddressSet entered;          // addresses to which known code leads
-    std::vector<CodeRange> gaps; // padding that may not be followed by code
+    std::vector<CodeRange> gaps; // padding that is not known to be followed by code
     std::vector<CodeRange> padding; // all other padding; `bytes` contains it
     std::vector<TargetAddr> loaded; // addresses that known code reads or writes
     std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
@@ -52,18 +52,19 @@ struct ReachedCode {
     // Adds only the addresses that the instruction at `here` branches to, reads or
     // takes.
     void take_places(const Glance& seen, TargetAddr here);
-    // Adds the padding in gap to the known code if at_code. Otherwise keeps it for
-    // settle_gaps().
+    // Adds the padding in gap to the known code if known code follows it (at_code).
+    // Otherwise keeps the gap for settle_gaps().
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
     // Adds each gap that is now followed by known code to the known code.
     void settle_gaps();
-    // Removes data from the known code. First, removes the bytes that known code reads
-    // or writes, up to the next start of a function, with the two exceptions above.
-    // Second, removes padding that contains an address that known code takes (lea) but
-    // does not lead to, because this may be a table whose bytes look like padding.
-    // `named` must be sorted.
+    // Removes two kinds of data from the known code:
+    //
+    //   - The bytes that known code reads or writes, with the two exceptions above: up
+    //     to 64 bytes from each address, but not beyond the next start of a function.
+    //   - Padding that contains an address that known code takes (lea) but does not lead
+    //     to, because the padding may be a table. `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this
     // instruction to targets, so that no window moves or overwrites it. pointers are

@@ -92,7 +92,7 @@ public:
     // Adds an entry. Returns Code::busy if the table has an entry for its address.
     Result<Ok> add(std::unique_ptr<TableEntry> entry);
 
-    // Enlarges the buckets once, for n_more entries that the caller is going to add.
+    // Grows the table once, for n_more entries that the caller is going to add.
     void expect(std::size_t n_more);
 
     // Returns the entry, or null if there is none. The caller must hold a ReadLock, unless

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Allocates places for trampolines. displacement.hpp says which places are legal.
+// Allocates places for trampolines. displacement.hpp describes which places are legal.
 //
 // An area has a bitmap with one bit for each byte, which is searched word by word. If
 // neither d1 nor d2 is constrained, a search continues where the last one ended. The
-// trampolines of other windows would be scattered over many pages, although a page that
-// is never written to uses no memory of the target. So their searches look at pages in
-// this order: pages that are in use and not crowded, all pages that are not crowded,
-// all pages. If only d1 is constrained, a search begins in the range of 64 KiB where
-// the last search succeeded.
+// trampolines of other windows would then be scattered, and each page that is written to
+// uses memory of the target. So their searches look at pages in this order: pages that
+// are in use and not crowded, all pages that are not crowded, all pages. If d1 but not d2
+// is constrained, a search begins in the range of 64 KiB where the last one succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -40,7 +39,7 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // If only d1 is constrained: where the next search begins, in units of block_bytes.
+    // Where the next search begins if d1 but not d2 is constrained; in block_bytes.
     std::uint64_t next_block = 0;
     // The smallest size for which no space was found since the last give_back(), even
     // without constraints.
@@ -75,7 +74,7 @@ struct TrampolineSpace::Area {
         }
     }
 
-    // Returns the first byte at or after i that is in use (or free), or `limit`.
+    // Returns the first byte at or after i that is in use (if in_use) or free, or `limit`.
     std::uint64_t find(std::uint64_t i, bool in_use, std::uint64_t limit) const
     {
         if (i >= limit)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An array of words that are initially 0. Its pages use no memory until they are
-// written to.
+// An array of words that are initially 0. If the array is large, its pages use no memory
+// until they are written to.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ struct IndirectJump {
     enum Kind : std::uint8_t { tail_call, table, unresolved } kind = tail_call;
     TargetAddr table_at;
     std::uint8_t entry_size = 0; // 4: signed, relative to table_at; 8: addresses
-    std::uint32_t n_entries = 0; // limit of the bound check; 0 if there is none
+    std::uint32_t n_entries = 0; // limit from the bound check; 0 if there is none
 };
 
 // A summary of an instruction, for a sweep over millions of instructions.
@@ -84,7 +84,7 @@ struct Arch {
     // uncertain. Thread-safe.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
-    // Determines an instruction's length and flow only from its format. May return a
+    // Determines an instruction's length and traits from its format alone. May return a
     // length even for bytes that are not a valid instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
@@ -106,14 +106,13 @@ struct Arch {
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
     // Returns the length of a Go function's code up to the end of its stack check.
-    // Returns 0 if it has none (NOSPLIT); then it may have no free byte below its stack
-    // pointer. text is the function, or its beginning.
+    // Returns 0 if there is no check (NOSPLIT). The stack of such a function may have no
+    // free byte below the stack pointer. text is the function, or its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
-    // For patches (patch.hpp). These functions handle every instruction, and are
-    // thread-safe.
+    // For patches (patch.hpp). These functions are thread-safe.
     std::size_t jump_bytes; // length of the jump over a window
-    std::byte jump_prefix;  // redundant prefix; any number of it may precede a jump
+    std::byte jump_prefix;  // redundant prefix; any number of them may precede a jump
     std::size_t head_bytes;
     std::size_t tail_bytes;
     // Returns whether an instruction with this first byte raises an exception in user
@@ -125,8 +124,8 @@ struct Arch {
     // address. Returns Code::unsupported if the data that insn uses is too far from
     // out.here().
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
-    // Appends a head. enter is the address of the word that holds the runtime's
-    // address.
+    // Appends a head. enter is the address of the word that holds the address of
+    // dt_rt_enter.
     void (*put_head)(std::uint32_t site, TargetAddr enter, CodeBuffer& out);
     void (*put_tail)(CodeBuffer& out);
     // Appends a jump to an address that is at most 2 GiB away.

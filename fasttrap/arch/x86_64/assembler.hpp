@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encodes instructions with xbyak. Only files of this folder include this header.
+// Encodes instructions with xbyak. Only files in this directory include this header.
 //
 // Each thread has one generator, because constructing a generator takes longer than
 // encoding an instruction. The generator writes into its own small buffer, from which

@@ -2,7 +2,7 @@
 // Decodes bytes to an Instruction, in three steps.
 //
 //   lay_out()     finds the parts by the rules of the format
-//   capstone      tells whether the bytes are an instruction, how long it is, and which
+//   capstone      reports whether the bytes are an instruction, how long it is, and which
 //                 registers it uses
 //   opcodes.hpp   gives the operands and the flow of modelled instructions
 //
@@ -326,7 +326,8 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
-// Returns whether capstone may not know the instruction although its length is certain.
+// Returns whether the instruction may be too new for capstone. lay_out() still determines
+// the right length for such an instruction.
 bool is_newer(const Layout& layout, const Instruction& insn)
 {
     constexpr unsigned mandatory =
@@ -400,8 +401,8 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.reads = insn.writes = 0xffff;
         return insn;
     }
-    // capstone decodes ud1 as two bytes. A refused instruction never runs as a copy, so
-    // its length does not matter.
+    // For example, capstone decodes ud1 as two bytes. A refused instruction never runs as
+    // a copy, so capstone's length does not matter.
     if (found->length != layout.length && refusal_of(insn).empty())
         return refuse(Code::unsupported, "a length that is in dispute");
     insn.reads = found->reads;

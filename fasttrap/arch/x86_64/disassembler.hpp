@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The only user of capstone, which answers three questions: whether bytes are an
-// instruction, how long it is, and which general registers it reads and writes. No
-// other file includes capstone's headers.
+// Asks capstone whether bytes are an instruction, how long the instruction is, and which
+// general registers it reads and writes. Only disassembler.cpp includes capstone's
+// headers.
 //
-// Each thread needs its own Disassembler, because a handle has state while it decodes.
+// Each thread needs its own Disassembler, because capstone's handle has state while it
+// decodes.
 #pragma once
 
 #include <cstddef>

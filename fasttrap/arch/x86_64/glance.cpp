@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds an instruction's length and flow with tables, about ten times as fast as
+// Finds an instruction's length and traits with tables, about ten times as fast as
 // decode().
 //
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
@@ -161,7 +161,7 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 }
 
 // Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
-// immediate, which are four of five instructions. Returns length 0 for all others.
+// immediate, as four out of five do. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;

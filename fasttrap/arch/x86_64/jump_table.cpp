@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Distinguishes jump tables from tail calls, by the instructions before the jump.
+// Uses the instructions before an indirect jump to distinguish a jump table from a tail
+// call.
 //
 //   cmp $7, %edi ; ja default                 the bound: 8 entries
 //   lea table(%rip), %rdx                     the base, possibly hoisted far up
@@ -147,7 +148,8 @@ private:
         return true;
     }
 
-    // Returns whether `lea 0(,%rax,4), %reg` with this scale wrote the register.
+    // Returns whether the register was written by a lea with this scale and no base:
+    // lea 0(,%rax,4), %reg.
     bool is_scaled(std::size_t before, Reg reg, std::uint8_t size) const
     {
         std::optional<std::size_t> at = writer(before, reg);

@@ -73,7 +73,8 @@ protected:
         }
         return 0;
     }
-    // Writes a register. 4 bytes clear the upper half; 1 or 2 bytes keep the rest.
+    // Writes a register. A write of 4 bytes clears the upper half; one of 1 or 2 bytes
+    // leaves the other bytes unchanged.
     void set_general(Reg number, unsigned size, std::uint64_t value)
     {
         std::uint64_t& reg = regs_[number];

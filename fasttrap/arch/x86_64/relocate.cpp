@@ -133,7 +133,7 @@ Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
     Layout layout = lay_out(insn.text());
     TargetAddr data = insn.next() + static_cast<std::uint64_t>(insn.memory.disp);
     std::int64_t d = distance(out.here() + insn.length, data);
-    // With an address that is truncated to 32 bits, every address is in reach.
+    // If the address is truncated to 32 bits, a displacement can reach any of them.
     if (!fits_32(d) && !insn.memory.address_32)
         return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
     std::size_t start = out.bytes.size();
@@ -165,8 +165,8 @@ void put_address(const Instruction& insn, CodeBuffer& out)
     });
 }
 
-// Writes the jmp for an indirect call. The operand is the same, but it is 8 bytes
-// further from rsp because of the push.
+// Writes the jmp for an indirect call, with the operand of the call. If the operand is
+// relative to rsp, adds 8 to its displacement, because the return address was pushed.
 Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
 {
     if (call.has_memory && call.memory.base == Reg::rsp) {
