@@ -12,8 +12,8 @@ namespace dt::usdt {
 
 namespace {
 
-// Returns an empty text if the note is a definition. Otherwise returns what is wrong
-// with it.
+// Returns an empty string if the note is valid. Otherwise returns what is wrong with the
+// note.
 std::string read_note(std::string_view description, DefinitionNote& note)
 {
     if (!take_text(description, note.provider))

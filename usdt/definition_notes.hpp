@@ -6,8 +6,8 @@
 //                               #pragma D attributes; after the preprocessor
 //
 // The notes are not loaded into memory, and other tools ignore them. Files are
-// untrusted: an invalid note is omitted and reported. Duplicates of a definition count
-// as one.
+// untrusted: an invalid note is omitted and reported. Duplicate definitions are returned
+// only once.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ constexpr char definition_section[] = ".note.dtrace";
 constexpr char definition_owner[] = "dtrace";
 // The note type. It is none of the generic types, which readelf would describe in a
 // misleading way.
-constexpr std::uint32_t definition_type = 0x44540001; // "DT", first form
+constexpr std::uint32_t definition_type = 0x44540001; // "DT", version 1
 
 struct DefinitionNote {
     std::string provider, text;
@@ -33,12 +33,12 @@ constexpr std::size_t max_definitions = 4096; // per file
 
 struct DefinitionNotes {
     std::vector<DefinitionNote> notes;
-    std::vector<std::string> troubles; // sentences, at most eleven
+    std::vector<std::string> troubles; // at most eleven messages about omitted notes
 };
 
 // `section` is the section's content, from a little-endian 64-bit file.
 DefinitionNotes parse_definition_notes(std::span<const std::byte> section);
-// Returns the note's bytes in the section.
+// Returns the note as the bytes that the section contains.
 std::string definition_note(const DefinitionNote& note);
 
 } // namespace dt::usdt

@@ -15,8 +15,7 @@ constexpr char note_macro[] =
 #include "sdt_note.inc"
     ;
 
-// Quotes text for a string literal of C that contains a string literal of the
-// assembler.
+// Quotes text for an assembler string literal inside a C string literal.
 std::string twice_quoted(std::string_view text)
 {
     std::string out;
@@ -36,7 +35,7 @@ std::string assembly(std::string_view line)
     return "\t\"" + std::string(line) + "\\n\"\n";
 }
 
-// Returns lines of text as string literals of the assembler.
+// Returns an .ascii directive for each line of the text.
 std::string ascii(std::string_view text)
 {
     std::string out;
@@ -63,9 +62,9 @@ std::string anchor(const std::string& group)
     return group + ".here";
 }
 
-// With -flto, the assembler's file may contain other versions of the provider. Probes
-// with the same name in these versions share one counter. The linker would have the
-// same effect.
+// Returns the directives for the counters. With -flto, one assembler file may contain
+// several versions of the provider. Probes with the same name in these versions then
+// share one counter, as they would if the linker merged the counters.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -99,8 +98,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Emits the group once in an assembler's file, which with -flto contains several C
-// files.
+// Returns the group's directives. They have an effect only once per assembler file,
+// because with -flto such a file contains several C files.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -121,9 +120,9 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
-// Returns the constraint of the asm statement: a constant, in memory, or in a register.
-// A floating-point constant would be in memory without a symbol, so it is put into a
-// register.
+// Returns the constraint for the asm statement: a constant, memory or a register. A
+// floating-point argument must be in a register, because a constant would be in memory
+// without a symbol.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
@@ -151,7 +150,7 @@ std::string operands_of(const SourceProbe& probe)
            "\\\"\\n\\t\"";
 }
 
-// Returns the inputs of the asm statement.
+// Returns the inputs for the asm statement.
 std::string inputs_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -173,7 +172,7 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
-    // Floating-point arguments are in their registers.
+    // Floating-point arguments are always in registers.
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
@@ -200,8 +199,8 @@ constexpr char before[] = R"(
 
 )";
 
-// __extension__ and the pragmas prevent warnings of -pedantic about bool, long long and
-// long strings if the program uses an older standard.
+// __extension__ and the pragmas prevent -pedantic warnings about bool, long long and long
+// strings if the program uses an older standard.
 constexpr char words[] = R"(
 #ifndef DTRACE_USDT_INLINE_
 #define DTRACE_USDT_INLINE_                                                    \
@@ -243,7 +242,7 @@ std::string header_text(std::span<const ProviderSource> providers,
     std::string guard = "DTRACE";
     for (const ProviderSource& provider : providers) {
         const std::string group =
-            group_name(provider); // other groups of the name are no duplicates
+            group_name(provider); // a different definition is not a duplicate
         guard += "_" + provider.name + "_" + group.substr(group.rfind('.') + 1);
     }
     std::transform(guard.begin(), guard.end(), guard.begin(),

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Generates the header of `dtrace -h`. It contains two macros for each probe: one fires
-// the probe, and one tests whether the probe is traced.
+// Generates the header that `dtrace -h` writes. It contains two macros for each probe:
+// one fires the probe, and one tests whether the probe is traced.
 //
 //   #define APP_QUERY_START(dt_a1) __dtrace_app___query__start(dt_a1)
 //   #define APP_QUERY_START_ENABLED() ...
 //
 // A macro calls an inline function, so that arguments are checked and converted as in a
 // call. The function contains the nop and its note, in the format of SystemTap's
-// <sys/sdt.h>. The header needs no other header, no library and no object of `dtrace
-// -G`: each file that includes it contains the providers' semaphores and their
-// definitions (a section group), of which the linker keeps one copy.
+// <sys/sdt.h>. The header needs no other header, no library and no object from `dtrace
+// -G`: each file that includes the header contains the providers' semaphores and their
+// definitions in section groups, and the linker keeps one copy of each group.
 #pragma once
 
 #include "usdt/provider_source.hpp"

@@ -19,7 +19,7 @@ namespace dt::usdt {
 bool is_intel_operand(std::string_view text);
 
 // Parses an operand. If `sized` is set, out.bytes is already known; otherwise the size
-// of the register is used. Returns an empty text if the operand is valid. Otherwise
+// of the register is used. Returns an empty string if the operand is valid. Otherwise
 // returns what is wrong with it.
 std::string parse_intel_operand(std::string_view text, Operand& out, bool sized);
 

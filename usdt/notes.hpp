@@ -18,17 +18,17 @@ struct NoteKind {
     std::uint32_t type = 0;
 };
 
-// Parses the bytes of one description. Returns an empty text on success. Otherwise
-// returns what is wrong with it, as the end of a sentence that starts with "the note at
-// offset 8 of .note.x".
+// Parses the bytes of one description. Returns an empty string on success. Otherwise
+// returns what is wrong, as the end of a sentence that starts with "the note at offset 8
+// of .note.x".
 using NoteReader = std::function<std::string(std::string_view description)>;
 
 // Passes each note of this kind in the section (from a little-endian 64-bit file) to
-// the reader. Returns at most ten sentences about omitted notes.
+// the reader. Returns at most ten messages about omitted notes.
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
-// Returns a sentence about the notes after the first n_read ones.
+// Returns a message that n_left_out notes after the first n_read ones are omitted.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
 // Returns whether a string in a note can be the name of a provider or a probe.

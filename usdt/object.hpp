@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The object file of `dtrace -G`: the providers' semaphores and definitions, in the
-// same section groups as in the headers of `dtrace -h`, so that a program may have
-// both. The file contains no code, and the objects that it is linked with need no
-// changes.
+// Creates the object file that `dtrace -G` writes: the providers' semaphores and
+// definitions, in the same section groups as in the headers from `dtrace -h`, so that a
+// program may have both. The file contains no code, and the objects that it is linked
+// with need no changes.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,8 +21,8 @@ struct UsedProbe {
     std::string provider, name; // as in notes
 };
 // Returns the static probes in an object file, or in the objects of an archive. Returns
-// none for a file that is not ELF, such as a compiler's intermediate file. Errors
-// not_found, permission, io: it is unreadable.
+// none for a file that is not ELF, such as a compiler's intermediate file. Fails with
+// not_found, permission or io if the file cannot be read.
 Result<std::vector<UsedProbe>> probes_used(const std::string& path);
 
 } // namespace dt::usdt

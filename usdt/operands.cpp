@@ -60,7 +60,7 @@ private:
     std::string_view left_;
 };
 
-// Parses numbers and at most one symbol. Returns an empty text if the constant is
+// Parses numbers and at most one symbol. Returns an empty string if the constant is
 // valid. Otherwise returns what is wrong with it.
 std::string parse_constant(Text& text, Operand& out)
 {
@@ -241,7 +241,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     return out;
 }
 
-// Skips blanks first.
+// Returns whether a size and its @ follow the blanks at the start of the text.
 bool begins_with_size(std::string_view text)
 {
     std::size_t at = text.find_first_not_of(" \t");

@@ -15,8 +15,8 @@
 // probe can only be AT&T syntax. In that case SystemTap's header writes "4@7654321" for
 // a constant, which otherwise would be an address.
 //
-// An operand of an unknown form keeps its text and what is wrong with it, so that the
-// others remain usable.
+// An operand of an unknown form has its text and what is wrong with it. The others remain
+// usable.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ struct Operand {
     std::uint8_t index = no_register;
     std::uint8_t scale = 1;
     Segment segment = Segment::none;
-    // The value of a constant, or the displacement of a memory operand. The symbol's
-    // address must be added.
+    // The value of a constant, or the displacement of a memory operand. If there is a
+    // symbol, its address must be added.
     std::int64_t value = 0;
     std::string symbol; // empty: none
     std::string text;   // as in the note
@@ -70,8 +70,8 @@ enum class Syntax : std::uint8_t { att, intel };
 // Returns Intel if an operand can only be Intel syntax.
 Syntax syntax_of(std::string_view arguments);
 
-// Parses at most `max` operands and ignores the rest. `of_file` is the syntax of the
-// file: the result of syntax_of() for any of its probes.
+// Parses at most `max` operands and ignores the rest. `of_file` is Syntax::intel if
+// syntax_of() returned it for at least one probe of the file.
 std::vector<Operand> parse_operands(std::string_view arguments,
                                     std::size_t max = max_operands,
                                     Syntax of_file = Syntax::att);

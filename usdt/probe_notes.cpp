@@ -20,8 +20,8 @@ bool take_word(std::string_view& bytes, std::uint64_t& word)
     return true;
 }
 
-// Returns an empty text if the note is a probe. Otherwise returns what is wrong with
-// it.
+// Returns an empty string if the note is valid. Otherwise returns what is wrong with the
+// note.
 std::string read_note(std::string_view left, ProbeNote& note)
 {
     if (!take_word(left, note.at) || !take_word(left, note.base) ||

@@ -39,7 +39,7 @@ constexpr std::size_t max_probe_notes = std::size_t{1} << 16;
 
 struct ProbeNotes {
     std::vector<ProbeNote> notes;
-    std::vector<std::string> troubles; // at most eleven sentences about omitted notes
+    std::vector<std::string> troubles; // at most eleven messages about omitted notes
 };
 
 // `section` is the section's content, from a little-endian 64-bit file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A provider in the form that `dtrace -h` and `dtrace -G` need: the content of
-// provider.d, with types and names as in C. The compiler of provider.d creates it.
-// header.hpp and object.hpp write it to files.
+// provider.d, with types and names as in C. The D compiler creates it, and header.hpp
+// and object.hpp turn it into the content of a file.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace dt::usdt {
 
 struct SourceArgument {
-    std::string form; // size and kind in the form before an operand's @: -4, 8, 8f
+    std::string form;        // size and kind, as before the @ of an operand: -4, 8, 8f
     std::string declaration; // "const char *dt_a1"; the names are those of parameter(n)
 };
 
@@ -32,7 +32,7 @@ struct ProviderSource {
     std::string definition; // D text; empty: no definition is included
 };
 
-// Returns the name of an argument in C. The first one is 1.
+// Returns the name of the n-th argument in C. The first argument has number 1.
 std::string parameter(std::size_t n);
 // Returns POSTGRESQL_QUERY_START for postgresql, query__start.
 std::string macro_name(std::string_view provider, std::string_view probe);

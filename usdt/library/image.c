@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes of one load as the bytes of an ELF shared object (gABI, psABI
- * x86-64; notes as usdt/probe_notes.hpp describes them):
+ * Makes the bytes of an ELF shared object that contains the probes of one load
+ * (gABI, psABI x86-64; usdt/probe_notes.hpp describes the notes):
  *
  *   page 0     R    file and program headers
  *   text       RX   a stub for each probe
@@ -21,7 +21,7 @@
  * the first nop, whose trap the kernel's uprobes emulate. A jump may replace
  * both nops. A kernel that replaces the second nop by a call (6.18) does no
  * harm here, in contrast to compiled code (dtrace/sdt.h): no data below the
- * stack pointer are live in a stub. The stub's only argument, in %rdi, is the
+ * stack pointer is live in a stub. The stub's only argument, in %rdi, is the
  * address of the probe's arguments, one word each. This form supports a dozen
  * arguments of any types, and every tracer can read memory, while few can read
  * vector registers.
@@ -133,7 +133,7 @@ static void dt_add_data(struct dt_making *m, uint64_t token)
 	dt_end(m, DT_S_data);
 }
 
-/* For the dynamic linker: an empty symbol table. */
+/* Adds an empty symbol table for the dynamic linker. */
 static void dt_add_dynamic_symbols(struct dt_making *m)
 {
 	static const Elf64_Sym none;
@@ -151,7 +151,7 @@ static void dt_add_dynamic_symbols(struct dt_making *m)
 	dt_end(m, DT_S_dynstr);
 }
 
-/* "-4@(%rdi) 8f@8(%rdi)" */
+/* Adds the operands for a note, for example "-4@(%rdi) 8f@8(%rdi)". */
 static void dt_add_operands(struct dt_bytes *out,
 			    const struct dt_usdt_wanted *wanted)
 {
@@ -197,16 +197,16 @@ static void dt_add_notes(struct dt_making *m)
 }
 
 /*
- * The caller's frame: the return address is on top of the stack at all
- * instructions of a stub. LSB core, 10.5 and 10.6: addresses are 4 bytes,
- * signed, relative to their own place (0x1b) or to the header's start (0x3b).
+ * Adds the unwind tables. At every instruction of a stub, the return address is
+ * on top of the stack. LSB core, 10.5 and 10.6: addresses are 4 bytes, signed,
+ * relative to their own position (0x1b) or to the start of the header (0x3b).
  */
 static void dt_add_frames(struct dt_making *m)
 {
 	static const unsigned char cie[] = {
 	    0x14, 0,	0,   0, 0,    0, 0, 0, /* 20 bytes; a CIE */
-	    1,	  'z',	'R', 0,		       /* version; what is in it */
-	    1,	  0x78, 16,  1, 0x1b, /* units 1 and -8; ra is column 16 */
+	    1,	  'z',	'R', 0,		       /* version; augmentation */
+	    1,	  0x78, 16,  1, 0x1b, /* factors 1 and -8; ra is column 16 */
 	    0x0c, 7,	8,	      /* DW_CFA_def_cfa rsp + 8 */
 	    0x90, 1,	0,   0, /* DW_CFA_offset ra at cfa - 8; DW_CFA_nop */
 	};

@@ -6,10 +6,10 @@
  *     names.c    valid names and types
  *     image.c    the probes of one load as the bytes of a shared object
  *     object.c   loads such bytes as a library of this process
- *   error.c      the sentence about the last failure
+ *   error.c      the message about the last failure
  *   bytes.c      a growing block of memory
  *
- * A function that fails sets the sentence and returns an errno.
+ * A function that fails sets the message and returns an errno.
  */
 #ifndef DT_USDT_INTERNAL_H
 #define DT_USDT_INTERNAL_H
@@ -74,7 +74,7 @@ DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data,
 DT_HIDDEN void dt_bytes_add_text(struct dt_bytes *bytes, const char *text);
 DT_HIDDEN void dt_bytes_add_u32(struct dt_bytes *bytes, uint32_t value);
 DT_HIDDEN void dt_bytes_add_u64(struct dt_bytes *bytes, uint64_t value);
-/* Adds zeros up to an offset, and up to a multiple of a power of two. */
+/* Add zeros up to an offset, or up to a multiple of a power of two. */
 DT_HIDDEN void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes);
 DT_HIDDEN void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes);
 /* Overwrites existing bytes. */
@@ -82,7 +82,7 @@ DT_HIDDEN void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data,
 			    size_t len_bytes);
 DT_HIDDEN void dt_bytes_free(struct dt_bytes *bytes);
 
-/* Always returns `error`, an errno. `format` has no newline. */
+/* Sets the thread's message, without a newline. Returns `error`, an errno. */
 DT_HIDDEN int dt_usdt_fail(int error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -98,7 +98,7 @@ struct dt_usdt_image {
 	struct dt_bytes bytes;
 	size_t dynamic_at;
 	size_t token_at;  /* 8 bytes, as given to dt_usdt_make_image() */
-	size_t probes_at; /* struct dtrace_usdt_probe of each */
+	size_t probes_at; /* a struct dtrace_usdt_probe for each probe */
 	size_t stubs_at;  /* the functions that probes call */
 };
 
@@ -110,7 +110,7 @@ DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
 				 const struct dt_usdt_wanted *wanted,
 				 size_t n_wanted, uint64_t token);
 
-/* One image, loaded. */
+/* A loaded image. */
 struct dt_usdt_object {
 	struct dt_usdt_object *next;
 	void *handle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Valid names and types: those that D can express and that all readers of notes
- * accept.
+ * Checks names and types. Valid are those that D can express and that all
+ * readers of notes accept.
  *
  * Characters are classified as in ASCII, whatever the locale.
  */
@@ -142,7 +142,7 @@ int dt_usdt_check_module(const char *name)
 {
 	int error = dt_check_visible("module", name, DT_USDT_MAX_MODULE, ":/");
 
-	/* The module's name may be used as the name of a file. */
+	/* The module's name may become the name of a file. */
 	if (!error && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
 		return dt_usdt_fail(EINVAL,
 				    "a module's name is '%s': folders are "

@@ -10,8 +10,9 @@
  *   the descriptor           stays open: tracers of the same user read the file through it
  *
  * The dynamic linker treats a library with the same name as the same library.
- * Descriptors are numbers, and a program may close ours. Therefore a loaded
- * library is accepted only if it contains the token.
+ * Our names contain the number of a descriptor, which may be reused if the
+ * program closes our descriptor. Therefore a loaded library is accepted only if
+ * it contains the token.
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -36,13 +37,13 @@
 
 enum { DT_MAX_NAMES_TAKEN = 16 };
 
-/* The error of one way to load an image. */
+/* The error from one of the two ways to load an image. */
 struct dt_trouble {
 	int error;
 	char text[400];
 };
 
-/* Returns -1. Long text is truncated. */
+/* Stores an error and returns -1. Long text is truncated. */
 __attribute__((format(printf, 3, 4))) static int
 dt_told(struct dt_trouble *trouble, int error, const char *format, ...)
 {
@@ -107,7 +108,10 @@ static int dt_is_file(const struct stat *file, const char *path)
 	       st.st_ino == file->st_ino;
 }
 
-/* /proc may belong to another PID namespace, or may not be mounted. */
+/*
+ * Finds a name for the descriptor's file, or uses `path`. Returns -1 if there is
+ * none. /proc may belong to another PID namespace, or may not be mounted.
+ */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {
 	struct stat st;
@@ -136,8 +140,8 @@ static int dt_is_ours(void *handle, const struct dt_usdt_image *image,
 }
 
 /*
- * Takes ownership of the descriptor on success. path: the file's path, if it
- * has one.
+ * Loads the descriptor's file. Takes ownership of the descriptor, which is
+ * closed on failure. `path` is the file's path, or NULL if it has none.
  */
 static int dt_open_library(struct dt_usdt_object *object,
 			   const struct dt_usdt_image *image, uint64_t token,

@@ -52,7 +52,7 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *name,
 	return provider;
 }
 
-/* Replaces every - by __. */
+/* Returns a copy in which __ replaces every -, or NULL if memory runs out. */
 static char *dt_name_in_note(const char *name)
 {
 	char *copy = malloc(2 * strlen(name) + 1), *to = copy;
@@ -128,7 +128,7 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 	provider->n_wanted = provider->room = 0;
 }
 
-/* Turns the wanted probes into probes of the object. */
+/* Makes the wanted probes real, and sets the caller's variables to them. */
 static void dt_hand_out(struct dtrace_usdt_provider *provider,
 			struct dt_usdt_object *object,
 			const struct dt_usdt_image *image)

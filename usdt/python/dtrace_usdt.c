@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes for Python programs: a module for dtrace/usdt.h, for any Python
- * from 3.10 on.
+ * A Python module for static probes. It uses dtrace/usdt.h, and works with any
+ * Python from 3.10 on.
  *
  *   Provider ──owns──> struct dtrace_usdt_provider, slots
  *      ^                                             ^
@@ -35,7 +35,7 @@ struct dt_provider {
 	struct dt_slot *slots;
 };
 
-/* How a Python value is converted to a word. */
+/* Says how a Python value is converted to a word. */
 enum dt_kind { DT_INTEGER, DT_STRING, DT_DOUBLE };
 
 struct dt_probe {
@@ -110,8 +110,8 @@ static void dt_provider_dealloc(struct dt_provider *self)
 }
 
 /*
- * Sets the kinds of the arguments. `types` is a str. Returns -1 if an exception is set.
- * The library has checked that all types are valid.
+ * Sets the kinds of the arguments. `types` is a tuple of str. Returns -1 if an
+ * exception is set. The library has checked that all types are valid.
  */
 static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 {
@@ -131,7 +131,10 @@ static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 	return 0;
 }
 
-/* Checks that each text is one type, so that values and types correspond. */
+/*
+ * Checks that each element is a str with a single word, so that each value has
+ * one type. Returns -1 if an exception is set.
+ */
 static int dt_check_types(PyObject *types)
 {
 	for (Py_ssize_t i = 0; i < PyTuple_Size(types); i++) {
@@ -149,7 +152,7 @@ static int dt_check_types(PyObject *types)
 	return 0;
 }
 
-/* Returns "int32_t string", which the caller frees. */
+/* Joins the types: "int32_t string". The caller owns the reference. */
 static PyObject *dt_joined(PyObject *types)
 {
 	PyObject *blank = PyUnicode_FromString(" "), *joined = NULL;
@@ -273,8 +276,8 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 /*
  * Returns the text as UTF-8. Surrogates are converted to the bytes that they
  * represent in file names (PEP 383), or are encoded themselves. Returns NULL if
- * an exception is set. kept: the object that owns the text, unless that is the
- * value.
+ * an exception is set. Sets *kept to the object that owns the text, unless that
+ * is the value itself.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {

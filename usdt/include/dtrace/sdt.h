@@ -18,9 +18,9 @@
  * just below the stack pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten bytes
  * has enough space for instructions that skip the red zone.
  *
- * The notes have the format of SystemTap's <sys/sdt.h>, so its tools, gdb, perf
+ * The notes have the format of SystemTap's <sys/sdt.h>, so SystemTap, gdb, perf
  * and bpftrace find the probes too. Both headers may be included, in either
- * order. <sys/sdt.h> of this project has SystemTap's names.
+ * order. This project's <sys/sdt.h> provides SystemTap's names.
  *
  * If computing the arguments is expensive, give the probe a semaphore. Then
  * they are computed only while the probe is traced:
@@ -40,21 +40,21 @@
  * types do not compile. In assembler: DTRACE_PROBE_ASM(app, name, 8@%rdi
  * -4@%esi).
  *
- * An argument is evaluated once. It is in a register, on the stack or a
- * constant. It is never at an address that needs a symbol table, which strip
+ * An argument is evaluated once. It is a constant, or is in a register or on
+ * the stack. It is never at an address that needs a symbol table, which strip
  * removes. The bits of a floating-point value are passed as an integer.
  *
  * A note is kept or removed together with its code. For ld --gc-sections, the
  * note's section is linked to the function's (SHF_LINK_ORDER; binutils 2.35,
- * lld; gold refuses notes of removed code). In a template or an inline
- * function, it belongs to the function's group. The nops have a relocation that
- * names their note and changes nothing, so that ld --icf does not merge
- * functions that differ only by a probe.
+ * lld; gold refuses notes for removed code). In a template or an inline
+ * function, the note's section belongs to the function's group. The nops have a
+ * relocation that names their note and changes nothing, so that ld --icf does
+ * not merge functions that differ only by a probe.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-/* Suppresses -pedantic's warnings about variadic macros, like /usr/include. */
+/* Suppresses -pedantic warnings about variadic macros, as in /usr/include. */
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -84,7 +84,7 @@
 	_Pragma("GCC error \"DTRACE_SEMAPHORE and DTRACE_PROBE_ENABLED want DTRACE_USE_SEMAPHORES defined before the header of static probes is included: no probe would have the semaphore\"")
 #endif
 
-/* Removes the macros of SystemTap's header, in case it was included first. */
+/* Removes SystemTap's macros, in case its header was included first. */
 #undef DTRACE_PROBE
 #undef DTRACE_PROBE1
 #undef DTRACE_PROBE2
@@ -433,9 +433,9 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, in a register, or in memory. Given the choice, clang
- * would store each argument in memory only for the probe. There may not be enough
- * registers for twelve arguments.
+ * An argument may be a constant, or be in a register or in memory. Given the choice,
+ * clang would store each argument in memory just for the probe. Arguments after the
+ * sixth have the choice anyway, because there may be too few registers for twelve.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT

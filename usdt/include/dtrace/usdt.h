@@ -44,9 +44,9 @@ extern "C" {
 
 enum { DTRACE_USDT_MAX_ARGUMENTS = 12 };
 
-/* The library creates it; the inline functions here read it. */
+/* The library creates this; the inline functions below read it. */
 struct dtrace_usdt_probe {
-	/* the number of tracers; they change it */
+	/* the number of tracers, which they themselves update */
 	volatile uint16_t n_tracers;
 	uint16_t n_arguments;
 	uint32_t reserved;
@@ -80,12 +80,12 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char
  * (ends in a zero byte), double. NULL or "" means no arguments.
  * @probe: dtrace_usdt_add() sets it to a probe that is off, dtrace_usdt_load()
  * to the real probe, and dtrace_usdt_destroy() again to a probe that is off. The
- * variable must stay valid as long as the provider.
+ * variable must stay valid until the provider is destroyed.
  *
  * In D, probes with the same function and name are one probe with several
  * places. Returns 0, or EINVAL (a name or type is not valid), ENOMEM, or E2BIG
- * (a million probes for one load). On error nothing is added, and @probe is one
- * that is off.
+ * (more than 2^20 probes for one load). On error nothing is added, and @probe is
+ * set to a probe that is off.
  */
 int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 		    const char *name, const char *arguments,
@@ -96,9 +96,9 @@ int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
  *
  * Tracers can find the probes from then on. A descriptor stays open (close-on-exec).
  * Tracers read the file through it; if the program closes it, only tracers are
- * affected. Returns 0, or the errno of the failure: out of memory, or neither memory
- * nor $TMPDIR (/tmp) may contain executable code. On failure the probes are off, and
- * the call may be repeated.
+ * affected. Returns 0, or the errno of the failure: out of memory, or executable code
+ * is permitted neither in memory files nor in $TMPDIR (/tmp). On failure the probes
+ * are off, and the call may be repeated.
  */
 int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 
@@ -111,10 +111,10 @@ int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 void dtrace_usdt_destroy(struct dtrace_usdt_provider *provider);
 
 /**
- * dtrace_usdt_error - returns a sentence about the last failure
+ * dtrace_usdt_error - returns a message that describes the last failure
  *
- * The sentence is about the calling thread's last failure, and is valid until its next
- * failure. It is "" if there was none.
+ * The last failure is that of the calling thread. The message is valid until the
+ * thread's next failure. It is "" if there was no failure.
  */
 const char *dtrace_usdt_error(void);
 
@@ -126,8 +126,8 @@ static inline int dtrace_usdt_enabled(const struct dtrace_usdt_probe *probe)
 
 /*
  * Reaches the probe, whether it is traced or not. Pass one word for each of its
- * arguments: integers extended to 64 bits, pointers, the bits of a double. They
- * must stay valid only during the call.
+ * arguments: integers extended to 64 bits, pointers, the bits of a double.
+ * Pointers need to stay valid only during the call.
  */
 static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 				    const uint64_t *arguments)

@@ -26,10 +26,10 @@
 // bool. At most 12 arguments can be declared: numbers, enumerations and pointers. A
 // wrong number or type is a compile error at the call.
 //
-// The notes are those of <dtrace/sdt.h>. The names are passed as numbers, because a
-// template can pass only numbers to the assembler:
+// The notes have the format of <dtrace/sdt.h>. The names are passed as numbers, because
+// a template can pass only numbers to the assembler:
 //
-//   text = provider NUL name NUL ──> words of 8 bytes ──> as many as text has, and its tail
+//   text = provider NUL name NUL ──> words of 8 bytes ──> .8byte for full words, and the rest
 #pragma once
 
 #if __cplusplus < 202002L
@@ -52,7 +52,7 @@ namespace dtrace {
 
 namespace usdt_detail {
 
-// A string as a template's argument.
+// A string as a template argument.
 template <std::size_t n> struct Name {
     char text[n]{};
     constexpr Name(const char (&from)[n]) // NOLINT: "app" converts to it
@@ -178,7 +178,8 @@ template <std::size_t i, class First, class... Rest>
         return nth<i - 1>(rest...);
 }
 
-// Returns the sizes and signs of six arguments, a byte each.
+// Returns the kinds of up to six arguments, beginning with number `first`, in one byte
+// each: size, sign and whether the argument is floating-point.
 template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
 {
     std::uint64_t all = 0;

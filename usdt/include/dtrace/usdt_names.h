@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The valid names of providers and probes of programs. Used by dtrace/usdt.hpp,
+ * Limits on the names of a program's providers and probes. Used by dtrace/usdt.hpp,
  * libdtrace-usdt, and dtrace's compiler for -h and -G.
  *
  * In D, the pid follows the provider's name, so this name must not end in a digit. D

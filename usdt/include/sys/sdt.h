@@ -7,14 +7,14 @@
  *   #include <sys/sdt.h>
  *   STAP_PROBE2(app, query__start, text, length);
  *
- * It is not installed in the place of SystemTap's, but in
+ * It does not overwrite SystemTap's header, but is installed in
  * <includedir>/dtrace-usdt, which `pkg-config --cflags dtrace-usdt` puts first.
  * If a file has included one of the two, including the other has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC
  *   STAP_PROBE_ASM(provider, name, operands), and ..._TEMPLATE(n), ..._OPERANDS(n, ...)
- *   STAP_SDT_ARG_CONSTRAINT    nor, nr, g, ...: for all arguments of the file
+ *   STAP_SDT_ARG_CONSTRAINT    nor, nr, g, ...: for all arguments in the file
  */
 #ifndef _SYS_SDT_H
 #define _SYS_SDT_H 1
