@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How many functions of real programs can be probed by a jump, and how long does it
+// How many functions of real programs can be probed with jumps, and how long does it
 // take to find out?
 //
 // For each file, it counts the functions, the entries that get a window
 // (fasttrap/patch.hpp) inside the function's extent, the returns, and the functions of
-// which every return gets a window. Parts that were split off from a function, and
+// which every return gets a window. Parts that the compiler split off, and
 // returns in them, do not count. The remaining sites are listed by reason.
 //
 // It measures three times: to find the extents of all entries, to find those of all
@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    // A jump to another part of the same function is, as in the pid provider, not a
+    // As in the pid provider, a jump to a part that the compiler split off is not a
     // return.
     void find_returns()
     {
@@ -145,8 +145,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans at the address where the kernel would load the file, because the targets
-    // that a short jump can reach depend on it.
+    // Plans windows at the address where the kernel would load the file, because the
+    // addresses that a short jump can reach depend on it.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;

@@ -88,8 +88,8 @@ struct Engine {
     }
 
 private:
-    // Empties the buffer, as a consumer does, because a full principal buffer would
-    // measure drops.
+    // Empties the buffer, as a consumer does. With a full buffer, drops would be
+    // measured.
     void empty_buffer(unsigned i)
     {
         static std::vector<char> to(8 << 20);

@@ -3,7 +3,7 @@
 // it, an aggregation by an integer, and one by a string? And do two threads do twice as
 // much?
 //
-// D programs are compiled, loaded and fired as in a host, but only with the engine.
+// D programs are compiled, loaded and fired as in a real host, but with a minimal one.
 // Each row is a clause. The row "nothing but the firing" is a clause that assigns a
 // constant. Its time is subtracted in the column "alone", to which the goals apply.
 //
@@ -44,7 +44,7 @@ std::uint64_t thread_ns()
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Takes no time, because the cost of reading a clock is not measured here.
+// Reads no clock, because the cost of that is not measured here.
 dt_u64 host_now(dt_host*)
 {
     static thread_local dt_u64 now = 0;

@@ -3,7 +3,7 @@
 //
 // For each program it finds the functions (without split-off parts and returns in them)
 // and how far bytes may be moved (not timed). Then it plans windows, places and patches
-// of all entries, of all returns, and of both together. The address space around the
+// for all entries, for all returns, and for both together. The address space around the
 // module is simulated as empty: there is an area of 4 MiB for each 16 MiB of text at
 // the address of common_reach(), and further ones at reach_of(). The goals are 60 ms
 // and 6 MB for 50,000 entries, and 10 ms for 50,000 calls of take().
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t load_at = 0x7f0000000000;
 constexpr std::uint64_t area_bytes = 4 << 20;
-constexpr std::uint64_t part_bytes = 16 << 20; // size of the text that one area serves
+constexpr std::uint64_t part_bytes = 16 << 20; // bytes of text that share one area
 constexpr std::uint64_t bytes_a_site = 64;
 constexpr int n_rounds = 5;
 

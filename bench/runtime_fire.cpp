@@ -43,7 +43,7 @@ Spread measure(InProcess* runtime, const std::vector<Function>& calls)
             for (Function call : calls)
                 reinterpret_cast<void (*)(unsigned long)>(call)(i & 7);
         rounds.push_back((cpu_ns() - begin) / n_calls);
-        if (runtime != nullptr) // empties the buffer: a full one would measure drops
+        if (runtime != nullptr) // empties the buffer, so that nothing is dropped
             (void)runtime->session.records();
     }
     std::sort(rounds.begin(), rounds.end());

@@ -44,7 +44,7 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the traced minus the untraced ns of a call. Notes messages and wrong counts at the row."""
+    """Returns the traced minus the untraced ns of a call. Adds messages and wrong counts to the row's notes."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)

@@ -57,7 +57,7 @@ TRACEFS = "/sys/kernel/tracing"
 
 @contextlib.contextmanager
 def uprobe(path, function, kinds="p"):
-    """Creates uprobe events of a function, as perf probe does. Yields their names."""
+    """Creates uprobe events for a function, as perf probe does. Yields their names."""
     if not os.access(f"{TRACEFS}/uprobe_events", os.W_OK):
         raise Skip(f"{TRACEFS} cannot be written (bench/install-peers mounts it)")
     names = []
@@ -76,7 +76,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # The kernel releases the events late.
+            for _ in range(50):  # The kernel releases the events with a delay.
                 try:
                     say(f"-:{name}")
                     break
@@ -154,7 +154,7 @@ def gdb(args):
         script.write("set pagination off\nbreak work\ncommands\nsilent\ncontinue\nend\ncontinue\n")
         script.flush()
         bare = victim.run("work")
-        # It is killed, because an interrupt would stop the target, which ends next.
+        # gdb is killed, because an interrupt would stop the target. The target is killed next.
         with running(["gdb", "-q", "-nx", "-batch", "-p", str(victim.pid), "-x", script.name],
                      signal.SIGKILL) as tool:
             while_on(victim, "work", bare, tool)
@@ -180,7 +180,7 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """Starts a session that overwrites its rings, which are not read. Returns the environment for it."""
+    """Starts a session that overwrites its rings, which are not read. Yields the environment for its programs."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 """
 
 def many_functions(args):
-    """Returns the path of a program with 50,000 functions, which is built once for a build folder."""
+    """Returns the path of a program with 50,000 functions, which is built once per build directory."""
     folder = f"{args.build}/bench/many"
     program = f"{folder}/many"
     if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(__file__):
@@ -139,7 +139,7 @@ def grown(before, after):
         f"{os.path.basename(name.split(' ')[-1])} {kib / 1024:.1f}" for name, kib in largest)
 
 def plant_many(args, rows):
-    """Plants and removes probes on all functions of the program. Returns the values of many_rows()."""
+    """Plants and removes probes on all functions of the program. Returns the values for many_rows()."""
     path = many_functions(args)
     everything = "pid$target:many:many_*:entry { @ = count(); }"
     def places(victim):
@@ -232,7 +232,7 @@ print("ms", load(100))
 """
 
 def library_that_comes_and_goes(args, row):
-    """python3 loads and unloads a library of one function while all modules are probed."""
+    """Measures how python3 loads and unloads a library with one function while all modules are probed."""
     if not os.path.exists("/usr/bin/python3"):
         raise Skip("no /usr/bin/python3")
     with tempfile.TemporaryDirectory() as folder:
@@ -279,7 +279,7 @@ def bpftrace_armed(args):
             tool.wait()
 
 def bpftrace_ending(args, n=10):
-    """Measures how bpftrace removes n probes. It takes minutes for many."""
+    """Measures how long bpftrace takes to remove n probes. For many probes, it takes minutes."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     path = many_functions(args)

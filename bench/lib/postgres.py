@@ -4,7 +4,7 @@ import glob, os, pwd, re, shutil, subprocess, tempfile
 from table import Skip
 
 class Postgres:
-    """A cluster in a temporary folder. It runs as the user `postgres` if the benchmark runs as root."""
+    """A cluster in a temporary directory. It runs as the user `postgres` if the benchmark runs as root."""
     def __init__(self):
         places = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not places or not shutil.which("pgbench"):
@@ -36,7 +36,7 @@ class Postgres:
         with open(f"{self.folder}/data/postmaster.pid") as file:
             return int(file.readline())
     def bench(self, seconds=3):
-        """Starts a pgbench. Returns its process, and the backends that existed before."""
+        """Starts pgbench. Returns its process, and the backends that existed before."""
         before = set(self.backends())
         running = subprocess.Popen(
             [*self.as_user, f"{self.bin}/pgbench", "-h", self.folder, "-U", "postgres", "-S", "-c", "2", "-j", "2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures probes by jumps in real programs: python3's allocations, pgbench, a million records."""
+"""Measures probes with jumps in real programs: python3's allocations, pgbench, a million records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
 from postgres import Postgres, per_second
@@ -86,7 +86,7 @@ def python_bpftrace(args):
     return allocated(attach=attach) / allocated()
 
 def python_lttng(args):
-    """Measures LTTng's wrapper of malloc, which must be preloaded."""
+    """Measures LTTng's wrapper for malloc, which must be preloaded."""
     wrapper = glob.glob("/usr/lib/*/liblttng-ust-libc-wrapper.so*")
     if not wrapper:
         raise Skip("no liblttng-ust-libc-wrapper.so")
@@ -103,8 +103,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns by how many percent the transactions decrease when tools trace the second half of a
-    pgbench. Its first half is untraced."""
+    """Returns by how many percent the transactions per second decrease when tools trace the second
+    half of a pgbench run. The first half is untraced."""
     database = server()
     running, before = database.bench(seconds)
     try:
@@ -159,7 +159,7 @@ def million(args, row):
 LINES = "lines/s while draining, printf of four values"
 
 def draining(args, row):
-    """Returns what bench/consumer_format measures: millions of lines per second of one core."""
+    """Returns what bench/consumer_format measures: millions of lines per second on one core."""
     program = f"{args.build}/bench/consumer_format"
     if not os.path.exists(program):
         raise Skip(f"no {program}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Measures the share of functions of real programs whose probes can be jumps. dtrace -lv lists them
-for a process that has mapped the file. It plans as for planting, including places for trampolines."""
+"""Measures the share of functions in real programs whose probes can use jumps. dtrace -lv lists the
+probes of a process that has mapped the file. It plans them as if it planted them, including places
+for trampolines."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -46,7 +47,7 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns the shares of a file in percent. Adds lines with the reasons below the table."""
+    """Returns a file's shares in percent. Adds lines with the reasons below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

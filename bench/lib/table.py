@@ -8,13 +8,13 @@ The table is printed at the end. Each row shows the median of its runs, and its 
 import os, re, statistics, sys, traceback
 
 class Skip(Exception):
-    """A row cannot be measured. The text says what is missing."""
+    """Raised if a row cannot be measured. The text says what is missing."""
 
 class Row:
     def __init__(self, work, unit="ns", must=None, aim=None, most=True, peer_of=None):
         """must and aim are upper bounds, or lower bounds if most is False."""
         self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
-        self.peer_of = peer_of  # the work of the row of dtrace with which it is compared
+        self.peer_of = peer_of  # the work of dtrace's row with which this one is compared
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):

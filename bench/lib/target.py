@@ -41,7 +41,7 @@ def text(pid, at, n=64):
         return memory.read(n)
 
 class Victim:
-    """Base of classes with a member `process`, which is killed when the with block ends."""
+    """Base class for victims. Kills their member `process` when the with block ends."""
     def __enter__(self):
         return self
 
@@ -66,7 +66,7 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """Ends the victim by the end of its input, so that tools can write their results."""
+        """Ends the victim by closing its input, so that tools can write their results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
@@ -116,7 +116,7 @@ class Tracer:
         return file.read()
 
     def finish(self):
-        """Ends it as ^C does. Returns its output. finish_s is the time that it took."""
+        """Ends dtrace as ^C does. Returns its output. Sets finish_s to the time that this took."""
         began = time.perf_counter()
         self.process.send_signal(signal.SIGINT)
         self.process.wait()

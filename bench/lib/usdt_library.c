@@ -23,7 +23,7 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-// A separate loop for each, which the compiler does not remove.
+// Defines a separate loop for each probe, which the compiler does not remove.
 #define LOOP(name, probe)                                                                \
     __attribute__((noinline, aligned(64))) static void name(long n, const char *text)    \
     {                                                                                    \

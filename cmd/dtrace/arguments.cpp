@@ -196,7 +196,8 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// Listing patches changes nothing, so there is nothing to enable or start.
+// Returns what is wrong with the arguments of --patches, or "". Listing patches changes
+// nothing, so no probe can be enabled and no command started.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())
@@ -216,7 +217,8 @@ void drop_pic(Arguments& args)
     });
 }
 
-// -h and -G take one script and create one file.
+// Returns what is wrong with the arguments of -h or -G, or "". These take one script and
+// create one file.
 std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";

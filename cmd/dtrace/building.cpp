@@ -16,9 +16,7 @@ std::string without_folder(const std::string& script)
     return script.substr(script.rfind('/') + 1);
 }
 
-// Returns the name of the output: dir/provider.d -> dir/provider.o. If the script's
-// name does not end in .d, for example /dev/stdin, the object is d.out in the current
-// folder.
+// Returns the script's name with a different ending: dir/provider.d -> dir/provider.o.
 std::string name_for(const std::string& script, const char* ending)
 {
     std::size_t slash = script.rfind('/'), dot = script.rfind('.');
@@ -26,7 +24,8 @@ std::string name_for(const std::string& script, const char* ending)
     return script.substr(0, has_ending ? dot : script.npos) + ending;
 }
 
-// Removes an incomplete file, which could be mistaken for a header.
+// Exits with a message. First removes the incomplete file, which could be mistaken for a
+// header.
 [[noreturn]] void fail_writing(dtrace_hdl_t* session, const std::string& path,
                                const std::string& why)
 {
@@ -105,7 +104,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
-    if (path.empty()) // as on other systems, a header is written to the current folder
+    if (path.empty()) // as on other systems, headers go to the current directory
         path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";

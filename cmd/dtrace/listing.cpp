@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints lists in the columns that other programs parse.
+// Prints lists in columns, which other programs parse.
 #include "listing.hpp"
 
 #include "report.hpp"
@@ -22,7 +22,7 @@ void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute
                  dtrace_class_name(attribute.dtat_class));
 }
 
-// Splits at commas.
+// Splits the text at commas, and removes the blanks around each part.
 static std::vector<std::string> split_descriptions(const std::string& text)
 {
     std::vector<std::string> parts;

@@ -18,7 +18,7 @@ std::string name_text(const char* name)
     return escaped(name, 1);
 }
 
-// Prints a message. Messages quote names of targets, so the complete text is escaped.
+// Prints a message. Messages quote names from targets, so the complete text is escaped.
 static void put(const char* text)
 {
     std::fputs(escaped(text, 0).c_str(), stderr);

@@ -6,7 +6,7 @@
 
 #include <string>
 
-// Returns a name of a target with its control characters escaped.
+// Returns a name from a target with its control characters escaped.
 std::string name_text(const char* name);
 
 // Prints "dtrace: TEXT\n".

@@ -239,7 +239,7 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
-        return DTRACE_CONSUME_ABORT; // processing the remaining records may take long
+        return DTRACE_CONSUME_ABORT; // printing the remaining records may take too long
     self->rows_.begin(*data);
     return DTRACE_CONSUME_THIS;
 }
@@ -389,7 +389,7 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    // A claimed enabling has its own values of these options.
+    // A claimed enabling has its own values for these options.
     rows_.read_options();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

@@ -62,8 +62,8 @@ private:
     bool told_in_lines_ = false; // errors and drops are lines of the output
 };
 
-// Installs handlers for SIGINT and the like. The first signal requests an orderly end,
-// the second ends immediately.
+// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first signal requests an
+// orderly end; the second discards the remaining output.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
 // Closes the session. From now on, a second interrupt ends dtrace immediately.
 void release_targets(dtrace_hdl_t* session);
