@@ -111,7 +111,7 @@ enum dif_agg {
 #define X(name, kind, prototype) DTRACEAGG_##name = kind,
 	DIF_AGGS(X)
 #undef X
-	/* Spellings of programs written for other systems' libdtrace. */
+	/* Spellings for programs written for other systems' libdtrace. */
 	DTRACEAGG_COUNT = DTRACEAGG_count,
 	DTRACEAGG_MIN = DTRACEAGG_min,
 	DTRACEAGG_MAX = DTRACEAGG_max,
@@ -126,7 +126,7 @@ enum dif_agg {
 /*
  * The 64-bit words that an aggregation keeps per key:
  *   count sum min max: 1    avg: 2 {count, sum}    stddev: 4 {count, sum, sum of
- *   squares low, high}    quantize: 127 buckets, 63 is zero
+ *   squares low, high}    quantize: 127 buckets, of which 63 counts zeros
  *   lquantize: 1 + levels + 2 {arg, under, ..., over}
  *   llquantize: 1 + buckets {arg, under, ...}
  * The parameters of the last two are in dt_action.arg, packed as below.
@@ -149,7 +149,7 @@ enum dif_agg {
 /*
  * dt_action.arg of ustack(): the number of frames in the low half, and the
  * number of string bytes in the high half. Its record consists of 64-bit words:
- * the process id, then this many frames, with zeros after the last one.
+ * the process id, then that many frames, with zeros after the last one.
  */
 #define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
 #define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Lays out an arena, and checks whether memory contains one.
+ * Lays out an arena, and keeps its activity.
  *
  * All offsets follow from the configuration: dt_plan() computes them, once to
  * determine the sizes and once to store them. Memory that is never touched

@@ -6,11 +6,11 @@
  *   | program (read-only) | session | globals | ...      | shards | own | shards |
  *                         | <- shared: targets write here -> | <- private -> |
  *
- * The program part is written only by the loader (dif/load.h); hosts that do
- * not load programs map it read-only. Its tables have a fixed capacity and grow
- * in place, so that probes which appear later (dlopen) can be added while
- * others fire. An entry is complete before the count that includes it is
- * published with release order.
+ * Only the arena's owner, which loads programs, writes the program part; other
+ * hosts map it read-only. Its tables have a fixed capacity and grow in place,
+ * so that probes which appear later (dlopen) can be added while others fire. An
+ * entry is complete before the count that includes it is published with release
+ * order.
  *
  * Each process maps the arena at a different address, so all references are
  * offsets from its start, never pointers. To D programs, arena memory has the
@@ -68,7 +68,7 @@ enum dt_short_kind {
 	DT_SHORT_NONE,
 	DT_SHORT_VAR, /* a builtin */
 	DT_SHORT_CONST,
-	/* compares a builtin with a number, by the condition of a branch */
+	/* compares a builtin with a number, with a branch's condition */
 	DT_SHORT_COMPARE,
 	DT_SHORT_SELF,	  /* a thread-local variable */
 	DT_SHORT_SET_VAR, /* stores a builtin in a thread-local variable */
@@ -128,7 +128,7 @@ struct dt_clause {
 #define DT_CLAUSE_SPECULATES 0x4
 #define DT_CLAUSE_DESTRUCTIVE 0x8
 #define DT_CLAUSE_EXITS 0x10
-#define DT_CLAUSE_COUNTS 0x20 /* is count() without key or condition */
+#define DT_CLAUSE_COUNTS 0x20 /* is only a count(), without key or predicate */
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
@@ -148,7 +148,7 @@ struct dt_probe {
 };
 /* a probe of provider dtrace, which also fires while BEGIN runs */
 #define DT_PROBE_DTRACE 0x1
-#define DT_PROBE_MANY 0x2     /* has several ECBs, or will have soon */
+#define DT_PROBE_MANY 0x2     /* has several ECBs, or soon will */
 #define DT_PROBE_OWN 0x4      /* fires only in the consumer or the agent */
 /* the bits from here on contain the number of ECBs */
 #define DT_PROBE_ECBS_SHIFT 8
@@ -341,7 +341,7 @@ struct dt_own_session {
 #define DT_SPEC_WRITER(word) ((word) >> 8)
 #define DT_SPEC_MANY 0xffffffu
 
-/* A record of a principal or speculation buffer. */
+/* The header of a record in a principal or speculation buffer. */
 struct dt_rechdr {
 	dt_u32 epid; /* 0: padding to the end of the buffer */
 	dt_u16 cpu;
@@ -377,8 +377,8 @@ struct dt_buffer {
 };
 
 /*
- * An aggregation buffer: hash buckets (dt_u32 offsets from at) at the start,
- * followed by the entries, each a struct dt_aggent.
+ * An entry of an aggregation buffer. The buffer starts with its hash buckets,
+ * which are dt_u32 offsets from dt_buffer.at. The entries follow.
  */
 struct dt_aggent {
 	dt_u32 next; /* offset in the buffer, 0: last in its bucket */
@@ -396,7 +396,7 @@ DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 
 /*
  * The offsets in the buffer where keys were last found, by clause and key; 0:
- * none. An entry is checked before it is used.
+ * none. The entry at an offset is checked before it is used.
  */
 #define DT_AGG_HINTS 64
 struct dt_agg_hints {

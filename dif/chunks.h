@@ -14,8 +14,9 @@
 #define DT_DYN_UNIT 8 /* unit of chunk offsets */
 
 /*
- * A bucket is one cache line. Most variables fit inside it. Finding one there
- * costs a single cache miss. A variable in a chunk costs a second one.
+ * A bucket is one cache line. Most variables are small enough to be inside it.
+ * Finding one there costs a single cache miss. A variable in a chunk costs a
+ * second one.
  */
 #define DT_DYN_INSIDE 48
 struct dt_bucket {

@@ -167,8 +167,8 @@ struct dt_counted {
 };
 
 /*
- * Returns a name of the EPID's probe in the form of a key. The EPID is
- * untrusted.
+ * Writes a name of the EPID's probe as a part of a key. The EPID is untrusted:
+ * if it is not valid, writes nothing.
  */
 static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 			    const struct dt_action *part, dt_u64 epid,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The keys of an aggregation that have counters. They are in a table after the
+ * The keys for which an aggregation has counters. They are in a table after the
  * aggregation's counters, only in set 0.
  *
  *   counters                      dt_counted_at()
@@ -34,7 +34,7 @@ struct dt_counted_key {
 #define DT_COUNTED_REACH 8 /* number of places where a key may be */
 #define DT_COUNTED_HASH 0x9e3779b97f4a7c15ull
 
-/* log2 of an entry's size, and of an action's bytes per key in a set. */
+/* Return log2 of the size of an entry, and of a key's counters in a set. */
 static inline dt_u32 dt_counted_key_shift(const struct dt_action *a)
 {
 	return a->counted_words > 1 ? 5 : 4;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The buckets of quantize(), lquantize() and llquantize(): the bucket of a
- * value, and the number of buckets. The consumer labels buckets with the
- * inverse functions, so both use this file.
+ * Functions for quantize(), lquantize() and llquantize() that return the bucket
+ * of a value and the number of buckets. The consumer uses the inverse functions
+ * to label buckets, so it shares this file with the engine.
  *
  * llquantize: bucket 0 counts values below factor^low. The range from factor^k
  * to factor^(k+1) is divided into equal steps of factor^(k+1) / n, n =

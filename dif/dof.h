@@ -32,7 +32,7 @@
 #define DOF_ENCODE_LSB 1
 #define DOF_VERSION 2
 #define DIF_VERSION 2
-#define DOF_ABI_LINUX 0x4c /* 'L'; change it if a number gets another meaning */
+#define DOF_ABI_LINUX 0x4c /* 'L'; change it if a number changes its meaning */
 
 #define DOF_MAX_BYTES (256u << 20)
 #define DOF_SECIDX_NONE 0xffffffffu

@@ -4,6 +4,9 @@
  *
  * The shard is locked only for the swap, so that threads do not wait and rarely
  * find it locked. There is one consumer, and only it uses the inactive buffer.
+ * With bufpolicy fill or ring, principal buffers are not swapped, and the shard
+ * is locked during the copy.
+ *
  * The copied memory can be written by targets, so the consumer checks the
  * records in the copy. Aggregation entries are checked here: the copy is a
  * sequence of complete struct dt_aggent.

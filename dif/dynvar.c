@@ -57,7 +57,7 @@ struct dt_dynkey {
 	struct dt_bucket *bucket;
 };
 
-/* A variable that was found. */
+/* The result of a search for a variable. */
 struct dt_dynval {
 	dt_u8 *at;	 /* the value; null: not found */
 	dt_u32 *writing; /* the word with DT_DYN_WRITING */
@@ -120,7 +120,10 @@ static void dt_bucket_leave(struct dt_bucket *b)
 
 /* --- keys --- */
 
-/* A string ends at its NUL. Other values need their length before them. */
+/*
+ * Writes one part of the key. A string ends at its NUL; other by-reference
+ * values follow their length. Returns 0, or -1 if there is not enough space.
+ */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
 {
@@ -150,7 +153,7 @@ static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 	return 0;
 }
 
-/* Writes the key into unused scratch. Returns 0, or -1 and a fault. */
+/* Writes the key into unused scratch. Returns 0, or raises a fault: -1. */
 static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
 		       struct dt_dynkey *k)
@@ -186,7 +189,7 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 	return 0;
 }
 
-/* Finds the variable of this key. The lock must be held. */
+/* Finds the variable with this key. The lock must be held. */
 static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 				    const struct dt_dynkey *k)
 {
@@ -434,12 +437,12 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * The parts of its limits that a search for a chunk has used. The limits end it,
+ * The limits that remain for a search for a chunk. They end the search,
  * whatever the space contains.
  */
 struct dt_search {
-	dt_u32 hashed; /* number of hashed key bytes */
-	dt_u32 steps;  /* number of steps along chains */
+	dt_u32 hashed; /* key bytes that may still be hashed */
+	dt_u32 steps;  /* steps along chains that may still be taken */
 };
 
 /*
@@ -470,7 +473,7 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 
 /*
  * Returns whether D may store to these bytes of the space: they must be in the
- * value of a structure. The search for the chunk goes backwards from the bytes.
+ * value of a variable. The search for the chunk goes backwards from the bytes.
  * Data that looks like a chunk's header is one if the chunk is on the chain of
  * its key's bucket. The size of a chunk is limited, so the search is limited
  * too, however large the space is.

@@ -43,8 +43,8 @@ struct dt_arena_config {
 	dt_u64 walltime;
 	dt_u32 has_float; /* every host has flop */
 	/*
-	 * Only the kernel's host fires probes. There are no counters then,
-	 * because no native code adds to them.
+	 * Only the kernel's host fires probes. In this case there are no
+	 * counters, because no native code adds to them.
 	 */
 	dt_u32 has_kernel;
 };
@@ -54,8 +54,8 @@ struct dt_load_error {
 	char text[192];
 	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
 	/*
-	 * 1 + the number of the DOF's clause that exceeds its buffer; 0:
-	 * another reason
+	 * 1 + the number of the DOF's clause whose record exceeds the buffer;
+	 * 0: the reason is a different one
 	 */
 	dt_u32 too_large;
 };
@@ -84,10 +84,10 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	    dt_u32 *n_clauses, struct dt_load_error *error);
 
 /*
- * Gives a probe of a process that has exited the provider name of another
- * process. Its clauses stay enabled. like: another probe, or 0. If that probe
- * already has the new provider name, its string is shared. Returns 0, or -1 if
- * the heap is full.
+ * Changes the provider name of a probe whose process has exited, so that
+ * another process can use the probe. Its clauses stay enabled. like: another
+ * probe, or 0. If that probe already has the new provider name, its string is
+ * shared. Returns 0, or -1 if the heap is full.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
@@ -117,7 +117,7 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
 /*
- * The same for a host that already holds host->shard and continues to hold it.
+ * Does the same for a host that already holds host->shard and keeps it.
  * @from: the EPID to start with, if the host has run the previous ones; 0: the
  * first
  */
@@ -126,8 +126,8 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 
 /*
  * Advances the activity, which never changes back. Returns 1 if this call made
- * the change. Only the arena's owner calls it. If there is a private part, the
- * activity in it is the one that counts.
+ * the change. Only the arena's owner calls it. If there is a private part, only
+ * the activity in that part is trusted.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
@@ -140,8 +140,8 @@ int dt_has_exited(void *arena);
 /* --- the consumer's side; waits for a shard for a limited time --- */
 
 /*
- * How often the consumer tests a shard's lock before it gives up. That many
- * tests take some milliseconds.
+ * The number of times that the consumer tests a shard's lock before it gives
+ * up. That many tests take a few milliseconds.
  */
 #define DT_WAIT_SPINS 100000
 /*
@@ -176,8 +176,10 @@ enum dt_buffer_kind {
 	DT_BUFFER_PRINCIPAL,
 	DT_BUFFER_AGGREGATION,
 };
-/* Returns the bytes in a shard's active buffer of this kind. Takes no lock, so the
- * number is a hint. */
+/*
+ * Returns the number of bytes used in a shard's active buffer of this kind.
+ * Takes no lock, so the number is a hint.
+ */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
  * Moves the parts of committed speculations, empties discarded ones, and cleans

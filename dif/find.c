@@ -2,20 +2,19 @@
 /*
  * Finds one string in another in linear time.
  *
- * A short needle is compared at each place. For a longer one that would take
- * time proportional to the product of the lengths: minutes for two strings of
- * 64 KiB. So the two-way algorithm is used (Crochemore and Perrin, "Two-way
+ * A short needle is compared at each position. For a longer one, this would
+ * take time proportional to the product of the lengths: minutes for two strings
+ * of 64 KiB. So the two-way algorithm is used (Crochemore and Perrin, "Two-way
  * string-matching", 1991), which needs no memory. It splits the needle at a
  * critical position into a left and a right part. A mismatch in the right part
  * moves the needle past it. A mismatch in the left part moves it by the
  * needle's period, or by more than half its length if it has no short period.
  *
- * A search for the last place is a search for the first one with both strings
- * reversed.
+ * The last occurrence is found as the first one in the two reversed strings.
  *
  * Other threads may change the bytes during the search. Every step moves
  * forward, and no index depends on a byte's value alone, so the search ends and
- * stays inside.
+ * stays within the strings.
  */
 #include "dif/find.h"
 
@@ -66,7 +65,7 @@ static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 	return start;
 }
 
-/* Returns where the right part begins. Sets *period to the right part's period. */
+/* Returns where the right part begins, and its period in *period. */
 static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 {
 	dt_u64 p0, p1, at0 = dt_greatest_suffix(b, 0, &p0);

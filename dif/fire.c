@@ -106,8 +106,8 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the clause's record. Returns 0 if it cannot be recorded;
- * then the clause does not run.
+ * Reserves space for the clause's record, if it makes one. Returns 0 if that is
+ * not possible, so that the clause must not run.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {

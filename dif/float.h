@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * dt_flop - one of the f* rows of DIF_OPS
+ * dt_flop - compute one of the f* rows of DIF_OPS
  * @op: the DIF_OP_* of the row
  * @a, @b: the values of r1 and r2: the bits of doubles, or integers, as the row
  * requires

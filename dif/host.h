@@ -35,12 +35,12 @@ struct dt_host_ops {
 	 */
 	dt_s64 (*load_string)(struct dt_host *host, dt_u64 addr, char *to,
 			      dt_u64 max, dt_u64 *bad);
-	/* copyout(). Returns 0, or -1 with *bad set. */
+	/* Writes for copyout(). Returns 0, or -1 with *bad set. */
 	int (*store)(struct dt_host *host, dt_u64 addr, const void *from,
 		     dt_u64 bytes, dt_u64 *bad);
 
 	/*
-	 * One of arg0..arg9 that the provider did not pass. Returns 0 and sets
+	 * Gets an argument that was not passed to dt_fire(). Returns 0 and sets
 	 * *value, or -1 with *bad set to the address that could not be read (0:
 	 * the value is not available).
 	 */

@@ -3,9 +3,9 @@
  * Loads a program, and adds probes and ECBs. Only the arena's owner calls these
  * functions.
  *
- * A load publishes its counts at the end, so that all of it becomes visible or
- * nothing. Entries are complete before a count or a link makes them visible, so
- * that probes can be added while other threads fire.
+ * A load publishes its counts at the end, so that either all of it or nothing
+ * becomes visible. Entries are complete before a count or a link makes them
+ * visible, so that probes can be added while other threads fire.
  */
 #include "dif/load.h"
 
@@ -58,8 +58,8 @@ static void dt_ecb_read(struct dt_loader *l, const struct dof_sec *sec,
 }
 
 /*
- * Returns the clause that an earlier ecbdesc with this number created; 0: none
- * yet.
+ * Finds the clause that an earlier ecbdesc with this number created. Returns 0
+ * if there is none yet.
  */
 static int dt_clause_known(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			   dt_u32 *clause)

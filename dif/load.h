@@ -47,15 +47,15 @@ int dt_verify(struct dt_loader *l, const struct dt_difo *difo);
 
 /* --- load_dof.c: the contents of sections --- */
 int dt_dof_check(struct dt_loader *l);
-/* Returns section no, which must be of this type. */
+/* Stores the header of section `no`, which must be of this type. */
 int dt_dof_section(struct dt_loader *l, dt_u32 no, dt_u32 type,
 		   struct dof_sec *sec);
 /*
- * Returns a checked string of a string table. Returns null if it is not valid.
+ * Returns a string from a string table, or null if it is not valid.
  */
 const char *dt_dof_string(struct dt_loader *l, dt_u32 strtab, dt_u32 at);
 dt_off dt_heap(struct dt_loader *l, dt_u64 bytes);
-/* Copies bytes of the image into the heap. Returns 0 if it is full. */
+/* Copies bytes into the heap. Returns their offset, or 0 if it is full. */
 dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes);
 dt_off dt_heap_string(struct dt_loader *l, const char *s);
 

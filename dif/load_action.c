@@ -27,7 +27,7 @@ static dt_u32 dt_action_flags(const char *flags)
 	return bits;
 }
 
-/* Finds the row of DIF_ACTIONS with this kind; 0: there is none. */
+/* Finds the flags of an action of this kind. Returns 0 if there is none. */
 static int dt_action_find(dt_u32 kind, dt_u32 *flags)
 {
 	if (kind == DTRACEACT_TRACEMEM_DYNSIZE) {
@@ -121,7 +121,7 @@ static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 	return 0;
 }
 
-/* Checks the parts that an action of this kind must have. */
+/* Checks that the action has the value and parameters that its kind needs. */
 static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 			   const struct dt_difo *difo)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Clauses: the order of their actions, and the offset of each action's record.
+ * Loads clauses: checks the order of the actions, and assigns an offset to each
+ * recorded value.
  *
  * A record begins with struct dt_rechdr. Values follow in the order of their
  * actions, each aligned to its size up to 8. The parts of an aggregation's key
  * are laid out in the same way, from 0, in a separate key. The first part and
  * the aggregating entry contain the key's size.
  *
- * The compiler also checks the rules about speculation. Here they ensure that
- * records and commits never use the same buffer.
+ * The compiler also checks the rules about speculation. Here the rules ensure
+ * that records and commits never use the same buffer.
  */
 #include "dif/load.h"
 
@@ -138,8 +139,8 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 		c->flags |= DT_CLAUSE_COUNTS;
 	/*
 	 * A record that is larger than the principal buffer is refused here.
-	 * Clauses that speculate are not refused: if their records are too
-	 * large, they are dropped at run time.
+	 * Clauses that speculate are not refused: records that are too large
+	 * for a buffer are dropped at run time.
 	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DIFOs and the variables that they declare.
+ * Loads DIFOs, and declares the variables that they use.
  *
  * A DIFO's tables are copied into the arena. A variable gets storage when it
  * first appears, and must have the same type in all later DIFOs. Then the

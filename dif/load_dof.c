@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DOF: the header, the section table, and access to sections.
+ * Checks the header and the section table of a DOF image, and finds sections.
  *
- * Sections follow the section table in the order of their numbers and do not
- * overlap. Each property of a section is checked where it is used. Nothing is
- * read through a pointer in the image.
+ * Loadable sections follow the section table in the order of their numbers and
+ * do not overlap. The content of a section is checked where it is used. Nothing
+ * is read through a pointer in the image.
  */
 #include "dif/load.h"
 #include "dif/text.h"

@@ -31,8 +31,8 @@ struct dt_tuple {
 
 /*
  * The value of a dynamic variable whose address a program has loaded. The bytes
- * belong to this variable as long as *gen_word, without the bits that change
- * with the value, equals gen.
+ * belong to this variable while *gen_word, without the bits that change with
+ * the value, equals gen.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* of the value; 0 bytes: none */
@@ -103,7 +103,7 @@ struct dt_mstate {
 	dt_u8 *record;
 	struct dt_buffer *record_in;
 	dt_u64 record_end; /* its end, as an offset in the buffer */
-	/* the speculation that it belongs to, 0: principal buffer */
+	/* the speculation that the record belongs to, 0: principal buffer */
 	dt_u32 spec;
 	dt_u32 skip;	   /* do not run the rest of the clause */
 	dt_u32 discard;	   /* do not keep the clause's record */
@@ -249,7 +249,7 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
-/* Does the same, but by the short form if the loader found one. */
+/* Does the same, but uses the short form if the loader found one. */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */
@@ -278,8 +278,9 @@ void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
 void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
- * Stores at an address in the space, into the value for which the address was
- * loaded.
+ * Stores at an offset in the space. Has no effect if the bytes no longer belong
+ * to the variable whose address was loaded. Raises BADADDR if they are not in
+ * the value of any variable.
  */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
@@ -287,7 +288,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
  * Get or set a dynamic variable. With DT_DYN_ELEMENT, it is an element of an
  * array, otherwise a thread-local scalar. With DT_DYN_MAKE, a variable that
  * does not exist is created with the value zero. dt_dynvar_get() returns 0 if
- * the variable does not exist. A timeout is a drop and ends the clause.
+ * the variable does not exist. A timeout is a drop. In dt_dynvar_get(), it also
+ * ends the clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
@@ -443,8 +445,7 @@ static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
 }
 
 /*
- * --- subr*.c: one dt_subr_*() for each row of dif/subrs.h that a host can
- * run ---
+ * --- subr*.c: one dt_subr_*() for each ANY and WRITE row of dif/subrs.h ---
  *
  * Arguments are on the tuple stack (dt_arg()); a missing one reads as 0. The
  * result is returned. The result of a subroutine that faults is not used.

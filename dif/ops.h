@@ -11,7 +11,7 @@
  *   LABEL      24-bit index of a later instruction
  *   LOAD       [r1] -> rd              STORE      r1 -> [rd]
  *   RD         rd                      NONE
- *   INT_RD     16-bit index of the integer table -> rd
+ *   INT_RD     16-bit index into the integer table -> rd
  *   STR_RD     16-bit offset into the string table -> rd
  *   VAR_RD     16-bit variable -> rd   RD_VAR     rd -> 16-bit variable
  *   VAR_R2_RD  8-bit array variable, index in r2 -> rd

@@ -22,7 +22,7 @@ int dt_shard_take_any(struct dt_host *host)
 	dt_u32 owner = host->owner ? host->owner : 1;
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
-	/* The parts of a speculation in two shards would lose their order. */
+	/* Parts of a speculation in two shards would lose their order. */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();
 	for (dt_u32 i = 0; i < n; i++) {

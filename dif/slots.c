@@ -2,8 +2,8 @@
 /*
  * Thread-local integers, the most frequent dynamic variables.
  *
- * Their slots are a table of keys and values without a lock: only its own
- * thread uses a key, so no other thread changes its value. The search for a
+ * Their slots are a lock-free table of keys and values: only its own thread
+ * uses a key, so no other thread changes its value. The search for a
  * slot looks at DT_SLOT_REACH places. Storing 0 does not free a slot: it
  * belongs to its key until the consumer's dt_clean() finds that the thread has
  * exited. A key that finds neither its slot nor a free one gets a chunk in
@@ -33,9 +33,9 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * Returns the slot of a key. Returns null if it has none. Then *empty is a free
- * slot that the key may take, if there is one, and *elsewhere is set if the key
- * may have a chunk, created when there was no free slot.
+ * Returns the slot of a key, or null if it has none. In that case *empty is a
+ * free slot that the key may take, if there is one, and *elsewhere is set if
+ * the key may have a chunk, created when there was no free slot.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -64,7 +64,7 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 enum dt_slotted {
 	DT_SLOT_NO, /* use a chunk */
 	DT_SLOT_YES,
-	/* found, and the chunk of this key is no longer needed */
+	/* a new slot; if the key has a chunk, it is no longer needed */
 	DT_SLOT_MOVED,
 };
 

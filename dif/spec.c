@@ -73,8 +73,8 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 }
 
 /*
- * Notes in the state word that this shard writes to the speculation. Returns 0
- * if the speculation is not active.
+ * Records in the state word that this shard writes to the speculation. Returns
+ * 0 if the speculation is not active.
  */
 static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 {
@@ -94,7 +94,7 @@ static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 	return 0;
 }
 
-/* Id 0 has no effect. An id beyond nspec is an illegal operation. */
+/* Returns 0 if the id is 0. Raises ILLOP if it is larger than nspec. */
 static int dt_spec_valid(struct dt_mstate *m, dt_u64 id)
 {
 	if (id > m->arena->plan.n_specs)
@@ -243,8 +243,8 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 	/*
 	 * These limits apply to all shards together, because a target can end
 	 * each speculation, hold each shard, and refill each buffer right after
-	 * it was moved. The next cleaning moves the rest. It starts with
-	 * another speculation and shard, so that each of them gets its turn.
+	 * it was moved. The next cleaning moves the rest. It starts with a
+	 * different speculation and shard, so that each of them gets its turn.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

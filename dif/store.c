@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stores of D programs, which may reach a dynamic variable. memory.c knows
- * nothing of dynamic variables, and dynvar.c uses memory.c.
+ * Stores that D programs make, also to dynamic variables. They are not in
+ * memory.c, because dynvar.c uses memory.c, and not the other way round.
  */
 #include "dif/mstate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Calls subroutines, and implements those about memory, processes and numbers.
+ * Calls subroutines, and implements those for memory, processes and numbers.
  *
  * Strings, paths, addresses and JSON have files of their own.
  */
@@ -166,7 +166,7 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 }
 
 /*
- * A device number of Linux has 64 bits. From the lowest bit on, it contains 8
+ * A Linux device number has 64 bits. From the lowest bit on, it contains 8
  * bits of the minor number, 12 of the major number, the other 24 of the minor
  * and the other 20 of the major number.
  */
@@ -184,7 +184,7 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 	return (dev & 0xff) | ((dev >> 12) & 0xffffff00);
 }
 
-/* Joins consecutive strings, by replacing each NUL but the last. */
+/* Joins consecutive strings: replaces each NUL except the last one. */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {
 	dt_u64 size = dt_arg(m, 2), at;
@@ -220,7 +220,8 @@ static int dt_digit(dt_u8 c)
 }
 
 /*
- * Base 10 is signed, other bases are unsigned. Bases 16 and 8 get their prefix.
+ * Formats base 10 as signed, other bases as unsigned. Bases 16 and 8 get their
+ * prefix.
  */
 dt_u64 dt_subr_lltostr(struct dt_mstate *m)
 {

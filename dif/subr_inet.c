@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Subroutines about the network: byte order, and addresses as text.
+ * Subroutines for networking: byte order, and addresses as text.
  *
  * IPv6 addresses have lower-case hexadecimal digits. The first of the longest
- * runs of two or more zero groups is "::". Addresses that contain an IPv4 one
- * (mapped, compatible) show it with dots.
+ * runs of two or more zero groups is written as "::". Addresses that contain an
+ * IPv4 address (mapped, compatible) show it with dots.
  */
 #include "dif/mstate.h"
 #include "dif/text.h"
@@ -65,7 +65,7 @@ static void dt_text_group(struct dt_text *t, dt_u32 group)
 	}
 }
 
-/* Finds the longest run of zero groups: its start and its length. */
+/* Returns the length of the longest run of zero groups; *best: its start. */
 static int dt_zero_run(const dt_u32 *groups, int n, int *best)
 {
 	int len = 0, run = 0;
@@ -160,7 +160,7 @@ static void dt_text_hex_byte(struct dt_text *t, dt_u8 byte)
 	dt_text_char(t, digits[byte & 15]);
 }
 
-/* Numbers of <linux/if_arp.h>, and the lengths of their addresses. */
+/* Numbers from <linux/if_arp.h>, and the lengths of their addresses. */
 #define DT_ARPHRD_ETHER 1
 #define DT_ARPHRD_INFINIBAND 32
 #define DT_ETHER_BYTES 6

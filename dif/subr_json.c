@@ -4,8 +4,8 @@
  *
  * The parser makes one pass and needs no stack: it skips a value that is not on
  * the path by counting brackets outside of strings. The value at the path is
- * returned as text: a string without its quotes, escapes not decoded. If the
- * path leads nowhere, or the text before that is not JSON, the result is NULL.
+ * returned as text: a string without its quotes, but with its escapes. If there
+ * is no such value, or the text before it is not JSON, the result is NULL.
  * Nesting is not limited by memory. The work is limited by the text's length
  * times the number of parts of the path.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Subroutines about strings and paths.
+ * Subroutines for strings and paths.
  *
  * A string argument is a slice: where its bytes are and how many, at most
  * strsize. Other threads may change the bytes meanwhile, so nothing relies on a
@@ -270,8 +270,8 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * Removes the last part of `to`, but keeps the first `keep` bytes. At the end
- * of a path its slash is kept.
+ * Removes the last part of `to`, but keeps the first `keep` bytes. Also removes
+ * the slash before this part, unless `end` is set: the path ends here.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {
@@ -285,10 +285,9 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 }
 
 /*
- * Works on the text only. Of several consecutive slashes one is kept, also at
- * the end. A "." between slashes is removed. ".." removes the preceding part;
- * at the root it has no effect. A relative path keeps a ".." that leads out of
- * it.
+ * Works on the text only. Several consecutive slashes become one, also at the
+ * end. A "." between slashes is removed. ".." removes the preceding part; at
+ * the root it has no effect. A relative path keeps a ".." that leads out of it.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {

@@ -18,8 +18,8 @@
 #define DT_LOCAL_NULL (1ull << 63)
 
 /*
- * Returns the time. It is sampled once per clause, and is never earlier than
- * that of the shard's last record.
+ * Returns the time. It is sampled once per clause, and is never earlier than a
+ * time that was sampled before in this shard. Also checks the lease.
  */
 dt_u64 dt_now(struct dt_mstate *m)
 {
@@ -143,8 +143,8 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 }
 
 /*
- * Stores the frames in unused scratch. Returns their number; 0: there is no
- * stack.
+ * Stores the user stack's frames in unused scratch. Returns their number, or 0
+ * if there is no user stack.
  */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {

@@ -12,7 +12,7 @@
  *   NUMBER  host operation var(), an integer
  *   STRING  host operation var_string()
  *   KERNEL  only available in the kernel; elsewhere the compiler refuses it
- *   TYPED   the compiler turns it into other loads (args[] by its argument types)
+ *   TYPED   the compiler uses other loads, which depend on the types of args[]
  */
 #ifndef DIF_VARS_H
 #define DIF_VARS_H
@@ -84,8 +84,8 @@
 
 /*
  * uregs[] of a 64-bit x86 process: D name, index. The order is that of illumos'
- * <sys/regset.h>; the second table gives other names to some of them. The 32-bit names
- * mean the full 64-bit registers, as in illumos.
+ * <sys/regset.h>; the second table has more names for some of the registers.
+ * The 32-bit names mean the full 64-bit registers, as in illumos.
  */
 #define DIF_UREGS_AMD64(X) /* X(name, index) */ \
 	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \

@@ -4,7 +4,7 @@
  *
  * The operand column of DIF_OPS determines which fields of an instruction are
  * registers, indices or zero. Branches go only forward and the last instruction
- * returns, so every DIFO ends. Variables have been declared before.
+ * returns, so every DIFO ends. Its variables have already been declared.
  */
 #include "dif/load.h"
 

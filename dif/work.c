@@ -2,16 +2,16 @@
 /*
  * The time of one firing, for hosts that give it a budget.
  *
- * A firing runs with interrupts off in the kernel, and its program may have
+ * In the kernel a firing runs with interrupts off, and its program may have
  * thousands of clauses. Its work is therefore counted in pieces: clauses,
- * actions, and instructions that may take long. Each piece takes a time that is
- * linear in the size of a string, or in the scratch space that it copies.
- * chill() is the exception, which its host limits. The clock is read at every
- * 16th piece, so a firing of less work never reads it.
+ * actions, and instructions that may take a long time. The time for a piece is
+ * linear in the size of a string, or in the scratch space that is copied.
+ * chill() is the exception, which the host limits. The clock is read at every
+ * 16th piece, so a firing with less work never reads it.
  *
  * When the budget is used up, the clause ends, no later clause of the firing
- * runs, and a drop of kind TIME is counted. So a firing takes the budget and
- * the time of 32 pieces at most.
+ * runs, and a drop of kind TIME is counted. So a firing takes at most the
+ * budget plus the time of 32 pieces.
  *
  * A virtual machine may be paused in the middle of a firing. One measurement
  * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the
