@@ -7,7 +7,8 @@
  * it by the name in its parameter, in the root where it is loaded, for example
  * that of an initramfs. It then does what a consumer would request by ioctls,
  * and keeps the resulting consumer, whose buffers fill, until dtrace -a claims
- * it for its open file. There is only one, and it can be claimed once.
+ * it for its open file. There is only one such consumer, and it can be claimed
+ * only once.
  *
  * Addresses of functions differ after each boot, so the file has the names of
  * the functions. A probe that cannot be attached is reported in the kernel's
@@ -42,8 +43,8 @@ static struct dt_consumer *dt_unclaimed;
 static void *dt_file; /* the file of its enabling */
 static size_t dt_file_bytes;
 /*
- * number of claims that are copying the file to their process, which may take
- * long
+ * number of claims that are copying the file to their process, which may take a
+ * long time
  */
 static u32 dt_n_copying;
 
@@ -132,7 +133,7 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 	return 0;
 }
 
-/* Looks up the current address of the site's function. */
+/* Sets the site's address to that of its function. Returns 0 or -ENOENT. */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {
 	u64 address = *name ? dt_kernel_symbol(name) : 0;

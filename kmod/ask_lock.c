@@ -2,7 +2,7 @@
 /*
  * The encoding of a lock's owner is internal to the kernel: bits of
  * kernel/locking/mutex.h and rwsem.c, which have been the same since 5.3.
- * Real-time kernels have other locks, which this file does not support.
+ * Real-time kernels have different locks, which this file does not support.
  */
 #include "kmod/ask_lock.h"
 

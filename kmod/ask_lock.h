@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * D's subroutines about locks: mutex_*() for a struct mutex, rw_*() for a
+ * D's subroutines for locks: mutex_*() for a struct mutex, rw_*() for a
  * struct rw_semaphore. They run in any context, and read the lock as memory
  * that may be invalid.
  */

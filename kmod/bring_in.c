@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Brings in pages of the current process that the D of a uprobe reads and that
- * are not in memory.
+ * Brings in pages of the current process that a uprobe's D program reads and
+ * that are not in memory.
  *
  * The thread waits for a page as if it had touched it, but inside a uprobe's
  * handler: while it waits, the uprobe cannot be removed, and the consumer
@@ -40,7 +40,7 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 	       sb->s_magic == RAMFS_MAGIC;
 }
 
-/* Tries to take the lock once per tick. */
+/* Tries to take the lock once per tick, for at most DT_TRIES ticks. */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {
 	int i;

@@ -8,7 +8,7 @@
 #include <linux/uprobes.h>
 #include <linux/version.h>
 
-/* The registers at a function's entry: arguments, stack pointer and frame pointer. */
+/* Returns the registers at a function's entry: arguments, sp and bp. */
 static inline struct pt_regs *dt_entry_regs(struct ftrace_regs *fregs)
 {
 #ifdef arch_ftrace_regs
@@ -18,7 +18,7 @@ static inline struct pt_regs *dt_entry_regs(struct ftrace_regs *fregs)
 #endif
 }
 
-/* The mapping cannot be made writable later. */
+/* Prevents the mapping from being made writable later. */
 static inline void dt_forbid_writing(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -28,7 +28,7 @@ static inline void dt_forbid_writing(struct vm_area_struct *vma)
 #endif
 }
 
-/* The mapping cannot grow, and core dumps do not contain it. */
+/* Prevents the mapping from growing, and excludes it from core dumps. */
 static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -47,8 +47,8 @@ static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 #endif
 
 /*
- * made: receives the handle for dt_uprobe_take_off(). Call dt_uprobes_are_off()
- * after the last such call.
+ * Attaches a uprobe_consumer. *made receives the handle for
+ * dt_uprobe_take_off(). Call dt_uprobes_are_off() after the last such call.
  */
 static inline int dt_uprobe_put_on(struct inode *inode, loff_t offset, loff_t semaphore,
 				   struct uprobe_consumer *uc, struct uprobe **made)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The requests of a consumer: its arena, programs, probes, places.
+ * Handles a consumer's requests: its arena, programs, probes and sites.
  *
  * All input is untrusted: sizes are limited before memory is allocated for
  * them, dif/ verifies programs, and ids are looked up. Only this module writes
@@ -23,7 +23,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#define DT_MAX_DOF (4u << 20) /* bytes; copied into memory of the kernel */
+#define DT_MAX_DOF (4u << 20) /* bytes; copied into kernel memory */
 #define DT_MAX_ELEMENTS (1u << 20)
 #define DT_MAX_NAMES (256u << 20)
 
@@ -64,8 +64,8 @@ void dt_detach_all(struct dt_consumer *c)
 }
 
 /*
- * Checks and sets the fields that the caller may not choose and that the engine
- * does not limit.
+ * Checks the fields that the engine does not limit, and sets those that the
+ * caller may not choose.
  */
 static int dt_config_check(struct dt_arena_config *config)
 {

@@ -11,8 +11,8 @@
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
  *
- * The mutex of a consumer protects everything except firing. Data that firing
- * reads are complete before a callback is registered with the kernel, and are
+ * The mutex of a consumer protects everything except firing. Data that firings
+ * read is complete before a callback is registered with the kernel, and is
  * freed after the last callback has returned (dt_detach_all()).
  */
 #ifndef KMOD_CONSUMER_H
@@ -36,7 +36,7 @@ struct dt_consumer {
 	/* null: none yet; published with release order, after its sizes */
 	void *arena;
 	u64 program_bytes, total_bytes;
-	u64 memory_bytes; /* memory.c: bytes that it has allocated */
+	u64 memory_bytes; /* counted by memory.c for this consumer */
 	u32 slot, generation; /* fbt_return.c */
 	struct dt_fbt *fbt;
 	struct dt_syscalls *syscalls;
@@ -57,32 +57,32 @@ struct dt_consumer {
  * can use the consumer ---
  */
 /*
- * Counts memory that is allocated as long as the consumer exists. Returns
- * -ENOMEM if the limit would be exceeded.
+ * Counts memory that the consumer uses. Returns -ENOMEM if the limit would be
+ * exceeded.
  */
 int dt_memory_take(struct dt_consumer *c, u64 bytes);
 void dt_memory_give(struct dt_consumer *c, u64 bytes);
 /*
  * Returns zeroed memory, and counts it. Returns null if none is available. Free
- * it by dt_free() with the same size.
+ * it with dt_free() and the same size.
  */
 void *dt_make(struct dt_consumer *c, u64 bytes);
 void dt_free(struct dt_consumer *c, void *made, u64 bytes);
 /*
- * The same in pages that may be mapped. Free them by vfree() and
+ * Does the same, in pages that can be mapped. Free them with vfree() and
  * dt_memory_give().
  */
 void *dt_make_pages(struct dt_consumer *c, u64 bytes);
 /*
- * Copies data that the caller passes. Free it by dt_free(). Returns an error
+ * Copies data from user space. Free the copy with dt_free(). Returns an error
  * pointer on failure.
  */
 void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
 
 /* --- bring_in.c --- */
 /*
- * Brings in memory of the current process. Returns false if there is none, or
- * if the page could be delayed.
+ * Brings in memory of the current process. Returns false if there is no memory
+ * at this address, or if the wait for a page could be delayed.
  */
 bool dt_bring_in(unsigned long addr, unsigned long bytes);
 
@@ -141,7 +141,7 @@ struct dt_context {
 	u32 n_operands;
 	/* number of pages of the process that the probe may wait for */
 	u32 may_wait;
-	u32 waited; /* set by fire.c: it has waited */
+	u32 waited; /* set by fire.c: the firing has waited for a page */
 	struct dt_consumer *consumer; /* set by fire.c */
 };
 
@@ -151,21 +151,21 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	      u32 n_args);
 /*
  * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
- * and does neither, if the CPU was in a probe already. Until dt_firing_end()
- * dt_kfire_held() may be called, and kernel functions that run on this CPU
- * fire no probe.
+ * and does neither, if the CPU was in a probe already. Until dt_firing_end() is
+ * called, dt_kfire_held() may be called, and kernel functions that run on this
+ * CPU fire no probe.
  */
 bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args);
 /*
- * Counts a drop of this kind, for a loss that could not be recorded otherwise.
+ * Counts a drop of this kind in the session, not in a shard.
  */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
  * Brings in memory of the process if the probe may wait for it. Returns false
- * if it did not.
+ * if the memory was not brought in.
  */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
@@ -173,8 +173,9 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 /* Returns the time if the firing that begins is measured, else 0. */
 u64 dt_deadman_begins(void);
 /*
- * Adds up the time of a measured firing, and kills a consumer if its CPU has been in probes for too
- * long. spent_ns is what the firing has used of its budget, DT_FIRING_MAX_NS.
+ * Adds the time of a measured firing, and kills the consumer if it has kept
+ * this CPU in probes for too long. spent_ns is the part of its budget,
+ * DT_FIRING_MAX_NS, that the firing has used.
  */
 #define DT_FIRING_MAX_NS 500000000ull
 void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns);
@@ -185,13 +186,13 @@ void dt_identify(struct dt_host *host);
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
 /*
- * Returns whether these bytes of the kernel's memory may be read: not if they
- * could be a device's registers.
+ * Returns whether these bytes of kernel memory may be read. They may not be
+ * read if they could be a device's registers.
  */
 bool dt_may_read(u64 addr, u64 bytes);
 
 /* --- providers: with the consumer's mutex held --- */
-/* Sets each site's error. */
+/* dt_fbt_attach() sets each site's error. */
 int dt_fbt_begin(void);
 void dt_fbt_end(void);
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);
@@ -229,8 +230,8 @@ void dt_returns_end(void);
 int dt_returns_join(struct dt_consumer *c);
 void dt_returns_leave(struct dt_consumer *c);
 /*
- * Makes the function that is being entered fire `probe` when it returns, by a
- * row of the stable table or as an fbt probe.
+ * Makes the function that is being entered fire `probe` when it returns. `row`
+ * is the row of a stable probe, or null for an fbt probe.
  */
 void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs);

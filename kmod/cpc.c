@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * cpc: counters of perf, one on each CPU, that fire a probe each time they
+ * cpc: perf counters, one on each CPU, that fire a probe each time they
  * overflow.
  *
  *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
  *
- * perf takes the counters of a CPU away when it goes offline, and does not put
- * them back. A hotplug callback cannot make a software event, because perf
- * takes the hotplug lock for that. The callback marks the CPU and queues work,
- * which closes the dead counters of this CPU and opens new ones. Events are not
+ * When a CPU goes offline, perf takes its counters away, and does not put them
+ * back. A hotplug callback cannot create a software event, because perf takes
+ * the hotplug lock for that. The callback marks the CPU and queues work, which
+ * closes the dead counters of this CPU and opens new ones. Events are not
  * counted between the moment when the CPU comes online and the work.
  *
  * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
@@ -94,7 +94,10 @@ static void dt_close_on(struct dt_counter *counter, u32 cpu)
 	counter->on_cpus[cpu] = NULL;
 }
 
-/* Returns -ENODEV if the CPU is not online, -EBUSY if all of its counters are taken. */
+/*
+ * Returns -ENODEV if the CPU is not online, -EBUSY if all of its counters are
+ * taken.
+ */
 static int dt_open_on(struct dt_counter *counter, u32 cpu)
 {
 	struct perf_event *event = perf_event_create_kernel_counter(&counter->attr, (int)cpu, NULL,
@@ -121,7 +124,7 @@ static void dt_close(struct dt_counter *counter)
 		dt_close_on(counter, cpu);
 }
 
-/* After an error, dt_close() closes the opened ones. */
+/* Opens the counter on all online CPUs. After an error, call dt_close(). */
 static int dt_open_all(struct dt_counter *counter)
 {
 	u32 cpu;

@@ -140,7 +140,7 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	else
 		result = dt_anonymous_claim((void __user *)arg, &claimed);
 	if (claimed) {
-		/* other threads may be waiting for its mutex */
+		/* c is kept, because other threads may wait for its mutex */
 		claimed->replaced = c;
 		WRITE_ONCE(file->private_data, claimed);
 	}

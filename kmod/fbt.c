@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * fbt: the entry and return of kernel functions, by ftrace.
+ * fbt: the entry and return of kernel functions, with ftrace.
  *
  * A consumer has one ftrace_ops. Its callback looks up the address of ftrace's
  * call in a table of functions, and fires the probes that are enabled there.
@@ -158,8 +158,8 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 }
 
 /*
- * Checks for ftrace's five bytes: a nop, or its call if others trace this
- * function too.
+ * Returns whether these are ftrace's five bytes: a nop, or a call if other
+ * tracers use this function too.
  */
 static bool dt_is_call_site(const u8 *code)
 {
@@ -169,8 +169,8 @@ static bool dt_is_call_site(const u8 *code)
 }
 
 /*
- * Returns the address of these bytes: after the endbr, or after its replacement
- * by the kernel.
+ * Returns the address of these bytes. They may follow an endbr, or the bytes
+ * that the kernel has replaced it with.
  */
 static unsigned long dt_call_site(unsigned long function)
 {
@@ -370,7 +370,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 }
 
 /*
- * Detaches the probes of a module. Its functions stay in the table, without
+ * Detaches the probes of a module. Its functions stay in the table, without fbt
  * probes, and are removed from ftrace.
  */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Returns of functions, by the kernel's own return hook.
+ * Fires at the returns of functions, with the kernel's own return hook.
  *
  * The kernel replaces return addresses for kretprobes, and its unwinder, its
  * stack checks and the exit of tasks support that. A kretprobe for each
- * function would need much memory and take long to attach, so there is only
+ * function would need much memory and a long time to attach, so there is only
  * one. It is attached to a function of this module that is never called. The
  * ftrace callback of the function that is being entered calls its handler. Its
  * instances are a pool for all consumers. If the pool is empty, the return is
@@ -14,8 +14,8 @@
  * The hook's own returns must not be hooked: each would run the hook again,
  * until the stack is full. Three rules prevent that.
  *
- *   - Functions between the trampoline and our handler are on the kernel's list of functions that
- *     kprobes may not touch, and have no probes (symbols.c).
+ *   - Functions between the trampoline and our handler are on the kernel's list
+ *     of functions that kprobes must not probe, and have no probes (symbols.c).
  *   - While our handler runs, or the hook is being set, this CPU is marked as
  *     being in a probe, so functions called there are not hooked.
  *   - If the kernel's list lacks such a function, the hook stops when little of
@@ -23,8 +23,8 @@
  *
  * A function can return long after its consumer has been closed. The instance
  * refers to the consumer by a slot and the slot's generation. Before a
- * consumer's memory is freed, its slot is cleared, and all handlers that read
- * it before have finished.
+ * consumer's memory is freed, its slot is cleared, and all handlers that had
+ * read the slot have finished.
  */
 #include "kmod/consumer.h"
 

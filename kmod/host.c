@@ -46,8 +46,8 @@ static u64 dt_op_walltime(struct dt_host *host)
 }
 
 /*
- * Returns the CPU time that the task had when it was last switched to, plus the
- * time since then.
+ * Returns the CPU time that the scheduler has added up for the task, plus the
+ * time since the scheduler last did so.
  */
 static u64 dt_op_vtimestamp(struct dt_host *host)
 {
@@ -60,10 +60,10 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
  * Returns false for memory that is mapped uncached or write-combining.
  * Registers of devices are mapped in this way, and reading one can change what
  * the device does. Memory that a driver shares with a device can be mapped in
- * this way, too. The kernel's image and modules never are, which saves the
+ * this way, too. The kernel's image and modules never are, so they need no
  * walk. Interrupts are off: a page table that the walk reads is not freed
- * before it ends, because the code that frees one waits until all CPUs have
- * flushed their translations.
+ * before the walk ends, because the code that frees page tables waits until all
+ * CPUs have flushed their translations.
  */
 static bool dt_is_cached(u64 addr)
 {
@@ -143,7 +143,7 @@ static int dt_op_store(struct dt_host *host, u64 addr, const void *from, u64 byt
 {
 	*bad = addr;
 	if (addr >= TASK_SIZE_MAX)
-		return -1; /* only copyout() writes to processes */
+		return -1; /* copyout() writes only to processes */
 	return copy_to_user_nofault((void __user *)addr, from, bytes) ? -1 : 0;
 }
 

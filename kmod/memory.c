@@ -3,9 +3,9 @@
  * Limits the kernel memory that consumers use, and copies the data that they
  * pass in.
  *
- * Memory that is allocated as long as a consumer exists is counted twice: in
- * the control group of the process that requests it (GFP_KERNEL_ACCOUNT), and
- * here, because by default a control group has no limit. All consumers together
+ * Memory that a consumer keeps is counted twice: in the control group of the
+ * process that requests it (GFP_KERNEL_ACCOUNT), and here, because by default a
+ * control group has no limit. All consumers together
  * may use half of the machine's memory, or the number of MiB in the parameter.
  * A request beyond that fails with ENOMEM. No request makes the kernel kill a
  * process because memory is short.

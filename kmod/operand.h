@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Arguments of static probes: struct dt_operand of abi/ioctl.h.
+ * Arguments of static probes: struct dt_operand in abi/ioctl.h.
  */
 #ifndef KMOD_OPERAND_H
 #define KMOD_OPERAND_H
@@ -11,12 +11,12 @@
 
 struct dt_context;
 
-/* Returns whether the registers and sizes in it exist. */
+/* Returns whether the operand's form, registers and sizes are valid. */
 bool dt_operand_is_valid(const struct dt_operand *o);
 /*
  * Evaluates a valid operand with x->regs of the current process. Returns 0, or
  * -1 with *bad set to the address that could not be read (0: the value is not
- * available). Call it in a probe.
+ * available). Outside of a probe, x->may_wait must be 0.
  */
 int dt_operand_value(const struct dt_operand *o, struct dt_context *x, u64 *value,
 		     u64 *bad);

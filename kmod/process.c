@@ -2,11 +2,10 @@
 /*
  * Reads data of the current process without locks.
  *
- * Parents, groups and paths are read under RCU, or by copies that may fail if
- * RCU may not be watching. A path is composed from the names of its
- * directories, up through the mounts. A signal is sent by work that an
- * interrupt of our own queues, because a probe may run while locks are held
- * that sending needs.
+ * Parents, groups and paths are read by copies that may fail, because RCU may
+ * not be watching. A path is composed from the names of its directories, up
+ * through the mounts. A signal is sent from an interrupt of our own (irq_work),
+ * because a probe may run while locks are held that sending needs.
  */
 #include "kmod/process.h"
 
@@ -91,7 +90,7 @@ static int dt_peek(void *to, const void *from, size_t bytes)
 
 /*
  * Inserts "/a" before the text that begins at *at. Returns 0 if there is no
- * space.
+ * space, or if the name cannot be read.
  */
 static int dt_put_name(char *text, u64 *at, const struct dentry *dentry)
 {
@@ -177,7 +176,7 @@ u64 dt_working_folder(char *to, u64 max)
 
 u64 dt_root_folder(char *to, u64 max)
 {
-	static const struct path top; /* leads to the last mount */
+	static const struct path top; /* never found: the topmost mount ends it */
 	struct path cwd, root;
 
 	return dt_get_paths(&cwd, &root) ? dt_path(&root, &top, to, max) : 0;

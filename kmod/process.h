@@ -17,24 +17,24 @@ u64 dt_working_folder(char *to, u64 max);
 u64 dt_root_folder(char *to, u64 max);
 struct path;
 struct dentry;
-/* The path of a file, starting at the process's root. */
+/* Writes the path of a file, starting at the process's root. */
 u64 dt_path_text(const struct path *path, char *to, u64 max);
 u64 dt_name_of(const struct dentry *dentry, char *to, u64 max);
 /* Returns whether pid is the current process or one of its ancestors. */
 int dt_descends_from(u64 pid);
 /*
- * uregs[index]. Returns 0, or -1 if there is no such register or the task is a
- * kernel thread.
+ * Reads uregs[index]. Returns 0, or -1 if there is no such register or the task
+ * is a kernel thread.
  */
 int dt_user_register(u32 index, u64 *value);
-/* Segment bases of the current process's code. */
+/* Return the segment bases that the current process uses. */
 u64 dt_user_fs_base(void);
 u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
  * Returns the memory of the process with this number in the caller's namespace
- * (release it by mmdrop()), and its pid (release it by put_pid()). -ESRCH: it
- * has no memory, or has exited.
+ * (release it with mmdrop()), and its pid (release it with put_pid()). -ESRCH:
+ * the process has no memory, or has exited.
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /*

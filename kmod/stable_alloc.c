@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * dtmalloc: the kernel's memory. arg0 is its address, arg1 the caller, arg2 the
- * cache (struct kmem_cache) or 0 for kmalloc(), arg3 the number of bytes.
+ * dtmalloc: allocations of kernel memory. arg0 is the address, arg1 the caller,
+ * arg2 the cache (struct kmem_cache) or 0, arg3 the number of bytes.
  */
 #include "abi/stable.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * lockstat: locks of the kernel. arg0 is the lock.
+ * lockstat: kernel locks. arg0 is the lock.
  *
  * A lock is held from the return of the function that acquires it until the
  * function that releases it is entered. Adaptive locks are mutexes. rw locks

@@ -2,7 +2,7 @@
 /*
  * ip, tcp, udp: packets, and the states of connections.
  *
- *   send     after IP has put its header before the segment: __ip_local_out() for packets
+ *   send     after IP has put its header in front of the segment: __ip_local_out() for packets
  *            sent from this machine by IPv4; ip6_output(), which forwarded packets pass
  *            too, but without a socket
  *   receive  when a socket has been found for it, or a request, or a socket in TIME_WAIT;
@@ -88,7 +88,7 @@ static bool dt_is_linear(const struct sk_buff *skb, const void *header, size_t b
 	return (u8 *)header >= skb->head && (u8 *)header + bytes <= skb_tail_pointer(skb);
 }
 
-/* Returns the data after the header of IP. NULL: not available. */
+/* Returns the data after the IP header. NULL: not available. */
 static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *skb)
 {
 	const struct iphdr *ip = (void *)skb_network_header(skb);

@@ -120,7 +120,7 @@ int dt_choose_proc_signal_discard(const u64 *in, u64 *out)
 	return (int)in[4] == TRACE_SIGNAL_IGNORED ? dt_choose_proc_signal_send(in, out) : -1;
 }
 
-/* Numbers of illumos's <sys/fault.h>. */
+/* Returns a number from illumos's <sys/fault.h>, or 0. */
 static int dt_fault_of(int sig, int code)
 {
 	switch (sig) {
@@ -160,10 +160,11 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
  * thread receives was sent in its place and the thread is the first of its
  * process. Otherwise returns 0.
  *
- * A signal that ends a process without a core dump is not delivered: the kernel notes it as the
- * group's exit code and sends SIGKILL to every thread. exit_group() and execve() send SIGKILL to
- * the other threads as well, without a signal. Signals that dump core, and all signals of a
- * traced thread but SIGKILL, have been delivered by their own number before.
+ * A signal that ends a process without a core dump is not delivered: the kernel
+ * stores it as the group's exit code and sends SIGKILL to every thread.
+ * exit_group() and execve() send SIGKILL to the other threads as well, without
+ * a signal. Signals that dump core, and all signals to a traced thread except
+ * SIGKILL, have already been delivered under their own numbers.
  */
 static int dt_fatal_signal(void)
 {
@@ -180,7 +181,7 @@ static int dt_fatal_signal(void)
 #define DT_SIGNAL_ARGS 3
 static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_ARGS));
 
-/* signal_deliver(sig, info, action). The handler of a default action is SIG_DFL, 0. */
+/* signal_deliver(sig, info, action). For a default action, arg2 is SIG_DFL, 0. */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {
 	const struct k_sigaction *action = (void *)in[2];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * sysinfo: other events that the kernel counts; arg0 is the increment. Only
- * system calls with the machine's own numbers are counted.
+ * sysinfo: events of the system; arg0 is the increment. System calls of 32-bit
+ * programs are not counted.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * vfs: FreeBSD's probes of its file system layer, for the corresponding
- * functions of Linux. A vnode is an inode. In place of FreeBSD's struct of
- * arguments, the probe has the file or the name that the operation is about.
+ * vfs: the probes of FreeBSD's file system layer, at the corresponding Linux
+ * functions. A vnode is an inode. In place of FreeBSD's struct of arguments,
+ * the probe has the file or the name on which the function operates.
  *
  * The arguments of a function may have been freed when it returns. Therefore
  * they are then read as memory that may be invalid.
@@ -130,8 +130,8 @@ int dt_choose_vop_path_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_mkdir(idmap of the mount, folder, dentry, ...) and others that change a
- * folder
+ * vfs_mkdir(idmap of the mount, directory, dentry, ...) and others that change
+ * a directory
  */
 int dt_choose_vop_folder(const u64 *in, u64 *out)
 {
@@ -144,8 +144,9 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_open(path, file): an open() that has just created the file by the file
- * system's own method. No separate function of the kernel does that.
+ * vfs_open(path, file): this open() has just created the file, by a method of
+ * the file system. The kernel has no function of its own for such a creation
+ * that could be probed instead.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {
@@ -165,11 +166,11 @@ int dt_choose_vop_opened_new_int(const u64 *in, u64 *out)
 {
 	int n = dt_opened_new(in[1], in[2], out);
 
-	out[2] = 0; /* it has been created, even if it could not be opened */
+	out[2] = 0; /* the file was created, even if it could not be opened */
 	return n < 0 ? n : n + 1;
 }
 
-/* vfs_link(old dentry, idmap of the mount, folder, new dentry, ...) */
+/* vfs_link(old dentry, idmap of the mount, directory, new dentry, ...) */
 int dt_choose_vop_link(const u64 *in, u64 *out)
 {
 	return dt_vop(in[2], in[3], out);
@@ -215,7 +216,7 @@ int dt_choose_vop_dentry_int(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_dentry(in[1]), in[1], (s32)in[0], out);
 }
 
-/* __lookup_slow(name, folder's dentry, flags): the name is the struct qstr. */
+/* __lookup_slow(name, directory's dentry, flags): the name is a struct qstr. */
 int dt_choose_vop_lookup(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_dentry(in[1]), in[0], out);
@@ -238,18 +239,18 @@ int dt_choose_vop_reclaim_done(const u64 *in, u64 *out)
 }
 
 /*
- * filename_lookup(folder's fd, name, flags, path, ...), also
+ * filename_lookup(directory's fd, name, flags, path, ...), also
  * __filename_parentat()
  */
 int dt_choose_namei_lookup(const u64 *in, u64 *out)
 {
-	out[0] = 0; /* the starting folder is determined inside */
+	out[0] = 0; /* filename_lookup() itself finds the starting directory */
 	out[1] = IS_ERR((void *)in[1]) ? 0 : DT_MEMBER(in[1], struct filename, name);
 	out[2] = (u32)in[2];
 	return 3;
 }
 
-/* do_filp_open(folder's fd, name, flags) */
+/* do_filp_open(directory's fd, name, flags) */
 int dt_choose_namei_open(const u64 *in, u64 *out)
 {
 	dt_choose_namei_lookup(in, out);
@@ -276,7 +277,7 @@ int dt_choose_namei_opened(const u64 *in, u64 *out)
 	return dt_namei_done(failed ? (s64)in[0] : 0, failed ? 0 : dt_of_file(in[0]), out);
 }
 
-/* arguments: folder, name, vnode */
+/* arguments: directory, name, vnode */
 static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 {
 	out[0] = folder;
@@ -285,7 +286,7 @@ static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 	return 3;
 }
 
-/* __d_lookup(folder's dentry, name), __d_lookup_rcu() */
+/* __d_lookup(directory's dentry, name), __d_lookup_rcu() */
 static int dt_looked_up(const u64 *in, u64 *out)
 {
 	out[0] = dt_of_dentry(in[1]);

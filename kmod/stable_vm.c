@@ -4,8 +4,8 @@
  *
  * A page counts as zero-filled if it is allocated for a process with
  * __GFP_ZERO. A huge page counts when it is cleared. A page counts as copied if
- * the fault for a write has put another page in its place. Paging in and out is
- * the input and output of pages in the page cache and the swap cache.
+ * a write fault has replaced it by a different page. Paging in and out is the
+ * input and output of pages in the page cache and the swap cache.
  */
 #include "abi/stable.h"
 
@@ -75,8 +75,8 @@ static bool dt_read_fault(struct vm_fault *to, u64 from)
 }
 
 /*
- * called when do_wp_page(fault) has returned: fires if there is another page
- * than before, and the old one was not the zero page
+ * called when do_wp_page(fault) has returned: fires if the page is not the same
+ * as before, and the old one was not the zero page
  */
 int dt_choose_vm_cow_fault(const u64 *in, u64 *out)
 {

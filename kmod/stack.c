@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Walks the kernel's stack with the kernel's own unwinder (ORC), and the
- * process's stack with tables from the consumer (unwind.h), or by frame
- * pointers if there are none.
+ * process's stack with tables from the consumer (unwind.h), or with frame
+ * pointers if there are no tables.
  *
  * If our own code called the probe, our frames and those of the kernel's
  * machinery above them are omitted: all frames up to the one whose stack
@@ -52,14 +52,14 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	if (x->regs && user_mode(x->regs))
 		return; /* entered from user space: there is no kernel stack */
 	/*
-	 * If it is started with registers, the unwinder begins with the caller
+	 * If the unwinder is started with registers, it begins with the caller
 	 * of their pc.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
 	/*
 	 * Kernels differ in whether they skip a frame with exactly this sp. No
-	 * sp is odd.
+	 * frame has the odd sp that is used here.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Finds kernel symbols by name, and knows which functions must not be probed.
+ * Finds kernel symbols by name, and functions that must not be probed.
  *
- * kallsyms_lookup_name() is not exported, but a disabled kprobe reports its address. It is called
- * through a static call: that is a direct call, which indirect branch tracking does not check.
+ * kallsyms_lookup_name() is not exported, but a disabled kprobe reports its
+ * address. It is called through a static call: that is a direct call, which
+ * indirect branch tracking does not check.
  *
- * The return hook (fbt_return.c) is the kernel's kretprobe. The functions through which a hooked
- * return runs must not be hooked themselves, or their returns come back to the hook until the
- * stack is full. The kernel marks these functions with NOKPROBE_SYMBOL() and
- * collects them in kprobe_blacklist, together with code where no kprobe can be
- * handled. This file keeps a copy of that list and reads it again after modules
- * were loaded or removed.
+ * The return hook (fbt_return.c) is the kernel's kretprobe. The functions
+ * through which a hooked return runs must not be hooked themselves, or their
+ * returns would run the hook again until the stack is full. The kernel marks
+ * these functions with NOKPROBE_SYMBOL() and collects them in kprobe_blacklist,
+ * together with code where no kprobe can be handled. This file keeps a copy of
+ * that list and reads it again after modules have been loaded or removed.
  *
  * The compiler splits functions: if nmi_handle() is forbidden, so is
  * nmi_handle.part.0(), which the list does not name. The kernel decides this

@@ -29,10 +29,14 @@ int dt_decode(struct insn *insn, const void *text, int bytes);
  */
 int dt_forbidden_read(void);
 /*
- * Notes that a module was loaded or removed, so that the list may have changed.
+ * Records that the list may have changed, because a module was loaded or
+ * removed.
  */
 void dt_forbidden_changed(void);
-/* Reports whether the function at this address is on the list, or is a part of one that is. */
+/*
+ * Returns whether the function at this address is on the list, or was split off
+ * from a function that is.
+ */
 bool dt_is_forbidden(unsigned long function);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * syscall: every system call of 64-bit programs, by the tracepoints sys_enter
+ * syscall: every system call of 64-bit programs, with the tracepoints sys_enter
  * and sys_exit.
  *
- * The entry probe has the six arguments. The return probe has in arg0 and arg1
- * the value that a C program gets, which is -1 for a failure, and errno. A call
- * that is restarted because of a signal fails with EINTR, which is what the
- * program would see. Calls of 32-bit programs have other numbers, so they do
- * not fire.
+ * The entry probe has the six arguments. The arg0 and arg1 of the return probe
+ * are the value that a C program gets, which is -1 for a failure; errno has the
+ * reason. A call that is restarted because of a signal fails with EINTR, which
+ * is what the program would see. System calls of 32-bit programs have different
+ * numbers, so they fire no probes.
  */
 #include "kmod/consumer.h"
 
@@ -20,7 +20,7 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#define DT_SYSCALLS 1024 /* an upper bound with a reserve */
+#define DT_SYSCALLS 1024 /* more than any kernel has */
 
 struct dt_syscalls {
 	struct tracepoint *enter, *exit; /* null: not registered */

@@ -66,7 +66,7 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 
 static int dt_cpu_state; /* our state in the kernel's CPU hotplug; 0: none */
 
-/* Is called on the CPU that comes online. */
+/* Called on the CPU that comes online. */
 static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
 {
 	struct dt_timer *t = hlist_entry(node, struct dt_timer, of_cpus);

@@ -45,7 +45,7 @@ struct dt_process {
 	struct mm_struct *mm;
 	unsigned long told_at; /* jiffies when the maps were passed */
 	/*
-	 * the maps are the same as the previous ones, so that the process is
+	 * set if the maps were passed again unchanged, so that the process is
 	 * not reported as unknown again immediately
 	 */
 	bool is_same;
@@ -260,8 +260,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the maps whose memory is unused, and those older than
- * the newest.
+ * Removes from a bucket the maps whose memory is unused, and older maps of the
+ * same memory as `newest`.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)
@@ -306,8 +306,8 @@ static void dt_buckets_clean(struct dt_consumer *c)
 }
 
 /*
- * Returns whether the maps are the same as the stored ones. If so, the stored
- * ones now count as new.
+ * Returns whether the maps are the same as the stored ones. If so, marks the
+ * stored ones as new.
  */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {
@@ -403,7 +403,7 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
 		/*
-		 * otherwise it has exited, or is not in the caller's namespace
+		 * 0: it has exited, or is not in the caller's namespace
 		 */
 		if (number)
 			error = dt_tell(list, number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * ustack() by tables: the call frame information of a process's files, in the
+ * ustack() with tables: the call frame information of a process's files, in the
  * form in which the consumer passes it (struct dtk_unwind_rule).
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
@@ -33,8 +33,8 @@ enum dt_unwound {
 	DT_NO_RULE,
 };
 /*
- * at: the pc, or the return address minus one. The current process must be a
- * user process.
+ * Changes the frame to that of the caller. at: the pc, or the return address
+ * minus one. The current process must be a user process.
  */
 enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame,
 			       unsigned long at);

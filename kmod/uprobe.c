@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * pid and USDT probes: an instruction of a mapped file, by the kernel's
- * uprobes.
+ * pid and USDT probes: instructions in mapped files, with the kernel's uprobes.
  *
  *   site ── file, offset ──▶ breakpoint in the text of the selected processes
- *        └─ pid ──▶ its memory (mm), of the program that it runs at the moment
+ *        └─ pid ──▶ its memory (mm): that of the program that it currently runs
  *
  * A breakpoint is in the memory of a process. If a site belongs to one process,
  * the breakpoint is only there: the kernel calls our filter. A child that the
@@ -69,7 +68,7 @@ struct dt_uprobe {
 /*
  * Returns whether the current process is a child of the site's process, or a
  * child of such a child, that was forked after the probe was attached and has
- * made no exec since.
+ * not called exec since.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
@@ -175,7 +174,10 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
  */
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
-	/* No probe fires here: dt_fault_in(), which gives up the CPU of a firing, is not called. */
+	/*
+	 * No probe fires here, so may_wait is 0: dt_fault_in() would give up
+	 * the CPU of a firing.
+	 */
 	struct dt_context x = {.regs = regs, .frame = regs->sp};
 	u64 to, bad = 0;
 	u32 i;
@@ -235,8 +237,8 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 	if (!from->n_operands || kind == DTK_USTATIC)
 		return 0;
 	/*
-	 * The operands of an indirect jump are its destination, and the bounds of each part of
-	 * the function.
+	 * The operands of an indirect jump are its destination, and the bounds
+	 * of each part of the function.
 	 */
 	return kind == DTK_URETURN && from->n_operands % 2 && from->n_operands > 1 ? 0 : -EINVAL;
 }

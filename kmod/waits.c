@@ -8,10 +8,10 @@
  * wait for their own. So a wait is identified by its lock and its owner: the
  * thread, or a level of interrupts in it.
  *
- * The table is a hash with a few places for each pair. A place is taken by
- * cmpxchg of its owner. From then on only that owner reads and writes it, and
- * an owner runs only one piece of kernel code at a time. If all places of a
- * pair are taken, the wait is not measured.
+ * The table is a hash with a few possible places for each pair of owner and
+ * lock. A place is taken by cmpxchg of its owner. From then on only that owner
+ * reads and writes it, and an owner runs only one piece of kernel code at a
+ * time. If all places for a pair are taken, the wait is not measured.
  *
  * There are three callbacks: one for contention_begin; one for contention_end
  * that runs before those of probes, so that they read complete times; and one

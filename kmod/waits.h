@@ -21,8 +21,8 @@ struct dt_wait {
 };
 
 /*
- * Called with dt_tracepoints_lock held. Waits that start from now on are
- * measured.
+ * Call these with dt_tracepoints_lock held. Waits that start after
+ * dt_waits_watch() are measured.
  */
 bool dt_waits_are_for(const struct dt_stable *row);
 int dt_waits_watch(void);
