@@ -1,4 +1,4 @@
-# Writes the part of dtrace/sdt.h that headers of `dtrace -h` also contain as a C++ string:
+# Writes, as a C++ string, the part of dtrace/sdt.h that headers from `dtrace -h` also contain:
 #   cmake -DHEADER=sdt.h -DOUT=sdt_note.inc -P sdt_note.cmake
 file(READ ${HEADER} text)
 set(before "/* Each header of dtrace -h also contains the following lines. */\n")
