@@ -34,7 +34,7 @@ TargetAddr last_byte_of(const Window& window)
     return window.end() + window.n_kept;
 }
 
-// Chooses a prefix for a pair with four own bytes. Without a prefix, the highest byte
+// Chooses the prefixes for a pair with four own bytes. Without one, the highest byte
 // of the first displacement is the opcode of the second jump, so the destination of the
 // first jump is 380 MB below it.
 void lead_elsewhere(Window& window)

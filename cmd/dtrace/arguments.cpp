@@ -208,8 +208,8 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
-// Removes -fPIC and -DPIC, which libtool adds for each command that creates an object.
-// Our objects contain no code, so the flags have no effect.
+// Removes -fPIC and -fPIE, which libtool and others add to each command that creates an
+// object. They do not name functions here, and our objects contain no code.
 void drop_pic(Arguments& args)
 {
     std::erase_if(args.pieces, [](const Piece& piece) {

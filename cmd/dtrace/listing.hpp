@@ -13,8 +13,8 @@ public:
     // Lists all probes of the session that exist before any description is given.
     void all();
     // Lists the probes that match the descriptions of a piece, which are separated by
-    // commas. The piece has no predicate and no clause. Exits if a description has too
-    // many fields.
+    // commas. The piece has no predicate and no clause. Exits if a description is not
+    // valid.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
     void program(dtrace_prog_t* prog);
     // Returns the exit status.

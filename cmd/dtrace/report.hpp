@@ -11,6 +11,7 @@ std::string name_text(const char* name);
 
 // Prints "dtrace: TEXT\n".
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// Prints "dtrace: TEXT" followed by the session's error, and exits with status 1.
+// Prints "dtrace: TEXT", followed by the session's error if there is a session, and exits
+// with status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);

@@ -5,8 +5,8 @@
 //   CPU     ID                    FUNCTION:NAME     the header, before the first row
 //     0      1                           :BEGIN     before the record, without newline
 //
-// With -x flowindent, a row is the CPU and the function, indented by its depth. There
-// are no rows with -x quiet or in the formats for programs (-x format).
+// With -x flowindent, a row is the CPU and the function, indented by its depth. Without
+// it, -x quiet omits the rows. The formats for programs (-x format) have no rows.
 #pragma once
 
 #include <dtrace.h>

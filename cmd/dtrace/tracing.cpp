@@ -283,8 +283,8 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
-// Rows and messages are printed only for people. In the format json, errors and drops
-// are lines of the output.
+// Reads -x format. Rows are printed only in the text format. In the json format, errors
+// and drops are lines of the output, not messages.
 void Tracing::read_format()
 {
     rows_.read_options();
@@ -330,8 +330,8 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
         self->process_ended(process);
 }
 
-// Prints the text of one piece as a string literal of C, and its kind if it belongs to
-// an aggregation.
+// Prints the text of one piece as a C string literal, and its kind if it belongs to an
+// aggregation.
 int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 {
     FILE* out = static_cast<Tracing*>(arg)->out_;

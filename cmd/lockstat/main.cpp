@@ -55,7 +55,7 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Sets buffer sizes that are large enough for the number of records in -n. A key
+// Sets buffer sizes that are large enough for the number of records given with -n. A key
 // consists of two words and the stack, plus overhead.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
@@ -128,8 +128,8 @@ int on_error(const dtrace_errdata_t* data, void*)
     return DTRACE_HANDLE_OK;
 }
 
-// Waits until the command has exited or a signal arrives. Returns the status of
-// waitpid().
+// Waits until the command has exited. If a signal arrives, sends SIGTERM to the command.
+// Returns the status from waitpid().
 int watch(dtrace_hdl_t* session, const Command& command)
 {
     int status = 0;
