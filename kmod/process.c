@@ -176,7 +176,7 @@ u64 dt_working_folder(char *to, u64 max)
 
 u64 dt_root_folder(char *to, u64 max)
 {
-	static const struct path top; /* never found: the topmost mount ends it */
+	static const struct path top; /* no match: ends at the topmost mount */
 	struct path cwd, root;
 
 	return dt_get_paths(&cwd, &root) ? dt_path(&root, &top, to, max) : 0;

@@ -2,11 +2,11 @@
 /*
  * ip, tcp, udp: packets, and the states of connections.
  *
- *   send     after IP has put its header in front of the segment: __ip_local_out() for packets
- *            sent from this machine by IPv4; ip6_output(), which forwarded packets pass
- *            too, but without a socket
- *   receive  when a socket has been found for it, or a request, or a socket in TIME_WAIT;
- *            for TCP also if there is none and the answer is a reset
+ *   send     after IP has put its header in front of the segment:
+ *            __ip_local_out() for packets sent from this machine by IPv4;
+ *            ip6_output(), which forwarded packets pass too, without a socket
+ *   receive  when a socket has been found for it, or a request, or a socket in
+ *            TIME_WAIT; for TCP also if there is none and the answer is a reset
  *
  * A segment is the data that TCP and IP pass to each other. A device may split
  * it into several packets.

@@ -181,7 +181,10 @@ static int dt_fatal_signal(void)
 #define DT_SIGNAL_ARGS 3
 static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_ARGS));
 
-/* signal_deliver(sig, info, action). For a default action, arg2 is SIG_DFL, 0. */
+/*
+ * signal_deliver(sig, info, action). For a default action, arg2 is SIG_DFL,
+ * which is 0.
+ */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {
 	const struct k_sigaction *action = (void *)in[2];

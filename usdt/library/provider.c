@@ -128,7 +128,10 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 	provider->n_wanted = provider->room = 0;
 }
 
-/* Makes the wanted probes real, and sets the caller's variables to them. */
+/*
+ * Lets the caller's variables point to the object's probes, and empties the list
+ * of wanted probes.
+ */
 static void dt_hand_out(struct dtrace_usdt_provider *provider,
 			struct dt_usdt_object *object,
 			const struct dt_usdt_image *image)
