@@ -47,11 +47,15 @@ void cancel_deferred(Process& process, int arrived)
         });
 }
 
-// Returns whether this is a signal of job control without a handler. Then nothing has
-// to be deferred.
-static bool take_job_control(Thread& thread, int signal)
+// Returns whether this is a signal of job control that needs no deferral, because the
+// program has no handler for it. A stop signal that was sent to the thread alone is
+// deferred nevertheless: it may come from stop() in the clause that the thread executes,
+// which must end first.
+static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
-    if (cancelled_by(signal) == 0)
+    const int signal = info.si_signo;
+    if (cancelled_by(signal) == 0 ||
+        (is_stop_signal(signal) && info.si_code == SI_TKILL))
         return false;
     const std::string status = thread_status(thread.process->pid, thread.tid);
     if ((status_number(status, "SigCgt", 0, 16) & signal_bit(signal)) != 0)
@@ -88,7 +92,7 @@ bool drop_cancelled(Thread& thread)
 void defer_signal(Thread& thread, const siginfo_t& info)
 {
     cancel_deferred(*thread.process, info.si_signo);
-    if (take_job_control(thread, info.si_signo))
+    if (take_job_control(thread, info))
         return;
     // If a signal with this number was sent again by us, there are two cases. The
     // signal is ours and has stopped the thread in our code once more. Or it is

@@ -16,8 +16,8 @@ namespace dif_test {
 // line.
 void assemble(Difo& to, const std::string& line);
 
-// Returns the double-quoted string at text[at], which may contain \n, \t, \0, \xHH, \\
-// and \". Moves `at` past it.
+// Returns the double-quoted string at text[at], and moves `at` past it. The string may
+// contain the escapes \n, \t, \0, \xHH, \\ and \".
 std::string quoted(const std::string& text, std::size_t& at);
 
 } // namespace dif_test
