@@ -296,11 +296,7 @@ void AddressSpace::forget_all()
     text_known.clear();
     forgotten.clear();
     statics.forget_all();
-    slot_pages.clear();
-    free_slots_.clear();
-    slots_.clear();
-    copies_.clear();
-    copied_.clear();
+    slots.forget_all();
     rescue.forget();
     patches.forget_all();
     runtime.forget();
@@ -344,77 +340,6 @@ void AddressSpace::restore_copy(pid_t child) const
     }
 }
 
-void AddressSpace::add_slot_page(TargetAddr page, std::size_t bytes)
-{
-    slot_pages.emplace_back(page, bytes);
-    for (std::size_t at = bytes; at >= slot_bytes; at -= slot_bytes)
-        free_slots_.push_back(page + (at - slot_bytes));
-    rescue.add_slot_page(*this, page);
-}
-
-bool AddressSpace::has_free_slot(pid_t tid) const
-{
-    return slots_.count(tid) != 0 || !free_slots_.empty();
-}
-
-TargetAddr AddressSpace::slot_of(pid_t tid)
-{
-    auto [slot, added] = slots_.try_emplace(tid);
-    if (added) {
-        slot->second = free_slots_.back();
-        free_slots_.pop_back();
-    }
-    return slot->second;
-}
-
-void AddressSpace::free_slot(pid_t tid)
-{
-    if (auto slot = slots_.find(tid); slot != slots_.end()) {
-        free_slots_.push_back(slot->second);
-        slots_.erase(slot);
-    }
-}
-
-bool AddressSpace::make_copy(Tracepoint& tp)
-{
-    std::span<const std::byte> text = tp.insn.text();
-    auto before = copied_.find(tp.at());
-    if (before != copied_.end()) {
-        // The address is probed again. Another library may be there now.
-        auto old = copies_[before->second].text();
-        if (std::equal(old.begin(), old.end(), text.begin(), text.end())) {
-            tp.copy = before->second;
-            return true;
-        }
-        return false;
-    }
-    if (free_slots_.empty())
-        return false;
-    static constexpr std::array jump{std::byte{0xff}, std::byte{0x25}, std::byte{0},
-                                     std::byte{0},    std::byte{0},    std::byte{0}};
-    std::array<std::byte, slot_bytes> code; // insn; jmp *0(%rip); next; traps
-    static_assert(15 + jump.size() + 8 <= slot_bytes);
-    code.fill(breakpoint);
-    std::uint64_t next = tp.insn.next().value;
-    std::copy(text.begin(), text.end(), code.begin());
-    std::copy(jump.begin(), jump.end(), code.begin() + tp.insn.length);
-    std::memcpy(&code[tp.insn.length + jump.size()], &next, sizeof next);
-    TargetAddr slot = free_slots_.back();
-    if (!write_text(slot, code))
-        return false;
-    free_slots_.pop_back();
-    copies_[slot] = tp.insn;
-    copied_[tp.at()] = slot;
-    tp.copy = slot;
-    return true;
-}
-
-const Instruction* AddressSpace::copy_at(TargetAddr at) const
-{
-    auto copy = copies_.find(at);
-    return copy == copies_.end() ? nullptr : &copy->second;
-}
-
 static bool clear_stub(int mem, TargetAddr at)
 {
     std::vector<std::byte> zeros(call_stub().size());
@@ -435,15 +360,6 @@ void AddressSpace::remove_stub_in(pid_t child) const
     Fd mem = open_mem(child);
     if (mem && stub.value != 0)
         clear_stub(mem.get(), stub);
-}
-
-bool AddressSpace::in_slots(TargetAddr at) const
-{
-    for (auto [page, bytes] : slot_pages) {
-        if (at - page < bytes)
-            return true;
-    }
-    return false;
 }
 
 } // namespace dt::agent

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The memory of a target: its bytes, its tracepoints, and its slots with copies of
-// instructions.
+// The memory of a target: its bytes and its tracepoints.
 //
 //   AddressSpace ──< Tracepoint (in the TracepointTable, by space number and address)
-//        │                └─< Firing: probe, kind, arg0
-//        └── slots: an r-x page mapped in the target, one slot of slot_bytes per thread
+//                         └─< Firing: probe, kind, arg0
 //
 // A process and its vfork children share one address space. An exec creates another
 // one. Text is read and written through /proc/PID/mem, which ignores page protections,
@@ -16,9 +14,6 @@
 //     written stays.
 //   - Tracepoint::original() is known from before the breakpoint is written until after
 //     the byte is restored.
-//   - The program never sees a pc in a slot. If a thread stops in a slot, its pc is
-//     first moved to the program's text (HitHandler::leave_copy(),
-//     HitHandler::end_step()).
 //
 // Text may be written only while all threads are stopped. The callers ensure this
 // (planter.cpp, releaser.cpp).
@@ -38,6 +33,7 @@
 #include "ptrace-agent/plant/patches.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 #include "ptrace-agent/trap/rescue.hpp"
+#include "ptrace-agent/trap/slots.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
 #include <optional>
@@ -85,8 +81,8 @@ public:
     TargetAddr loop_end;
     bool led_past = false; // a loop that branches back to here does not fire its jump
     bool no_stack = false; // no jump: the bytes below the stack pointer are in use
-    bool uses_memory = false; // its emulation reads or writes the target's memory
-    TargetAddr copy;          // a copy of the instruction that jumps back; 0: none
+    bool uses_memory = false;       // its emulation reads or writes the target's memory
+    std::optional<TargetAddr> copy; // a copy of the instruction that jumps back
 };
 
 // Opens /proc/PID/mem to read and write. Returns an empty Fd if that fails.
@@ -154,21 +150,7 @@ public:
     // Forgets everything in the memory, after the process has executed another program.
     void forget_all();
 
-    // Adds a page of slots, which the caller has mapped in the target.
-    void add_slot_page(TargetAddr page, std::size_t bytes);
-    bool has_free_slot(pid_t tid) const;
-    TargetAddr slot_of(pid_t tid); // only if has_free_slot()
-    void free_slot(pid_t tid);
-    bool in_slots(TargetAddr at) const;
-
-    // Writes a copy that a thread can run without a stop: the instruction, then a jump
-    // to the next one. It exists as long as the slots. Returns false if no slot is
-    // free.
-    bool make_copy(Tracepoint& tp);
-    // Returns the instruction whose copy begins at this address, or null.
-    const Instruction* copy_at(TargetAddr at) const;
-    std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
-
+    Slots slots;
     Patches patches;
     Statics statics;
     RuntimeMap runtime;
@@ -209,10 +191,6 @@ private:
     pid_t proc_tid_;
     TracepointTable& table_;
     Fd mem_;
-    std::vector<TargetAddr> free_slots_;
-    std::unordered_map<pid_t, TargetAddr> slots_;
-    std::unordered_map<TargetAddr, Instruction> copies_; // by slot
-    std::unordered_map<TargetAddr, TargetAddr> copied_;  // site to slot
     // The addresses of all tracepoints without a jump, and of some that have a jump now
     // or were removed.
     std::vector<TargetAddr> jumpless_;

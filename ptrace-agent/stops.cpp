@@ -274,7 +274,7 @@ void Agent::handle_unannounced(pid_t tid)
         return;
     if (ended_ != nullptr) {
         user_regs_struct user;
-        if (get_regs(tid, user) && ended_->in_slots({user.rip})) {
+        if (get_regs(tid, user) && ended_->slots.contain({user.rip})) {
             // A system call in a slot created it, and the owner of the slot is not
             // known.
             ::kill(tid, SIGKILL);

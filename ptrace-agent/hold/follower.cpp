@@ -43,7 +43,7 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
     add(space.runtime.arena, space.runtime.arena_bytes);
     for (auto [at, bytes] : space.patches.areas)
         add(at, bytes);
-    for (auto [at, bytes] : space.slot_pages)
+    for (auto [at, bytes] : space.slots.pages())
         add(at, bytes);
     return all;
 }
@@ -309,7 +309,7 @@ void Follower::begin_program(Thread& thread)
                      [](const DeferredSignal& each) { return !each.sent; });
     }
     tracees_.remove_others(thread);
-    process.space->free_slot(thread.tid);
+    process.space->slots.free(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
     thread.in_vfork = false; // the thread that waited has ended

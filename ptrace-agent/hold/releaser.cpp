@@ -233,11 +233,11 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
     trap_signals_.remove_rescue(world, all_stopped);
-    for (auto [page, bytes] : space->slot_pages) {
+    for (auto [page, bytes] : space->slots.pages()) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
             (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
-    space->slot_pages.clear();
+    space->slots.forget_pages();
     const TargetAddr stub_in_use =
         injector_.is_stub_in_use(*space) ? space->stub : TargetAddr{};
     if (stub_in_use.value == 0)

@@ -64,7 +64,7 @@ void Tracees::drop_thread(Thread& thread, WaitStatus status)
     const pid_t tid = thread.tid;
     if (last_ == &thread)
         last_ = nullptr;
-    process.space->free_slot(tid);
+    process.space->slots.free(tid);
     threads_.erase(tid);
     process.threads.erase(tid);
     if (!process.threads.empty())
@@ -96,7 +96,7 @@ void Tracees::remove_others(Thread& thread)
     std::erase_if(process.threads, [&](const auto& other) {
         if (other.second.get() == &thread)
             return false;
-        process.space->free_slot(other.first);
+        process.space->slots.free(other.first);
         threads_.erase(other.first);
         return true;
     });

@@ -157,7 +157,7 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
            (info.si_code == TRAP_TRACE ||
             (info.si_code == SI_KERNEL &&
              (info.si_errno == hit_magic || space.find({user.rip - 1}) != nullptr)) ||
-            space.in_slots({user.rip - 1}));
+            space.slots.contain({user.rip - 1}));
 }
 
 constexpr int max_leave_exec_ms = 2000;
@@ -374,7 +374,7 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
 bool Injector::ensure_slots(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
-    if (space.has_free_slot(thread.tid))
+    if (space.slots.has_free(thread.tid))
         return true;
     if (!space.no_injection.empty())
         return false;
@@ -392,7 +392,8 @@ bool Injector::ensure_slots(Thread& thread)
         space.no_injection = "it may not map executable memory";
         return false;
     }
-    space.add_slot_page({*page}, slot_page_bytes);
+    space.slots.add_page({*page}, slot_page_bytes);
+    space.rescue.add_slot_page(space, {*page});
     return true;
 }
 

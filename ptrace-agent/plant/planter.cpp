@@ -80,7 +80,7 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
     bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
                        !space->no_runtime.empty();
     bool wants_call = mechanism != Mechanism::uprobe && space->no_injection.empty() &&
-                      (space->slot_pages.empty() || !has_runtime);
+                      (space->slots.pages().empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_timeout_ns;
     auto may_wait = [&] { return monotonic_ns() < ends && !client_.has_exited(); };
     auto any_in_vfork = [&] {
@@ -114,7 +114,7 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
                                    std::vector<Tracepoint*>& linker)
 {
     AddressSpace& space = world.space();
-    if (space.slot_pages.empty() && mechanism != Mechanism::uprobe) {
+    if (space.slots.pages().empty() && mechanism != Mechanism::uprobe) {
         if (Thread* thread = world.any_thread())
             injector_.ensure_slots(*thread);
         if (Thread* thread = world.any_thread())

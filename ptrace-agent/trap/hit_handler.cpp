@@ -100,11 +100,11 @@ void HitHandler::leave_copy(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     user_regs_struct user;
-    if (space.slot_pages.empty() || thread.step.active || !get_regs(thread.tid, user) ||
-        !space.in_slots({user.rip}))
+    if (space.slots.pages().empty() || thread.step.active ||
+        !get_regs(thread.tid, user) || !space.slots.contain({user.rip}))
         return;
     TargetAddr slot{user.rip & ~std::uint64_t(slot_bytes - 1)};
-    const Instruction* insn = space.copy_at(slot);
+    const Instruction* insn = space.slots.copied_to(slot);
     if (insn == nullptr)
         return;
     std::uint64_t offset = user.rip - slot.value;
@@ -128,8 +128,10 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (Displaced plan = x86_64.plan_displaced(tp.insn); plan.how != Displaced::emulate)
         return run_in_slot(thread, tp, plan, user);
     AddressSpace& space = *thread.process->space;
-    if (tp.uses_memory && (tp.copy.value != 0 || space.make_copy(tp))) {
-        user.rip = tp.copy.value;
+    if (tp.uses_memory && !tp.copy)
+        tp.copy = space.slots.copy(space, tp.insn);
+    if (tp.copy) {
+        user.rip = tp.copy->value;
         set_regs(thread.tid, user);
         return tracees_.go_on(thread);
     }
@@ -178,7 +180,7 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
             return; // it has died
         return step_in_place(thread, tp, user);
     }
-    TargetAddr slot = space.slot_of(thread.tid);
+    TargetAddr slot = space.slots.of(thread.tid);
     if (thread.slot_holds != tp.at() || plan.access_only) {
         if (!space.write_text(slot, plan.copy_text()))
             return step_in_place(thread, tp, user);

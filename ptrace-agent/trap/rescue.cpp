@@ -56,7 +56,7 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
         forget();
         return false;
     }
-    for (auto [page, bytes] : space.slot_pages)
+    for (auto [page, bytes] : space.slots.pages())
         add_slot_page(space, page);
     std::vector<Tracepoint*> written = space.tracepoints();
     std::erase_if(written, [](const Tracepoint* tp) { return !tp->written; });

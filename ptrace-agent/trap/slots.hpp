@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The slots of a target: pieces of slot_bytes of executable memory, each for a copy of
+// one instruction.
+//
+//   page (r-x) ──< slot ── of a thread: the instruction that the thread steps over
+//                      └── of an address: a copy that any thread runs without a stop
+//
+// Invariants
+//   - A slot has at most one use. A thread has at most one slot.
+//   - The program never sees a pc in a slot. If a thread stops in a slot, its pc is
+//     first moved to the program's text (HitHandler::leave_copy(),
+//     HitHandler::end_step()).
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "fasttrap/instruction.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <sys/types.h>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace dt::agent {
+
+class AddressSpace;
+
+class Slots {
+public:
+    // Adds a page, which the caller has mapped in the target.
+    void add_page(TargetAddr page, std::size_t bytes);
+    // First address and number of bytes of each page.
+    const std::vector<std::pair<TargetAddr, std::size_t>>& pages() const
+    {
+        return pages_;
+    }
+    void forget_pages() { pages_.clear(); } // they are no longer in the target
+    bool contain(TargetAddr at) const;
+
+    bool has_free(pid_t tid) const;
+    TargetAddr of(pid_t tid); // only if has_free()
+    void free(pid_t tid);
+
+    // Writes a copy that a thread can run without a stop: the instruction, then a jump
+    // to the next one. It exists as long as the slots. Returns its address, or nothing
+    // if no slot is free, or if a different instruction of the same address was copied
+    // before.
+    std::optional<TargetAddr> copy(AddressSpace& space, const Instruction& insn);
+    // Returns the instruction whose copy begins at this address, or null.
+    const Instruction* copied_to(TargetAddr at) const;
+
+    void forget_all() { *this = {}; }
+
+private:
+    std::vector<std::pair<TargetAddr, std::size_t>> pages_;
+    std::vector<TargetAddr> free_;
+    std::unordered_map<pid_t, TargetAddr> of_threads_;
+    std::unordered_map<TargetAddr, Instruction> copies_; // by slot
+    std::unordered_map<TargetAddr, TargetAddr> copied_;  // address of the text to slot
+};
+
+} // namespace dt::agent
