@@ -2,8 +2,8 @@
 // C API: writes the files that programs with static probes are built with (dtrace -h
 // and -G).
 #include "libdtrace/api/handle.hpp"
-#include "libdtrace/session/provider_names.hpp"
-#include "libdtrace/session/provider_sources.hpp"
+#include "libdtrace/session/sources/provider_names.hpp"
+#include "libdtrace/session/sources/provider_sources.hpp"
 
 #include "base/fd.hpp"
 #include "usdt/header.hpp"

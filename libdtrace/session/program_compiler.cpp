@@ -3,9 +3,9 @@
 
 #include "base/printable.hpp"
 #include "libdtrace/session/debug.hpp"
-#include "libdtrace/session/libraries.hpp"
 #include "libdtrace/session/option_changes.hpp"
-#include "libdtrace/session/preprocess.hpp"
+#include "libdtrace/session/sources/libraries.hpp"
+#include "libdtrace/session/sources/preprocess.hpp"
 
 #include <algorithm>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/libraries.hpp"
+#include "libdtrace/session/sources/libraries.hpp"
 
 #include "libdtrace/compile/compiler.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/provider_names.hpp"
+#include "libdtrace/session/sources/provider_names.hpp"
 
 #include "usdt/include/dtrace/usdt_names.h"
 #include "usdt/provider_source.hpp"

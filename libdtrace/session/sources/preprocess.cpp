@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/preprocess.hpp"
+#include "libdtrace/session/sources/preprocess.hpp"
 
 #include "base/fd.hpp"
 

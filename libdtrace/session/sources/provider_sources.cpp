@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/provider_sources.hpp"
+#include "libdtrace/session/sources/provider_sources.hpp"
 
 #include "libdtrace/compile/check/c_argument.hpp"
 #include "libdtrace/compile/check/definition_text.hpp"
