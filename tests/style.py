@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the rules of docs/style.md that a program can check: the layout, file-local names that files compiled together
-have in common, commit subjects, and words. Prints each violation with its location.
+have in common, sizes of classes and folders, commit subjects, and words. Prints each violation with its location.
 
     tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; default: all"""
 import collections, io, os, pathlib, re, subprocess, sys, tokenize
@@ -61,6 +61,96 @@ def check_local_names():
             places[folder, key].setdefault(name, line.strip())
     return [f"{', '.join(sorted(where))}: all have the file-local name {key!r}; merged compilation needs different ones"
             for (_, key), where in places.items() if len(where) > 1]
+
+MAX_METHODS = 60
+MAX_CLASS_FILES = 4
+MAX_FOLDER_FILES = 55
+# Classes that may be larger, with the reason.
+LARGE_CLASSES = {
+    "Checker": "one method for each kind of expression, statement and clause",
+    "Parser": "one method for each rule of the grammar",
+}
+# Folders that may have more files, with the reason. An entry also holds for the folders below it.
+LARGE_FOLDERS = {
+    "tests/d": "one program for each case, next to its expected output; a folder is a topic of D",
+    "tests/victims": "one program for each case; tests name them without a folder",
+    "tests/system": "one suite for each subject; ./check runs test_*.py",
+}
+CLASS_HEAD = re.compile(r"\b(?:class|struct)\s+(?:\[\[.*?\]\]\s*)?(?P<name>\w+(?:::\w+)*)\s*(?:final\s*)?(?::(?!:)[^()]*)?$")
+NO_METHOD = re.compile(r"\s*,|\s*(?:using|typedef|friend|static_assert|enum|return)\b|.*=\s*(?:default|delete)\s*$", re.S)
+DEFINED = re.compile(r"^(?![ \t#}])[^\n;={(]*?(?P<name>\w+(?:::\w+)*)::~?(?:\w+|operator[^\w\n]+)\s*\(", re.M)
+
+def code_of(name):
+    """Returns the text of a C++ file without comments, strings, preprocessor lines and template arguments."""
+    text = re.sub(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*"|^\s*#(?:[^\\\n]|\\.|\\\n)*""",
+                  lambda found: "\n" * found[0].count("\n"), (TREE / name).read_text(), flags=re.S | re.M)
+    before = None
+    while text != before: # from the inside
+        before, text = text, re.sub(r"(?<=[\w\s])<[\w\s:*&,.()\[\]]*>", "", text)
+    return text
+
+def is_method(head):
+    """Returns whether a declaration in the body of a class declares or defines a method."""
+    head = re.sub(r"\b(?:public|private|protected)\s*:(?!:)", "", head)
+    before, paren, after = head.partition("(")
+    return bool(paren) and not NO_METHOD.match(head) and "=" not in before.replace("operator", "").strip("=!<> ") and \
+        not after.startswith("*") and re.search(r"\w\s*$|operator\s*\W*$", before) is not None
+
+def methods_in(text):
+    """Yields the name of the class for each method that a class body declares, without those that are defaulted or
+    deleted."""
+    scopes, head, parens = [], "", 0
+    for token in re.findall(r"[{};()]|[^{};()]+", text):
+        if token in "()":
+            parens += 1 if token == "(" else -1
+            head += token
+        elif parens > 0 and token in "{};":
+            # A brace among parameters is a default argument or belongs to a lambda.
+            head += " "
+        elif token in "{;":
+            if scopes and scopes[-1] and is_method(head):
+                yield scopes[-1]
+            if token == "{":
+                found = CLASS_HEAD.search(head)
+                outer = scopes[-1] if scopes and scopes[-1] else ""
+                scopes.append((outer + "::" if outer else "") + found["name"] if found else "")
+            head = ""
+        elif token == "}":
+            scopes = scopes[:-1]
+            head = ""
+        else:
+            head += token
+
+def class_sizes():
+    """Returns the number of methods of each class, and the .cpp files that implement it. A class is named by its part
+    of the tree and its name."""
+    n_methods, files = collections.Counter(), collections.defaultdict(set)
+    for name in sources(r"\.(?:cpp|hpp)$"):
+        parts = pathlib.PurePosixPath(name).parts
+        part = "/".join(parts[:{"libdtrace": 2, "tests": 3}.get(parts[0], 1)])
+        text = code_of(name)
+        n_methods.update((part, each) for each in methods_in(text))
+        if name.endswith(".cpp"):
+            for found in DEFINED.finditer(text):
+                files[part, found["name"]].add(name)
+    return n_methods, files
+
+def check_class_sizes():
+    """No class has more than 60 methods, or is implemented in more than four .cpp files."""
+    n_methods, files = class_sizes()
+    small = lambda key: key[1] not in LARGE_CLASSES
+    return [f"{part}: class {name} has {n} methods, {MAX_METHODS} at most; give its second purpose a class of "
+            f"its own" for (part, name), n in sorted(n_methods.items()) if n > MAX_METHODS and small((part, name))] + \
+           [f"{part}: class {name} is implemented in {len(where)} files, {MAX_CLASS_FILES} at most; give its second "
+            f"purpose a class of its own: {', '.join(sorted(where))}"
+            for (part, name), where in sorted(files.items()) if len(where) > MAX_CLASS_FILES and small((part, name))]
+
+def check_folder_sizes():
+    """No folder has more than 55 files directly in it."""
+    n_files = collections.Counter(str(pathlib.PurePosixPath(name).parent) for name in git("ls-files").splitlines())
+    return [f"{folder}: {n} files, {MAX_FOLDER_FILES} at most; move the files of one subject to a folder of their own"
+            for folder, n in sorted(n_files.items()) if n > MAX_FOLDER_FILES and
+            not any(folder == large or folder.startswith(large + "/") for large in LARGE_FOLDERS)]
 
 # Words from the table in docs/style.md, as regular expressions, and what to write instead. A word in STRICT is always
 # wrong. A word in LIMITED also has correct uses ("the user who starts dtrace"), so its uses are only counted.
