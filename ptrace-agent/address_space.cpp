@@ -3,7 +3,6 @@
 
 #include "base/page_bytes.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/inject/call_stub.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>
@@ -305,8 +304,8 @@ void AddressSpace::forget_all()
     no_runtime.clear();
     common_areas.clear();
     forget_unwind(*this);
-    no_injection.clear();
-    stub = syscall_insn = link_debug = linker_stop = TargetAddr{};
+    call_place.forget_all();
+    link_debug = linker_stop = TargetAddr{};
     errno_sought = sigaction_watched = false;
     errno_at.reset();
 }
@@ -338,28 +337,6 @@ void AddressSpace::restore_copy(pid_t child) const
         if (changed)
             (void)!pwrite(mem.get(), text, n, offset); // fails if the child has exited
     }
-}
-
-static bool clear_stub(int mem, TargetAddr at)
-{
-    std::vector<std::byte> zeros(call_stub().size());
-    return pwrite(mem, zeros.data(), zeros.size(), static_cast<off_t>(at.value)) > 0;
-}
-
-void AddressSpace::remove_stub()
-{
-    if (stub.value != 0)
-        clear_stub(mem_.get(), stub);
-    if (syscall_insn == stub)
-        syscall_insn = {};
-    stub = {};
-}
-
-void AddressSpace::remove_stub_in(pid_t child) const
-{
-    Fd mem = open_mem(child);
-    if (mem && stub.value != 0)
-        clear_stub(mem.get(), stub);
 }
 
 } // namespace dt::agent

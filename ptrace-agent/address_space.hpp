@@ -28,6 +28,7 @@
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/wait_budget.hpp"
+#include "ptrace-agent/inject/call_place.hpp"
 #include "ptrace-agent/inject/native_code.hpp"
 #include "ptrace-agent/inject/runtime_map.hpp"
 #include "ptrace-agent/plant/patches.hpp"
@@ -151,6 +152,7 @@ public:
     void forget_all();
 
     Slots slots;
+    CallPlace call_place;
     Patches patches;
     Statics statics;
     RuntimeMap runtime;
@@ -163,13 +165,7 @@ public:
     std::unordered_map<std::uint64_t, SharedBase> shared_bases;
     // Beginnings of text for which one large area of trampolines was requested.
     std::set<TargetAddr> common_areas;
-    std::string no_runtime;   // why the runtime cannot be loaded; empty if it can
-    std::string no_injection; // why no system call can be injected; empty if it can
-    TargetAddr stub;          // address of call_stub() in the target; 0: not written
-    // Overwrites the stub with the zeros that were there before.
-    void remove_stub();
-    void remove_stub_in(pid_t child) const;
-    TargetAddr syscall_insn;   // an existing `syscall` instruction; 0: not searched for
+    std::string no_runtime;    // why the runtime cannot be loaded; empty if it can
     TargetAddr link_debug;     // the dynamic linker's struct r_debug; 0: none
     TargetAddr linker_stop;    // its r_brk, if it is watched; else 0
     std::size_t text_seen = 0; // text_mappings() when the target was grabbed

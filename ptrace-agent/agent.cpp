@@ -212,7 +212,7 @@ Reply Agent::profile(Reader& in)
 void Agent::before_release(AddressSpace& space)
 {
     if (!injector_.is_stub_in_use(space))
-        space.remove_stub(); // injected calls have written it
+        space.call_place.remove_stub(space); // injected calls have written it
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

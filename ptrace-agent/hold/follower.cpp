@@ -272,7 +272,7 @@ void Follower::forked(Thread& parent, pid_t child)
         finish_step_in(child, parent.step);
     parent.process->space->restore_copy(child);
     parent.process->space->patches.restore_in(child);
-    parent.process->space->remove_stub_in(child);
+    parent.process->space->call_place.remove_stub_in(child);
     if (waited == Waited::late) {
         // The child's text is restored already. The child is detached at its first
         // stop.

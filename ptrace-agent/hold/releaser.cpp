@@ -239,9 +239,9 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     space->slots.forget_pages();
     const TargetAddr stub_in_use =
-        injector_.is_stub_in_use(*space) ? space->stub : TargetAddr{};
+        injector_.is_stub_in_use(*space) ? space->call_place.stub() : TargetAddr{};
     if (stub_in_use.value == 0)
-        space->remove_stub(); // before a thread is released
+        space->call_place.remove_stub(*space); // before a thread is released
     for (Thread* thread : tracees_.threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;
@@ -255,7 +255,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     // The threads that are left run in this memory without tracepoints, and are
     // detached at their next stop.
     space->forget_all();
-    space->stub = stub_in_use; // until the late call has returned
+    space->call_place.keep_stub(stub_in_use); // until the late call has returned
     return true;
 }
 

@@ -45,8 +45,9 @@ bool Injector::end_late_call(Thread& thread)
         return true;
     set_mask(thread.tid, call->mask);
     set_regs(thread.tid, resumed(call->regs));
-    if (!is_stub_in_use(*thread.process->space))
-        thread.process->space->remove_stub();
+    AddressSpace& space = *thread.process->space;
+    if (!is_stub_in_use(space))
+        space.call_place.remove_stub(space);
     siginfo_t info;
     const bool of_the_call = thread.event() == 0 && (thread.signal() == syscall_stop ||
                                                      (thread.signal() == SIGTRAP &&

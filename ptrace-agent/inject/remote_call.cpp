@@ -95,7 +95,7 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
     };
     for (const Mapping& mapping : all)
         if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {
-            space.stub = space.syscall_insn = stub_place(mapping);
+            space.call_place.use_stub(stub_place(mapping));
             return true;
         }
     for (const Mapping& mapping : all) {
@@ -103,7 +103,7 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
             continue;
         if (!space.write_text(stub_place(mapping), stub))
             continue;
-        space.stub = space.syscall_insn = stub_place(mapping);
+        space.call_place.use_stub(stub_place(mapping));
         return true;
     }
     return false;
@@ -111,7 +111,7 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
 
 Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
 {
-    if (space.syscall_insn.value != 0)
+    if (space.call_place.known())
         return Ok{};
     std::vector<Mapping> all = mappings_of(space.proc_tid());
     if (place_stub(space, all, tracees_.threads_in(space)))
@@ -125,7 +125,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
             // A probe may have replaced the instruction by a breakpoint.
             if (space.find(*found) != nullptr)
                 continue;
-            space.syscall_insn = *found;
+            space.call_place.use_existing(*found);
             return Ok{};
         }
     }
@@ -214,7 +214,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         (signal_stop && !get_siginfo(tid, info)))
         return Error{Code::gone, "it ended"};
     user_regs_struct entry = before;
-    entry.rip = space.syscall_insn.value;
+    entry.rip = space.call_place.insn().value;
     entry.rax = static_cast<std::uint64_t>(number);
     entry.orig_rax = ~0ull; // nothing to restart
     entry.rdi = args[0];
@@ -224,9 +224,9 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     entry.r8 = args[4];
     entry.r9 = args[5];
     entry.eflags &= ~0x100ull;
-    if (space.stub.value != 0) {
+    if (space.call_place.stub().value != 0) {
         CallBlock block = block_for(before, mask);
-        if (!space.write_text(block_of(space.stub),
+        if (!space.write_text(block_of(space.call_place.stub()),
                               std::as_bytes(std::span(&block, 1))))
             return Error{Code::gone, "it ended"};
     }
@@ -376,7 +376,7 @@ bool Injector::ensure_slots(Thread& thread)
     AddressSpace& space = *thread.process->space;
     if (space.slots.has_free(thread.tid))
         return true;
-    if (!space.no_injection.empty())
+    if (!space.call_place.refusal().empty())
         return false;
     // The page is never writable. The agent writes it through /proc/PID/mem. Even a
     // program that forbids writable code (PR_SET_MDWE) may map such a page.
@@ -385,11 +385,11 @@ bool Injector::ensure_slots(Thread& thread)
                       MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
     if (!page) {
         if (page.error().code != Code::gone)
-            space.no_injection = page.error().text;
+            space.call_place.refuse(page.error().text);
         return false;
     }
     if (*page > ~4095ull) {
-        space.no_injection = "it may not map executable memory";
+        space.call_place.refuse("it may not map executable memory");
         return false;
     }
     space.slots.add_page({*page}, slot_page_bytes);

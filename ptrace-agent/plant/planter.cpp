@@ -79,7 +79,8 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
 {
     bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
                        !space->no_runtime.empty();
-    bool wants_call = mechanism != Mechanism::uprobe && space->no_injection.empty() &&
+    bool wants_call = mechanism != Mechanism::uprobe &&
+                      space->call_place.refusal().empty() &&
                       (space->slots.pages().empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_timeout_ns;
     auto may_wait = [&] { return monotonic_ns() < ends && !client_.has_exited(); };

@@ -258,7 +258,7 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
     auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
         std::array<std::byte, 15> text{};
         Tracepoint* tp = space.find(at);
-        if (tp == nullptr && at != space.syscall_insn &&
+        if (tp == nullptr && at != space.call_place.insn() &&
             space.read_original(at, text)) {
             auto insn = x86_64.decode(text, at);
             if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
@@ -339,8 +339,8 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
 // Returns why the target cannot have a rescue. Empty if it can.
 static std::string rescue_refusal(const AddressSpace& space, const Thread& thread)
 {
-    if (!space.no_injection.empty())
-        return space.no_injection;
+    if (!space.call_place.refusal().empty())
+        return space.call_place.refusal();
     if (thread.process->is_guest())
         return "it runs in the memory of another process";
     const std::string status = thread_status(thread.process->pid, thread.tid);
