@@ -292,8 +292,7 @@ void AddressSpace::forget_all()
     table_.reclaim();
     jumpless_.clear();
     n_sorted_ = 0;
-    text_known.clear();
-    forgotten.clear();
+    known_text.forget_all();
     statics.forget_all();
     slots.forget_all();
     rescue.forget();
@@ -305,9 +304,8 @@ void AddressSpace::forget_all()
     common_areas.clear();
     forget_unwind(*this);
     call_place.forget_all();
-    link_debug = linker_stop = TargetAddr{};
-    errno_sought = sigaction_watched = false;
-    errno_at.reset();
+    watched = {};
+    errno_place.forget_all();
 }
 
 void AddressSpace::restore_copy(pid_t child) const

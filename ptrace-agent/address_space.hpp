@@ -29,10 +29,13 @@
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/wait_budget.hpp"
 #include "ptrace-agent/inject/call_place.hpp"
+#include "ptrace-agent/inject/errno_place.hpp"
 #include "ptrace-agent/inject/native_code.hpp"
 #include "ptrace-agent/inject/runtime_map.hpp"
+#include "ptrace-agent/plant/known_text.hpp"
 #include "ptrace-agent/plant/patches.hpp"
 #include "ptrace-agent/plant/statics.hpp"
+#include "ptrace-agent/plant/watched_functions.hpp"
 #include "ptrace-agent/trap/rescue.hpp"
 #include "ptrace-agent/trap/slots.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -165,15 +168,10 @@ public:
     std::unordered_map<std::uint64_t, SharedBase> shared_bases;
     // Beginnings of text for which one large area of trampolines was requested.
     std::set<TargetAddr> common_areas;
-    std::string no_runtime;    // why the runtime cannot be loaded; empty if it can
-    TargetAddr link_debug;     // the dynamic linker's struct r_debug; 0: none
-    TargetAddr linker_stop;    // its r_brk, if it is watched; else 0
-    std::size_t text_seen = 0; // text_mappings() when the target was grabbed
-    std::vector<Mapping> text_known;       // as forget_unmapped() found it last
-    std::vector<ForgottenProbe> forgotten; // not reported by an event yet
-    bool sigaction_watched = false;
-    bool errno_sought = false;            // errno_at was searched for
-    std::optional<std::int64_t> errno_at; // relative to the thread's fs_base
+    std::string no_runtime; // why the runtime cannot be loaded; empty if it can
+    KnownText known_text;
+    WatchedFunctions watched;
+    ErrnoPlace errno_place;
     void* unwind = nullptr; // struct Unwinder's state, owned by unwind.cpp
 
 private:

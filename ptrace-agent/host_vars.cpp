@@ -48,7 +48,7 @@ const std::string& FiringHost::status()
 // per program (linker.cpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
-    auto offset = errno_offset(*thread_.process->space);
+    auto offset = thread_.process->space->errno_place.offset(*thread_.process->space);
     std::int32_t number = 0;
     if (!offset ||
         !thread_.process->space->read_value(

@@ -109,7 +109,7 @@ void ClientWait::report_libraries_changed(pid_t pid)
     event.kind = AgentEvent::libraries_changed;
     event.pid = pid;
     event.status = ++process.library_changes;
-    event.forgotten = std::exchange(process.space->forgotten, {});
+    event.forgotten = process.space->known_text.take_forgotten();
     client_.send_event(std::move(event));
 }
 

@@ -51,7 +51,7 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 bool Follower::follow(const Process& parent, pid_t child, WaitStatus status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
-    if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
+    if (inherited.sites.empty() && !parent.space->watched.linker.known() &&
         parent.follow_exec != FollowExec::all && !parent.by_kernel)
         return false;
     Process& process =

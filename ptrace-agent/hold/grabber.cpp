@@ -187,7 +187,7 @@ Reply Grabber::grab(Reader& in)
     }
     if (Thread* thread = world.any_thread())
         trap_signals_.learn_action(*thread->process, *thread);
-    space->text_seen = text_mappings(space->proc_tid());
+    space->known_text.record_grab(space->proc_tid());
     return Writer().put(process.n_execs).body();
 }
 

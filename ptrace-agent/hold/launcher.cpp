@@ -256,7 +256,7 @@ Result<Ok> Launcher::run_to(Process& process, EvalTime evaltime,
             StoppedWorld world(tracees_, process.space);
             linker_.watch(world);
         }
-        process.to_preinit = process.space->link_debug.value != 0;
+        process.to_preinit = process.space->watched.linker.known();
         if (process.to_preinit)
             return run_until(process, TargetAddr{}, name);
         return run_until(process, {*entry}, name);

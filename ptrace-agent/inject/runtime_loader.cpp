@@ -43,7 +43,7 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
         comm.pop_back();
     comm.copy(name, sizeof name - 1);
     writer.set_all(config.execname, std::span<const char>(name));
-    auto offset = errno_offset(space);
+    auto offset = space.errno_place.offset(space);
     writer.set(config.errno_offset, offset.value_or(0));
     writer.publish(config.errno_known, offset ? 1 : 0);
     // The program may install a seccomp filter at any time. With doorbells the runtime

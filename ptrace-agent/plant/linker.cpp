@@ -150,7 +150,7 @@ static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 {
     AddressSpace& space = world.space();
-    if (space.link_debug.value != 0)
+    if (space.watched.linker.known())
         return false;
     auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
@@ -185,8 +185,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
         }
     }
     tp->purpose = Tracepoint::library_change;
-    space.link_debug = *debug;
-    space.linker_stop = *stop;
+    space.watched.linker = {*debug, *stop};
     jumps_.update(space, *tp);
     return true;
 }
@@ -201,71 +200,7 @@ void LinkerWatch::forget(AddressSpace& space)
         space.restore_originals({tp});
         space.forget(*tp);
     }
-    space.link_debug = space.linker_stop = TargetAddr{};
-}
-
-// Forgets a tracepoint. Adds its probes to those that the next event reports as
-// removed.
-static void forget(AddressSpace& space, Tracepoint& tp)
-{
-    for (const Firing& firing : tp.firings)
-        space.forgotten.push_back({tp.at(), firing.probe});
-    space.statics.forget(tp.at());
-    space.forget(tp);
-}
-
-// Forgets the tracepoints in a range if their breakpoint or jump is not in the text any
-// more.
-static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
-{
-    for (Tracepoint* tp : space.without_jump(from, end)) {
-        std::byte text{};
-        if (tp->written &&
-            (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
-            forget(space, *tp);
-    }
-    std::vector<TargetAddr> windows = space.patches.gone(space, from, end);
-    for (TargetAddr window : windows) {
-        for (const Planted::Probed& probed : space.patches.at(window)->probed) {
-            if (Tracepoint* tp = space.find(probed.at))
-                forget(space, *tp);
-        }
-    }
-    space.patches.drop(windows);
-}
-
-static bool is_same_text(const Mapping& a, const Mapping& b)
-{
-    return a.begin == b.begin && a.end == b.end && a.offset == b.offset &&
-           a.file == b.file;
-}
-
-// Examines only the mappings of text that have changed since the last call. A changed
-// mapping that still contains some of our tracepoints is examined again by the next
-// call.
-void forget_unmapped(AddressSpace& space)
-{
-    std::vector<Mapping> now = mappings_of(space.proc_tid());
-    std::erase_if(now, [](const Mapping& m) { return !m.executable; });
-    if (space.text_known.empty())
-        forget_gone_in(space, {1}, {~std::uint64_t{0}});
-    std::vector<Mapping> unresolved;
-    auto same = now.begin();
-    for (const Mapping& before : space.text_known) {
-        while (same != now.end() && same->begin < before.begin)
-            ++same;
-        if (same != now.end() && is_same_text(*same, before))
-            continue;
-        forget_gone_in(space, before.begin, before.end);
-        if (space.patches.any_in(before.begin, before.end) ||
-            !space.without_jump(before.begin, before.end).empty())
-            unresolved.push_back(before);
-    }
-    auto before = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
-    auto n_now = static_cast<std::ptrdiff_t>(now.size());
-    now.insert(now.end(), unresolved.begin(), unresolved.end());
-    std::inplace_merge(now.begin(), now.begin() + n_now, now.end(), before);
-    space.text_known = std::move(now);
+    space.watched.linker = {};
 }
 
 bool LinkerWatch::handle_change(Thread& thread)
@@ -273,13 +208,13 @@ bool LinkerWatch::handle_change(Thread& thread)
     Process& process = *thread.process;
     AddressSpace& space = *process.space;
     r_debug state{};
-    if (!space.read_value(space.link_debug, state))
+    if (!space.read_value(space.watched.linker.debug, state))
         return false;
     if (state.r_state != r_debug::RT_CONSISTENT)
         return false;
     forget_unwind(space);
-    space.errno_sought = space.errno_at.has_value();
-    forget_unmapped(space);
+    space.errno_place.libraries_changed();
+    space.known_text.forget_unmapped(space);
     space.statics.write_list(space);
     if (process.to_preinit) {
         process.to_preinit = false;
@@ -292,61 +227,12 @@ bool LinkerWatch::handle_change(Thread& thread)
     return !client_wait_.is_silent();
 }
 
-// Returns the offset of errno from the machine code of __errno_location(). In glibc and
-// musl, that function has one of two forms:
-//
-//   mov disp(%rip),%rax; add %fs:0,%rax; ret     the offset is in the GOT
-//   mov %fs:0,%rax; add $offset,%rax; ret
-static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr function)
-{
-    std::array<std::byte, 40> text{};
-    if (!space.read_original(function, text))
-        return std::nullopt;
-    auto is = [&text](std::size_t at, std::initializer_list<int> bytes) {
-        for (int byte : bytes) {
-            if (at >= text.size() || text[at++] != std::byte(byte))
-                return false;
-        }
-        return true;
-    };
-    std::size_t at = is(0, {0xf3, 0x0f, 0x1e, 0xfa}) ? 4 : 0; // endbr64
-    std::int32_t disp = 0;
-    if (is(at, {0x48, 0x8b, 0x05}) && is(at + 7, {0x64, 0x48, 0x03, 0x04, 0x25})) {
-        std::memcpy(&disp, &text[at + 3], 4);
-        std::int64_t offset = 0;
-        TargetAddr entry =
-            function +
-            (at + 7 + static_cast<std::uint64_t>(static_cast<std::int64_t>(disp)));
-        if (space.read_value(entry, offset))
-            return offset;
-    }
-    if (is(at, {0x64, 0x48, 0x8b, 0x04, 0x25}) && is(at + 9, {0x48, 0x05})) {
-        std::memcpy(&disp, &text[at + 11], 4);
-        return disp;
-    }
-    return std::nullopt;
-}
-
 bool is_libc(const std::string& path)
 {
     std::size_t slash = path.rfind('/');
     std::string name = slash == std::string::npos ? "" : path.substr(slash + 1);
     return name.rfind("libc.so", 0) == 0 || name.rfind("libc-", 0) == 0 ||
            name.rfind("ld-musl", 0) == 0;
-}
-
-std::optional<std::int64_t> errno_offset(AddressSpace& space)
-{
-    if (space.errno_sought)
-        return space.errno_at;
-    space.errno_sought = true;
-    for (const Mapping& m : mappings_of(space.proc_tid())) {
-        if (!is_libc(m.path) || m.offset != 0)
-            continue;
-        if (auto function = symbol_in(space, m.begin, "__errno_location"))
-            return space.errno_at = offset_in(space, *function);
-    }
-    return std::nullopt;
 }
 
 } // namespace dt::agent

@@ -27,14 +27,6 @@ class Thread;
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
                                     std::string_view name);
 
-// Returns the offset of a thread's errno from its fs base. Returns nothing if the
-// process has no C library, or an unknown one.
-std::optional<std::int64_t> errno_offset(AddressSpace& space);
-
-// Forgets the breakpoints and jumps in text that was unmapped. Other text may be mapped
-// there now, and is left unchanged.
-void forget_unmapped(AddressSpace& space);
-
 // Returns whether a mapped file has the name of a C library (glibc or musl).
 bool is_libc(const std::string& path);
 

@@ -121,13 +121,13 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
         if (Thread* thread = world.any_thread())
             trap_signals_.learn_action(*thread->process, *thread);
     }
-    if (linker_.watch(world, &linker) && space.text_seen != 0 &&
-        text_mappings(space.proc_tid()) != space.text_seen) {
+    if (linker_.watch(world, &linker) &&
+        space.known_text.changed_since_grab(space.proc_tid())) {
         // They have changed since the client examined them.
         client_wait_.report_libraries_changed(space.owner());
     }
     // The linker may have unmapped text before its breakpoint was written.
-    forget_unmapped(space);
+    space.known_text.forget_unmapped(space);
     jumps_.reclaim(space);
     if (by_traps(mechanism))
         return Error{Code::unsupported, "-x mechanism=int3"};
@@ -304,7 +304,7 @@ void Planter::replan_if_changed(Planting& p, bool planned)
         if (!p.linker.empty()) // the linker's breakpoint is not written yet
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);
-        forget_unmapped(space);
+        space.known_text.forget_unmapped(space);
         place(p);
         planned = false;
     }

@@ -64,7 +64,7 @@ static bool is_padding(const Instruction& insn)
 // if padding follows it.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
-    Tracepoint* tp = space.find(space.linker_stop);
+    Tracepoint* tp = space.find(space.watched.linker.stop);
     if (tp == nullptr || tp->purpose != Tracepoint::library_change || !tp->written)
         return nullptr;
     see_padding(space, *tp);
@@ -95,7 +95,8 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
     dt_rt_frame frame{};
     auto at = thread.held ? frame_of(space, user) : std::nullopt;
     return at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES &&
-           space.runtime.config().sites[frame.site].at == space.linker_stop.value;
+           space.runtime.config().sites[frame.site].at ==
+               space.watched.linker.stop.value;
 }
 
 // After dlopen(), a thread waits for the planting in the trampoline of the linker's
@@ -110,7 +111,7 @@ void JumpWriter::reclaim(AddressSpace& space)
             (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))
             return;
     }
-    for (std::uint32_t site : space.patches.reclaim(space.linker_stop))
+    for (std::uint32_t site : space.patches.reclaim(space.watched.linker.stop))
         space.runtime.free_site(site);
 }
 

@@ -250,9 +250,9 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
-    if (space.sigaction_watched)
+    if (space.watched.sigaction)
         return;
-    space.sigaction_watched = true;
+    space.watched.sigaction = true;
     std::string program = read_proc_link(space.proc_tid(), "exe");
     std::vector<Tracepoint*> fresh;
     auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Where a thread of a target has its errno. The agent finds it in the machine code of
+// the C library, and writes it into the config of the runtime.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace dt::agent {
+
+class AddressSpace;
+
+class ErrnoPlace {
+public:
+    // Returns the offset from the thread's fs base. Returns nothing if the process has
+    // no C library, or an unknown one.
+    std::optional<std::int64_t> offset(AddressSpace& space);
+    // Searches again if the C library was not found, because it may be mapped now.
+    void libraries_changed() { searched_ = offset_.has_value(); }
+    void forget_all() { *this = {}; }
+
+private:
+    bool searched_ = false;
+    std::optional<std::int64_t> offset_;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The mappings of text that the agent knows in one address space. It compares them with
+// the present ones, to find breakpoints and jumps in text that was unmapped.
+//
+//   mapping changed ──> tracepoint without its breakpoint or jump ──> forgotten probe
+//                                                                        └─> event
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "process/maps.hpp"
+#include "ptrace-agent/wire/client.hpp"
+
+#include <cstddef>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt::agent {
+
+class AddressSpace;
+class Tracepoint;
+
+class KnownText {
+public:
+    // Records that the target was grabbed. From now on the client examines the mappings
+    // itself. tid: AddressSpace::proc_tid().
+    void record_grab(pid_t tid);
+    // Returns whether text was mapped or unmapped since then. False if the target was
+    // not grabbed.
+    bool changed_since_grab(pid_t tid) const;
+
+    // Forgets the breakpoints and jumps in text that was unmapped. Other text may be
+    // mapped there now, and is left unchanged.
+    void forget_unmapped(AddressSpace& space);
+    // Returns the probes that were forgotten and not yet returned. Each is reported by
+    // an event.
+    std::vector<ForgottenProbe> take_forgotten();
+
+    // Forgets the mappings, after the process has executed another program.
+    void forget_all();
+
+private:
+    void forget(AddressSpace& space, Tracepoint& tp);
+    void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end);
+
+    std::size_t at_grab_ = 0;       // text_mappings() then; 0: not grabbed
+    std::vector<Mapping> mappings_; // as forget_unmapped() found them last
+    std::vector<ForgottenProbe> forgotten_;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The functions of a target that the agent watches for its own use, each by a
+// tracepoint with a Tracepoint::Purpose.
+#pragma once
+
+#include "base/target_addr.hpp"
+
+namespace dt::agent {
+
+struct WatchedFunctions {
+    // The dynamic linker, which LinkerWatch watches.
+    struct Linker {
+        TargetAddr debug; // its struct r_debug; 0: none
+        TargetAddr stop;  // its r_brk, if it is watched; else 0
+        bool known() const { return debug.value != 0; }
+    };
+    Linker linker;
+    bool sigaction = false; // TrapSignals::watch_sigaction() was called
+};
+
+} // namespace dt::agent
