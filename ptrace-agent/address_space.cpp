@@ -50,21 +50,6 @@ void AddressSpace::hand_over(pid_t to)
     owner_ = proc_tid_ = to;
     handed_over_ = true;
     forget_unwind(*this); // its state belongs to the earlier owner
-    // The process has not registered restartable sequences of its own.
-    end_rseq();
-}
-
-bool AddressSpace::let_fire(bool on)
-{
-    const std::uint32_t word = on ? 1 : 0;
-    return write_text(runtime.image + DT_RT_LIVE, std::as_bytes(std::span(&word, 1)));
-}
-
-void AddressSpace::end_rseq()
-{
-    native.rseq.reset();
-    if (runtime.image.value != 0)
-        runtime.writer().announce(runtime.config().rseq, 0);
 }
 
 void AddressSpace::reopen()
@@ -299,9 +284,8 @@ void AddressSpace::forget_all()
     patches.forget_all();
     runtime.forget();
     native.forget();
-    shared_bases.clear();
-    no_runtime.clear();
-    common_areas.clear();
+    runtime.refusal.clear();
+    patches.common_areas.clear();
     forget_unwind(*this);
     call_place.forget_all();
     watched = {};

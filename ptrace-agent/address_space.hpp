@@ -40,13 +40,17 @@
 #include "ptrace-agent/trap/slots.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
+#include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace dt::agent {
+
+struct UnwindState;
+struct DestroyUnwind {
+    void operator()(UnwindState* state) const;
+};
 
 struct Firing {
     std::uint32_t probe = 0;
@@ -98,17 +102,11 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
-    Rescue rescue;         // restores the text after the agent's death
-    bool given_up = false; // its threads did not stop in time (deadlines.cpp)
-    WaitBudget budget;     // for waits for its threads
+    Rescue rescue; // restores the text after the agent's death
     // Makes another process the owner. Called when the owner has executed another
     // program, and this process still runs in the memory.
     void hand_over(pid_t to);
-    // Enables or disables the runtime's probes in this process, but not in its forked
-    // children. Returns false if the process has exited.
-    bool let_fire(bool on);
-    void end_rseq(); // disables restartable sequences in compiled code, permanently
-    void reopen();   // opens the memory after an exec that was not reported
+    void reopen(); // opens the memory after an exec that was not reported
     // Returns a thread id whose /proc files show this memory: the owner's, or another
     // thread's if the leader exited before its threads.
     pid_t proc_tid();
@@ -160,19 +158,11 @@ public:
     Statics statics;
     RuntimeMap runtime;
     NativeCode native;
-    // The threads that may share one fs_base.
-    struct SharedBase {
-        std::vector<pid_t> tids;
-        std::uint32_t n_asked = 0; // upcalls that requested a thread's identity
-    };
-    std::unordered_map<std::uint64_t, SharedBase> shared_bases;
-    // Beginnings of text for which one large area of trampolines was requested.
-    std::set<TargetAddr> common_areas;
-    std::string no_runtime; // why the runtime cannot be loaded; empty if it can
     KnownText known_text;
     WatchedFunctions watched;
     ErrnoPlace errno_place;
-    void* unwind = nullptr; // struct Unwinder's state, owned by unwind.cpp
+    WaitBudget budget;                                  // for waits for its threads
+    std::unique_ptr<UnwindState, DestroyUnwind> unwind; // created by unwind.cpp
 
 private:
     std::vector<Tracepoint*> exchange(std::vector<Tracepoint*> all, bool plant);

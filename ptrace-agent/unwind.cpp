@@ -165,20 +165,22 @@ static UnwindState* state_of(Process& process)
         if (made == nullptr)
             return nullptr;
         unw_set_caching_policy(made, UNW_CACHE_GLOBAL);
-        space.unwind = new UnwindState{made, UnwindObjects(space.proc_tid()), nullptr};
+        space.unwind.reset(
+            new UnwindState{made, UnwindObjects(space.proc_tid()), nullptr});
     }
-    return static_cast<UnwindState*>(space.unwind);
+    return space.unwind.get();
 }
 
 void forget_unwind(AddressSpace& space)
 {
     space.runtime.forget_rules();
-    auto* state = static_cast<UnwindState*>(space.unwind);
-    if (state == nullptr)
-        return;
+    space.unwind.reset();
+}
+
+void DestroyUnwind::operator()(UnwindState* state) const
+{
     unw_destroy_addr_space(state->space);
     delete state;
-    space.unwind = nullptr;
 }
 
 // The frames of one walk.

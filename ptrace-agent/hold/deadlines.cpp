@@ -40,7 +40,7 @@ constexpr std::uint64_t lone_exec_ns = 10'000'000'000;
 bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 {
     return space.budget.is_spent() &&
-           (space.given_up || client_.check_in_wait() ||
+           (space.budget.given_up() || client_.check_in_wait() ||
             space.budget.spent_ns() >= max_runnable_ns ||
             thread_state(tid, tid) != 'R' ||
             space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >= max_run_ns);
@@ -124,10 +124,9 @@ void Tracees::leave_late(Thread& thread, const char* why)
 // waits for their threads share one short budget.
 void Tracees::give_up(AddressSpace& space, const char* why)
 {
-    if (space.given_up)
+    if (space.budget.given_up())
         return;
-    space.given_up = true;
-    space.budget.set_last(second_timeout_ns);
+    space.budget.give_up(second_timeout_ns);
     given_up_.emplace_back(space.owner(), why);
     Mailbox::ring_in_ms(1);
 }

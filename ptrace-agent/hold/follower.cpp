@@ -334,8 +334,11 @@ void Follower::begin_program(Thread& thread)
         // restored. If the memory is not in use any more, the writes fail without harm.
         before->restore_originals(before->without_jump());
         before->forget_all();
-    } else if (before->owner() == process.pid)
+    } else if (before->owner() == process.pid) {
         before->hand_over(guest);
+        // The guest has not registered restartable sequences of its own.
+        rseq_.end(*before);
+    }
     process.trap_blocked.clear();
     // execve(2) resets a handler to the default action. An ignored signal stays
     // ignored.

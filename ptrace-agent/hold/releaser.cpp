@@ -62,7 +62,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     RuntimeMap& runtime = space.runtime;
     if (runtime.image.value == 0)
         return true;
-    space.let_fire(false);
+    runtime.let_fire(space, false);
     space.patches.take_out(space, space.patches.windows());
     bool all_out = true;
     bool any_late = false;
@@ -98,7 +98,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     }
     gate.reset();
     wait.reset();
-    if (any_late && which == Try::again && !space.given_up)
+    if (any_late && which == Try::again && !space.budget.given_up())
         return false;
     if (!all_out)
         return true; // a thread sleeps in our code
@@ -134,13 +134,12 @@ void Releaser::forget_jumps(AddressSpace& space)
     space.patches.forget_all();
     space.runtime.forget();
     space.native.forget();
-    space.shared_bases.clear();
 }
 
 void Releaser::release(std::shared_ptr<AddressSpace> space)
 {
     remove_all(space, Try::last);
-    await_signals(space->given_up ? second_timeout_ns : signals_ns);
+    await_signals(space->budget.given_up() ? second_timeout_ns : signals_ns);
 }
 
 void Releaser::wait_for(const std::function<bool(const Thread&)>& which,
@@ -200,7 +199,7 @@ void Releaser::await_late_calls(std::uint64_t timeout_ns)
 bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 {
     StoppedWorld world(tracees_, space, which);
-    if (which == Try::again && !world.in_time() && !space->given_up)
+    if (which == Try::again && !world.in_time() && !space->budget.given_up())
         return false;
     for (Thread* thread : tracees_.threads_in(*space)) {
         Process& process = *thread->process;
@@ -286,7 +285,7 @@ void Releaser::release_everything()
         const bool last = ends != 0 && monotonic_ns() >= ends;
         tracees_.begin_turn();
         space->budget.begin_turn(tracees_.turn());
-        if (!space->given_up)
+        if (!space->budget.given_up())
             space->budget.restart(std::max(slice_ns / (n_late + 1), least_slice_ns));
         const bool done = remove_all(space, last ? Try::last : Try::again);
         n_late += done ? 0 : 1;
@@ -313,7 +312,7 @@ bool Releaser::release_given_up()
     std::shared_ptr<AddressSpace> space;
     std::vector<pid_t> targets;
     for (auto& [pid, process] : tracees_.processes()) {
-        if (!process->space->given_up || process->space->owner() != owner)
+        if (!process->space->budget.given_up() || process->space->owner() != owner)
             continue;
         space = process->space;
         if (std::exchange(process->is_target, false) && !process->no_events)

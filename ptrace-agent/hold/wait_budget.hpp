@@ -30,19 +30,20 @@ public:
     // Sets the budget for the rest of the turn.
     void restart(std::uint64_t limit_ns)
     {
-        if (is_last_)
+        if (given_up_)
             return;
         limit_ns_ = limit_ns;
         spent_ns_ = 0;
         ran_ns_.clear();
         since_ns_ = monotonic_ns();
     }
-    // Sets the budget for all turns to come.
-    void set_last(std::uint64_t limit_ns)
+    // Sets the budget for all turns to come, because the target is given up.
+    void give_up(std::uint64_t limit_ns)
     {
         restart(limit_ns);
-        is_last_ = true;
+        given_up_ = true;
     }
+    bool given_up() const { return given_up_; }
     std::uint64_t spent_ns() const
     {
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
@@ -83,7 +84,7 @@ private:
     std::unordered_map<pid_t, std::uint64_t>
         ran_ns_; // at run_since_spent()'s first call
     int n_waits_ = 0;
-    bool is_last_ = false;
+    bool given_up_ = false;
 };
 
 } // namespace dt::agent

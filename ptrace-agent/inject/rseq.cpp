@@ -72,6 +72,13 @@ void RseqAreas::allow(AddressSpace& space)
     space.runtime.writer().announce(space.runtime.config().rseq, guests ? 0 : 1);
 }
 
+void RseqAreas::end(AddressSpace& space)
+{
+    space.native.rseq.reset();
+    if (space.runtime.image.value != 0)
+        space.runtime.writer().announce(space.runtime.config().rseq, 0);
+}
+
 // At this point the runtime does not know the thread, and the kernel has not registered
 // its struct rseq.
 void RseqAreas::begin(Thread& thread)
@@ -93,7 +100,7 @@ void RseqAreas::begin(Thread& thread)
     if (own && space.write(at, std::as_bytes(std::span(&cpu, 1))))
         return;
     // Two threads share this fs_base, or there is no memory at cpu_id.
-    space.end_rseq();
+    end(space);
 }
 
 } // namespace dt::agent

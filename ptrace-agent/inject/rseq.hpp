@@ -30,6 +30,7 @@ public:
     // Allows sequences, or forbids them if a child shares the memory. Must be called
     // when such a child starts or ends.
     void allow(AddressSpace& space);
+    static void end(AddressSpace& space); // forbids sequences permanently
     // Checks a new thread before its first instruction, and corrects its cpu_id.
     void begin(Thread& thread);
 

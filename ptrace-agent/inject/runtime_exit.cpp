@@ -297,7 +297,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!get_regs(tid, user))
             return; // waitpid() is about to report its exit
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
-            space->given_up) {
+            space->budget.given_up()) {
             thread.in_our_code_ns = 0;
             if (drop_cancelled(thread)) {
                 // The signal that cancels it may have stopped another thread.
@@ -357,7 +357,8 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
         }
         if (moved || found)
             return true; // it remains in our code if its stack cannot be read
-        if (space->given_up || (which == Try::again && space->budget.is_spent()))
+        if (space->budget.given_up() ||
+            (which == Try::again && space->budget.is_spent()))
             break;
         if (!run_to_gate(thread, which))
             return false;

@@ -63,15 +63,15 @@ Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
     AddressSpace& space = world.space();
     if (space.runtime.image.value != 0)
         return Ok{};
-    if (!space.no_runtime.empty())
-        return Error{Code::unsupported, space.no_runtime};
+    if (!space.runtime.refusal.empty())
+        return Error{Code::unsupported, space.runtime.refusal};
     Thread* thread = world.any_thread();
     if (thread == nullptr)
         return Error{Code::busy,
                      "none of its threads can make a system call at the moment"};
     auto done = load(world, *thread);
     if (!done && done.error().code != Code::gone)
-        space.no_runtime = done.error().text;
+        space.runtime.refusal = done.error().text;
     return done;
 }
 
@@ -182,7 +182,7 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     runtime.arena_bytes = arena_.shared_bytes();
     refresh_config(space);
     rseq_.learn(space);
-    if (!space.let_fire(true))
+    if (!runtime.let_fire(space, true))
         return Error{Code::gone, "it ended"};
     return Ok{};
 }

@@ -2,6 +2,7 @@
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "dif/slots.h"
+#include "ptrace-agent/address_space.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +25,13 @@ void RuntimeMap::forget()
     free_lists_.clear();
     behind_.clear();
     rules_.clear();
+    shared_bases.clear();
+}
+
+bool RuntimeMap::let_fire(AddressSpace& space, bool on) const
+{
+    const std::uint32_t word = on ? 1 : 0;
+    return space.write_text(image + DT_RT_LIVE, std::as_bytes(std::span(&word, 1)));
 }
 
 // Returns the key of a retired entry. The entry keeps its place in the table, but

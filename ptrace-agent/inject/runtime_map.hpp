@@ -19,9 +19,13 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace dt::agent {
+
+class AddressSpace;
 
 class RuntimeMap {
 public:
@@ -32,6 +36,8 @@ public:
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
     void forget(); // the runtime is no longer in the target
+    // Why the runtime cannot be loaded. Empty if it can. forget() keeps it.
+    std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
     int read_only_fd() const { return config_.fd(); }
@@ -39,6 +45,16 @@ public:
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
     Doorbells doorbells; // if they are not armed, the runtime requests help by a trap
+
+    // Enables or disables the runtime's probes in this process, but not in its forked
+    // children. Returns false if the process has exited.
+    bool let_fire(AddressSpace& space, bool on) const;
+    // The threads that may share one fs_base.
+    struct SharedBase {
+        std::vector<pid_t> tids;
+        std::uint32_t n_asked = 0; // upcalls that requested a thread's identity
+    };
+    std::unordered_map<std::uint64_t, SharedBase> shared_bases; // by fs_base
 
     // Addresses in the target; 0 if the runtime is not loaded.
     TargetAddr image, arena;

@@ -27,8 +27,8 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
     if (fs_base == 0 || thread.changes_base)
         return;
     thread.fs_base = fs_base;
-    if (auto shared = space.shared_bases.find(fs_base);
-        shared != space.shared_bases.end()) {
+    if (auto shared = space.runtime.shared_bases.find(fs_base);
+        shared != space.runtime.shared_bases.end()) {
         auto& tids = shared->second.tids;
         if (std::find(tids.begin(), tids.end(), thread.tid) == tids.end())
             tids.push_back(thread.tid);
@@ -42,15 +42,15 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
         other->process->parent == thread.process->pid)
         return space.runtime.add_thread(fs_base, thread.tid, thread.process->pid);
     space.runtime.retire_thread(fs_base);
-    space.shared_bases[fs_base].tids = {other->tid, thread.tid};
+    space.runtime.shared_bases[fs_base].tids = {other->tid, thread.tid};
 }
 
 void ThreadBases::leave_base(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     const std::uint64_t fs_base = std::exchange(thread.fs_base, 0);
-    if (auto shared = space.shared_bases.find(fs_base);
-        shared != space.shared_bases.end()) {
+    if (auto shared = space.runtime.shared_bases.find(fs_base);
+        shared != space.runtime.shared_bases.end()) {
         std::erase(shared->second.tids, thread.tid);
         return;
     }
@@ -65,7 +65,7 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
     if (space.runtime.image.value == 0)
         return;
     place(thread, fs_base);
-    if (thread.fs_base == fs_base && space.shared_bases.count(fs_base) != 0)
+    if (thread.fs_base == fs_base && space.runtime.shared_bases.count(fs_base) != 0)
         find_others(space, thread);
 }
 
@@ -75,7 +75,7 @@ void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;
     const pid_t tid = thread.tid;
-    AddressSpace::SharedBase& shared = space.shared_bases[fs_base];
+    RuntimeMap::SharedBase& shared = space.runtime.shared_bases[fs_base];
     const bool look = std::has_single_bit(++shared.n_asked);
     const std::vector<pid_t> tids = shared.tids;
     std::vector<pid_t> left;
@@ -100,13 +100,13 @@ void ThreadBases::find_others(AddressSpace& space, Thread& thread)
         if (!was_stopped && other->is_stopped() && !other->is_pending())
             tracees_.go_on(*other);
     }
-    auto now = space.shared_bases.find(fs_base);
-    if (now == space.shared_bases.end() || tracees_.find_thread(tid) != &thread)
+    auto now = space.runtime.shared_bases.find(fs_base);
+    if (now == space.runtime.shared_bases.end() || tracees_.find_thread(tid) != &thread)
         return;
     now->second.tids = left;
     if (left.size() != 1 || left.front() != tid)
         return;
-    space.shared_bases.erase(now);
+    space.runtime.shared_bases.erase(now);
     space.runtime.add_thread(fs_base, tid, thread.process->pid);
 }
 

@@ -153,7 +153,8 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     Gap text = text_around(mappings, window.at());
     for (std::uint64_t bytes : area_sizes) {
         std::optional<TargetAddr> at;
-        if (bytes >= smallest_common && space.common_areas.insert(text.start).second)
+        if (bytes >= smallest_common &&
+            space.patches.common_areas.insert(text.start).second)
             at = find_room(gaps, text.start, common_reach(x86_64, text.start, text.end),
                            bytes);
         if (!at)

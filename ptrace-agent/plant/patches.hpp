@@ -23,6 +23,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -58,6 +59,9 @@ public:
     TrampolineSpace& space() { return space_; }
     // Areas that are mapped for trampolines: first address, number of bytes.
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas;
+    // Beginnings of text for which one large area was requested. forget_all() keeps
+    // them, so that it is requested once.
+    std::set<TargetAddr> common_areas;
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
     // Writes the trampolines and stubs of `all`, which is in ascending order of

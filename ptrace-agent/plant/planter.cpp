@@ -78,7 +78,7 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           Mechanism mechanism)
 {
     bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
-                       !space->no_runtime.empty();
+                       !space->runtime.refusal.empty();
     bool wants_call = mechanism != Mechanism::uprobe &&
                       space->call_place.refusal().empty() &&
                       (space->slots.pages().empty() || !has_runtime);
@@ -231,7 +231,7 @@ Result<Ok> Planter::check_stopped(const Planting& p) const
         return Error{Code::gone, "plant probes: the process has ended"};
     if (has_execed(p.pid, tracees_.threads_in(*p.space)))
         return another_program();
-    if (p.space->given_up) // the main loop will detach from the process
+    if (p.space->budget.given_up()) // the main loop will detach from the process
         return late_thread();
     return Ok{};
 }
@@ -333,7 +333,7 @@ Result<Ok> Planter::write(Planting& p)
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
         trap_signals_.watch_sigaction(*p.stopped);
     }
-    if (space.given_up)
+    if (space.budget.given_up())
         return late_thread();
     if (unprotected)
         p.breakpoints.clear();

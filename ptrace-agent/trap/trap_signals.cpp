@@ -332,7 +332,7 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
     install_rescue(world);
     const AddressSpace& space = world.space();
     return space.rescue.installed() ||
-           (!space.given_up && !injector_.is_stub_in_use(space) &&
+           (!space.budget.given_up() && !injector_.is_stub_in_use(space) &&
             world.any_thread() != nullptr);
 }
 
@@ -394,7 +394,7 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
         in_there = in_there || (each->is_stopped() && get_regs(each->tid, user) &&
                                 space.rescue.contains({user.rip}));
     }
-    if (thread != nullptr && !space.given_up && !thread->process->is_guest()) {
+    if (thread != nullptr && !space.budget.given_up() && !thread->process->is_guest()) {
         const TrapAction action = thread->process->trap_action;
         KernelAction back{};
         if (action.handler != 0) {

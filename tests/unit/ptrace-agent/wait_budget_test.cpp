@@ -50,7 +50,8 @@ TEST(WaitBudget, CountsTheTimeOfNestedWaitsOnce)
 TEST(WaitBudget, IsNotRefilledAfterTheLastBudgetIsSet)
 {
     WaitBudget budget;
-    budget.set_last(10 * ms);
+    budget.give_up(10 * ms);
+    EXPECT_TRUE(budget.given_up());
     wait_ms(budget, 20);
     budget.begin_turn(5);
     budget.restart(1000 * ms);
