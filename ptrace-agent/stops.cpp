@@ -130,7 +130,7 @@ void Agent::go_on(Thread& thread, int signal)
         thread.reenter = false;
         user_regs_struct user;
         if (signal == 0 && get_regs(thread.tid, user)) {
-            Tracepoint* tp = thread.process->space->find({user.rip});
+            Tracepoint* tp = thread.process->space->tracepoints.find({user.rip});
             if (tp != nullptr && tp->written)
                 return hits_.run_displaced(thread, *tp, user);
         }
@@ -190,7 +190,7 @@ void Agent::handle_signal(Thread& thread, int signal)
     if (!get_regs(thread.tid, user))
         return go_on(thread, signal);
     if (thread.hit_at.value != 0) {
-        Tracepoint* hit = thread.process->space->find(thread.hit_at);
+        Tracepoint* hit = thread.process->space->tracepoints.find(thread.hit_at);
         user.rip = thread.hit_at.value + 1; // the pc after an int3
         thread.hit_at = {};
         if (hit != nullptr && hit->written)
@@ -201,7 +201,7 @@ void Agent::handle_signal(Thread& thread, int signal)
     // If the replaced instruction has several bytes, the program cannot be at the pc
     // after the int3, so the SIGTRAP is ours. If it has a single byte, another process
     // may have sent the SIGTRAP, so the siginfo is examined.
-    Tracepoint* tp = thread.process->space->find({user.rip - 1});
+    Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
         hits_.handle(thread, *tp, user);
         return;
@@ -279,7 +279,7 @@ void Agent::handle_unannounced(pid_t tid)
             // known.
             ::kill(tid, SIGKILL);
         }
-        ended_->restore_copy(tid);
+        ended_->tracepoints.restore_copy(tid);
         ended_->statics.lower_in(*ended_, tid);
     }
     tracees_.drop_early_stop(tid);

@@ -21,7 +21,7 @@ Reply Follower::set_follow(Reader& in)
 static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 {
     Inheritance all;
-    for (Tracepoint* tp : space.tracepoints()) {
+    for (Tracepoint* tp : space.tracepoints.all()) {
         if (!tp->written && !tp->site)
             continue;
         std::vector<Firing> firings = tp->firings;
@@ -100,9 +100,9 @@ void Follower::begin(Thread& newborn)
     linker_.watch(world, &fresh);
     std::size_t n_jumps = 0;
     for (const InheritedSite& site : inherited.sites) {
-        Tracepoint* tp = space->find(site.insn.at);
+        Tracepoint* tp = space->tracepoints.find(site.insn.at);
         if (tp == nullptr)
-            fresh.push_back(tp = &space->add(site.insn));
+            fresh.push_back(tp = &space->tracepoints.add(site.insn));
         tp->firings = site.firings;
         tp->may_be_breakpoint = site.may_be_breakpoint;
         if (!site.jump)
@@ -121,7 +121,8 @@ void Follower::begin(Thread& newborn)
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)
             return false;
-        space->forget(*tp); // a breakpoint must not replace the parent's jump
+        // A breakpoint must not replace the parent's jump.
+        space->tracepoints.forget(*tp);
         return true;
     });
     bool unprotected = false;
@@ -129,8 +130,9 @@ void Follower::begin(Thread& newborn)
         unprotected = !trap_signals_.ensure_rescue(world);
         trap_signals_.watch_sigaction(world);
     }
-    for (Tracepoint* failed : unprotected ? fresh : space->write_breakpoints(fresh)) {
-        space->forget(*failed);
+    for (Tracepoint* failed :
+         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh)) {
+        space->tracepoints.forget(*failed);
         ++n_lost;
     }
     space->statics.settle(*space);
@@ -270,7 +272,7 @@ void Follower::forked(Thread& parent, pid_t child)
         return;
     if (waited == Waited::stopped)
         finish_step_in(child, parent.step);
-    parent.process->space->restore_copy(child);
+    parent.process->space->tracepoints.restore_copy(child);
     parent.process->space->patches.restore_in(child);
     parent.process->space->call_place.remove_stub_in(child);
     if (waited == Waited::late) {
@@ -332,7 +334,7 @@ void Follower::begin_program(Thread& thread)
     if (guest == 0) {
         // A process that we do not trace may still run in this memory, so the text is
         // restored. If the memory is not in use any more, the writes fail without harm.
-        before->restore_originals(before->without_jump());
+        before->tracepoints.restore_originals(before->tracepoints.without_jump());
         before->forget_all();
     } else if (before->owner() == process.pid) {
         before->hand_over(guest);

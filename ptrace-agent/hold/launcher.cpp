@@ -276,7 +276,7 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
     process.arrived = false;
     if (at.value != 0) {
         AddressSpace& space = *process.space;
-        Tracepoint* tp = space.find(at);
+        Tracepoint* tp = space.tracepoints.find(at);
         if (tp == nullptr) {
             std::array<std::byte, 15> text{};
             if (!space.read_text(at, text))
@@ -284,8 +284,8 @@ Result<Ok> Launcher::run_until(Process& process, TargetAddr at, const std::strin
             auto insn = x86_64.decode(text, at);
             if (!insn)
                 return insn.error().during(name);
-            tp = &space.add(*insn);
-            if (!space.write_breakpoints({tp}).empty())
+            tp = &space.tracepoints.add(*insn);
+            if (!space.tracepoints.write_breakpoints({tp}).empty())
                 return Error{Code::io, name + ": its text cannot be written"};
         }
         tp->purpose = Tracepoint::once;

@@ -127,9 +127,9 @@ std::uint64_t Releaser::unmap_limit_ns() const
 
 void Releaser::forget_jumps(AddressSpace& space)
 {
-    for (Tracepoint* tp : space.tracepoints()) {
+    for (Tracepoint* tp : space.tracepoints.all()) {
         if (tp->site)
-            space.forget(*tp);
+            space.tracepoints.forget(*tp);
     }
     space.patches.forget_all();
     space.runtime.forget();
@@ -219,11 +219,11 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             follower_.begin_program(*thread);
     }
     std::vector<Tracepoint*> breakpoints;
-    for (Tracepoint* tp : space->tracepoints()) {
+    for (Tracepoint* tp : space->tracepoints.all()) {
         if (!tp->site)
             breakpoints.push_back(tp);
     }
-    space->restore_originals(breakpoints);
+    space->tracepoints.restore_originals(breakpoints);
     space->statics.lower_all(*space);
     if (!remove_runtime(world, which))
         return false;

@@ -123,7 +123,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
             continue;
         if (auto found = find_syscall_in(space, mapping)) {
             // A probe may have replaced the instruction by a breakpoint.
-            if (space.find(*found) != nullptr)
+            if (space.tracepoints.find(*found) != nullptr)
                 continue;
             space.call_place.use_existing(*found);
             return Ok{};
@@ -156,7 +156,8 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
     return info.si_signo == SIGTRAP &&
            (info.si_code == TRAP_TRACE ||
             (info.si_code == SI_KERNEL &&
-             (info.si_errno == hit_magic || space.find({user.rip - 1}) != nullptr)) ||
+             (info.si_errno == hit_magic ||
+              space.tracepoints.find({user.rip - 1}) != nullptr)) ||
             space.slots.contain({user.rip - 1}));
 }
 

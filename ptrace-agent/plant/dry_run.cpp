@@ -90,12 +90,12 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
 static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
                              std::vector<Tracepoint*>& linker)
 {
-    for (const Tracepoint* tp : from.tracepoints()) {
+    for (const Tracepoint* tp : from.tracepoints.all()) {
         if (!tp->firings.empty() || tp->site)
             return false;
         if (!tp->written)
             continue;
-        Tracepoint& copy = to.add(tp->insn);
+        Tracepoint& copy = to.tracepoints.add(tp->insn);
         copy.purpose = tp->purpose;
         copy.written = true;
         if (copy.purpose != Tracepoint::library_change)

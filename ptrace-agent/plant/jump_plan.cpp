@@ -380,7 +380,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
     std::vector<TargetAddr> breakpoints;
-    for (const Tracepoint* tp : space.without_jump(wanted)) {
+    for (const Tracepoint* tp : space.tracepoints.without_jump(wanted)) {
         if (tp->written || !can_jump(*tp)) // has a breakpoint, or will get one
             breakpoints.push_back(tp->at());
     }
@@ -402,7 +402,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         auto near =
             std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
         for (; near != breakpoints.end() && *near < site.end; ++near) {
-            Tracepoint* other = space.find(*near);
+            Tracepoint* other = space.tracepoints.find(*near);
             clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
         }
         for (TargetAddr at = site.first; at < site.end;) {

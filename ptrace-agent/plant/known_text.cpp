@@ -34,14 +34,14 @@ void KnownText::forget(AddressSpace& space, Tracepoint& tp)
     for (const Firing& firing : tp.firings)
         forgotten_.push_back({tp.at(), firing.probe});
     space.statics.forget(tp.at());
-    space.forget(tp);
+    space.tracepoints.forget(tp);
 }
 
 // Forgets the tracepoints in a range if their breakpoint or jump is not in the text any
 // more.
 void KnownText::forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
 {
-    for (Tracepoint* tp : space.without_jump(from, end)) {
+    for (Tracepoint* tp : space.tracepoints.without_jump(from, end)) {
         std::byte text{};
         if (tp->written &&
             (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
@@ -50,7 +50,7 @@ void KnownText::forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr 
     std::vector<TargetAddr> windows = space.patches.gone(space, from, end);
     for (TargetAddr window : windows) {
         for (const Planted::Probed& probed : space.patches.at(window)->probed) {
-            if (Tracepoint* tp = space.find(probed.at))
+            if (Tracepoint* tp = space.tracepoints.find(probed.at))
                 forget(space, *tp);
         }
     }
@@ -81,7 +81,7 @@ void KnownText::forget_unmapped(AddressSpace& space)
             continue;
         forget_gone_in(space, before.begin, before.end);
         if (space.patches.any_in(before.begin, before.end) ||
-            !space.without_jump(before.begin, before.end).empty())
+            !space.tracepoints.without_jump(before.begin, before.end).empty())
             unresolved.push_back(before);
     }
     auto before = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };

@@ -167,7 +167,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     if (!debug || !stop)
         return false; // a static program, or a linker without this protocol
 
-    Tracepoint* tp = space.find(*stop);
+    Tracepoint* tp = space.tracepoints.find(*stop);
     if (tp == nullptr) {
         std::array<std::byte, 15> text{};
         auto insn = space.read_original(*stop, text)
@@ -175,12 +175,12 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
                         : Result<Instruction>(Error{Code::gone, "unmapped"});
         if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
             return false;
-        tp = &space.add(*insn);
+        tp = &space.tracepoints.add(*insn);
         see_padding(space, *tp);
         if (later != nullptr)
             later->push_back(tp);
-        else if (!space.write_breakpoints({tp}).empty()) {
-            space.forget(*tp);
+        else if (!space.tracepoints.write_breakpoints({tp}).empty()) {
+            space.tracepoints.forget(*tp);
             return false;
         }
     }
@@ -194,11 +194,11 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 // nothing needs it any more.
 void LinkerWatch::forget(AddressSpace& space)
 {
-    for (Tracepoint* tp : space.tracepoints()) {
+    for (Tracepoint* tp : space.tracepoints.all()) {
         if (tp->purpose != Tracepoint::library_change || tp->site)
             continue;
-        space.restore_originals({tp});
-        space.forget(*tp);
+        space.tracepoints.restore_originals({tp});
+        space.tracepoints.forget(*tp);
     }
     space.watched.linker = {};
 }

@@ -63,7 +63,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         if (Displaced plan = x86_64.plan_displaced(*insn);
             plan.how == Displaced::refused)
             return std::string(plan.reason);
-        tp = &work.space.add(*insn);
+        tp = &work.space.tracepoints.add(*insn);
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
@@ -137,7 +137,7 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
 void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask periodic)
 {
     work.mappings = mappings_of(work.space.proc_tid());
-    work.space.expect(sites.size());
+    work.space.tracepoints.expect(sites.size());
     std::vector<std::uint32_t> order(sites.size());
     std::iota(order.begin(), order.end(), 0u);
     auto before = [&sites](auto a, auto b) { return sites[a].at < sites[b].at; };
@@ -147,14 +147,14 @@ void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask peri
     work.sites.reserve(sites.size());
     // One look-up in the table per site is slow. If only the agent's own tracepoints
     // exist, a search in a short list replaces it.
-    const bool any_there = work.space.n_tracepoints() > n_few;
+    const bool any_there = work.space.tracepoints.size() > n_few;
     const std::vector<Tracepoint*> few =
-        any_there ? std::vector<Tracepoint*>() : work.space.tracepoints();
+        any_there ? std::vector<Tracepoint*>() : work.space.tracepoints.all();
     auto known = [&](TargetAddr at) -> Tracepoint* {
         if (!work.fresh.empty() && work.fresh.back()->at() == at)
             return work.fresh.back();
         if (any_there)
-            return work.space.find(at);
+            return work.space.tracepoints.find(at);
         auto it = std::find_if(few.begin(), few.end(),
                                [at](const Tracepoint* tp) { return tp->at() == at; });
         return it == few.end() ? nullptr : *it;

@@ -31,7 +31,7 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
         if (indices.empty() && !tp->firings.empty())
             work.notes.push_back("a probe that was enabled before was removed: " +
                                  plan.text);
-        work.space.forget(*tp);
+        work.space.tracepoints.forget(*tp);
         return true;
     });
 }
@@ -149,7 +149,7 @@ static void forget_plan(PlacedSites& work, const std::vector<Tracepoint*>& linke
     for (Tracepoint* tp : work.fresh) {
         tp->site.reset();
         if (std::find(linker.begin(), linker.end(), tp) == linker.end())
-            work.space.forget(*tp);
+            work.space.tracepoints.forget(*tp);
     }
     work.fresh.clear();
     work.refused.clear();
@@ -179,8 +179,9 @@ static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
 {
     std::vector<std::uint32_t> all;
     for (const auto& [at, index] : work.sites) {
-        const Tracepoint* tp =
-            sites[index].kind == SiteKind::entry ? work.space.find(at) : nullptr;
+        const Tracepoint* tp = sites[index].kind == SiteKind::entry
+                                   ? work.space.tracepoints.find(at)
+                                   : nullptr;
         if (tp != nullptr && is_fired_by_loops(*tp))
             all.push_back(index);
     }
@@ -252,7 +253,7 @@ Result<Ok> Planter::prepare(Planting& p)
     // the dynamic linker enables a shadow stack only later.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
-        const bool has_probes = p.space->n_tracepoints() != 0;
+        const bool has_probes = p.space->tracepoints.size() != 0;
         now->is_target = !has_probes;
         p.stopped.reset();
         if (has_probes)
@@ -322,7 +323,7 @@ Result<Ok> Planter::write(Planting& p)
         refuse_breakpoints(work, p.jumps.report, p.mechanism);
     }
     for (TargetAddr at : work.grown) {
-        if (const Tracepoint* tp = space.find(at))
+        if (const Tracepoint* tp = space.tracepoints.find(at))
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
@@ -338,7 +339,7 @@ Result<Ok> Planter::write(Planting& p)
     if (unprotected)
         p.breakpoints.clear();
     const auto all_unwritten =
-        unprotected ? work.fresh : space.write_breakpoints(work.fresh);
+        unprotected ? work.fresh : space.tracepoints.write_breakpoints(work.fresh);
     note_unprotected(p);
     for (Tracepoint* unwritten : all_unwritten) {
         for (std::uint32_t index : work.sites_of(*unwritten))
@@ -346,7 +347,7 @@ Result<Ok> Planter::write(Planting& p)
                 index, unprotected
                            ? "no thread of the process can make a system call now"
                            : "the instruction has changed or cannot be overwritten");
-        space.forget(*unwritten);
+        space.tracepoints.forget(*unwritten);
     }
     space.statics.settle(space);
     return Ok{};
@@ -385,7 +386,7 @@ Body Planter::report(Planting& p)
     Writer out;
     out.put(static_cast<std::uint32_t>(p.sites.size() - work.refused.size() -
                                        work.gone.size()));
-    out.put(static_cast<std::uint32_t>(p.space->n_tracepoints()));
+    out.put(static_cast<std::uint32_t>(p.space->tracepoints.size()));
     for (const auto* list : {&work.refused, &p.breakpoints}) {
         out.put(static_cast<std::uint32_t>(list->size()));
         for (const auto& [index, why] : *list)
@@ -460,7 +461,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     std::optional<StoppedWorld> stopped(std::in_place, tracees_, space);
     std::vector<Tracepoint*> idle;
     for (const Site& site : list->all()) {
-        Tracepoint* tp = space->find(site.at);
+        Tracepoint* tp = space->tracepoints.find(site.at);
         if (tp == nullptr || tp->firings.empty())
             continue;
         std::erase_if(tp->firings, [&site](const Firing& firing) {
@@ -477,10 +478,10 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
     // A byte that is not our breakpoint any more is left alone.
-    space->restore_originals(breakpoints);
+    space->tracepoints.restore_originals(breakpoints);
     jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)
-        space->forget(*tp);
+        space->tracepoints.forget(*tp);
     space->statics.settle(*space);
     stopped.reset(); // freeing memory needs no stop
     table_.reclaim();

@@ -193,7 +193,7 @@ void Statics::settle(AddressSpace& space)
         const Entry& entry = entries_[i];
         if (entry.semaphore.value == 0 || entry.gone)
             continue;
-        const Tracepoint* tp = space.find(entry.site);
+        const Tracepoint* tp = space.tracepoints.find(entry.site);
         if (tp == nullptr || (!tp->written && !tp->site))
             continue;
         if (std::any_of(tp->firings.begin(), tp->firings.end(), [&](const Firing& f) {

@@ -64,7 +64,7 @@ static bool is_padding(const Instruction& insn)
 // if padding follows it.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
-    Tracepoint* tp = space.find(space.watched.linker.stop);
+    Tracepoint* tp = space.tracepoints.find(space.watched.linker.stop);
     if (tp == nullptr || tp->purpose != Tracepoint::library_change || !tp->written)
         return nullptr;
     see_padding(space, *tp);
@@ -133,7 +133,8 @@ void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idl
         const Planted* planted = space.patches.at(window);
         bool serves = std::any_of(planted->probed.begin(), planted->probed.end(),
                                   [&space](const Planted::Probed& probed) {
-                                      Tracepoint* tp = space.find(probed.at);
+                                      Tracepoint* tp =
+                                          space.tracepoints.find(probed.at);
                                       return tp != nullptr && tp->serves();
                                   });
         if (!serves)

@@ -80,7 +80,7 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
             continue;
         space.patches.take_out(space, {over->patch.at});
         for (const Planted::Probed& probed : over->probed) {
-            Tracepoint* tp = space.find(probed.at);
+            Tracepoint* tp = space.tracepoints.find(probed.at);
             if (tp != nullptr && tp->site == probed.site) {
                 tp->site.reset();
                 wanted.push_back(tp);
@@ -205,7 +205,7 @@ void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& unwri
 {
     for (const Planted* planted : unwritten) {
         for (const Planted::Probed& probed : planted->probed) {
-            Tracepoint* tp = space.find(probed.at);
+            Tracepoint* tp = space.tracepoints.find(probed.at);
             if (tp == nullptr || tp->site != probed.site)
                 continue;
             tp->site.reset();
@@ -221,7 +221,7 @@ void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
     AddressSpace& space = world.space();
     Tracepoint* linker = linker_tracepoint(space);
     if (linker != nullptr && linker->site) {
-        space.restore_originals({linker});
+        space.tracepoints.restore_originals({linker});
         fresh.push_back(linker);
     }
     unclaim(space,

@@ -45,8 +45,8 @@ void HitHandler::arrive(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     AddressSpace& space = *thread.process->space;
     tp.purpose = Tracepoint::fires;
     if (!tp.serves()) {
-        space.restore_originals({&tp});
-        space.forget(tp);
+        space.tracepoints.restore_originals({&tp});
+        space.tracepoints.forget(tp);
     }
     set_regs(thread.tid, user);
     thread.held = true;
@@ -164,8 +164,8 @@ void HitHandler::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
     // Other threads may have stopped at it. Agent::handle_signal() recognizes such a
     // stop by the restored text.
-    space.restore_originals({&tp});
-    space.forget(tp);
+    space.tracepoints.restore_originals({&tp});
+    space.tracepoints.forget(tp);
     client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
                                             " was removed: " + why);
 }
@@ -222,7 +222,7 @@ void HitHandler::secure(Thread& thread)
     if (!space.rescue.installed() || !get_siginfo(thread.tid, info) ||
         !is_breakpoint(info) || !get_regs(thread.tid, user))
         return;
-    const Tracepoint* tp = space.find({user.rip - 1});
+    const Tracepoint* tp = space.tracepoints.find({user.rip - 1});
     if (tp == nullptr || !tp->written)
         return;
     info.si_errno = hit_magic;
@@ -301,11 +301,11 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (tracees_.find_thread(tid) != &thread)
         return;
     thread.held = false;
-    Tracepoint* current = space->find(at);
+    Tracepoint* current = space->tracepoints.find(at);
     set_regs(tid, user);
     if (current == nullptr)
         return;
-    space->restore_originals({current});
+    space->tracepoints.restore_originals({current});
     std::uint64_t mask = 0;
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     WaitStatus status;
@@ -317,7 +317,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
         space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);
     }
-    space->write_breakpoints({current});
+    space->tracepoints.write_breakpoints({current});
     if (waited == Waited::late)
         return tracees_.leave_late(
             thread, "one of its instructions did not finish before the deadline");
@@ -367,7 +367,7 @@ void HitHandler::undo(Thread& thread, bool all)
         return;
     const TargetAddr at =
         thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
-    Tracepoint* tp = thread.process->space->find(at);
+    Tracepoint* tp = thread.process->space->tracepoints.find(at);
     if (tp == nullptr || !tp->written || (!all && tp->serves()))
         return;
     trap_signals_.repair_after_trap(thread);

@@ -58,7 +58,7 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, ProgramHandler program)
     }
     for (auto [page, bytes] : space.slots.pages())
         add_slot_page(space, page);
-    std::vector<Tracepoint*> written = space.tracepoints();
+    std::vector<Tracepoint*> written = space.tracepoints.all();
     std::erase_if(written, [](const Tracepoint* tp) { return !tp->written; });
     protect(space, written);
     return true;

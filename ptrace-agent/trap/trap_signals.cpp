@@ -257,13 +257,13 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
     std::vector<Tracepoint*> fresh;
     auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
         std::array<std::byte, 15> text{};
-        Tracepoint* tp = space.find(at);
+        Tracepoint* tp = space.tracepoints.find(at);
         if (tp == nullptr && at != space.call_place.insn() &&
             space.read_original(at, text)) {
             auto insn = x86_64.decode(text, at);
             if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
                 return;
-            tp = &space.add(*insn);
+            tp = &space.tracepoints.add(*insn);
             fresh.push_back(tp);
         }
         if (tp != nullptr && tp->purpose == Tracepoint::fires)
@@ -279,8 +279,8 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         for (TargetAddr at : sigaction_calls(space, m))
             watch(at, Tracepoint::sigaction_call);
     }
-    for (Tracepoint* unwritten : space.write_breakpoints(fresh))
-        space.forget(*unwritten);
+    for (Tracepoint* unwritten : space.tracepoints.write_breakpoints(fresh))
+        space.tracepoints.forget(*unwritten);
 }
 
 // Returns whether the rescue may replace the action. A handler that is reset when it

@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The slots of a target, with this process as the target.
+#include "own_page.hpp"
 #include "ptrace-agent/address_space.hpp"
 
 #include <array>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace dt::agent {
 namespace {
-
-constexpr std::size_t n_bytes = 4096;
-
-// Executable memory of this process.
-class Page {
-public:
-    Page()
-        : at_(mmap(nullptr, n_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1, 0))
-    {
-        EXPECT_NE(at_, MAP_FAILED);
-    }
-    ~Page() { munmap(at_, n_bytes); }
-    Page(const Page&) = delete;
-    Page& operator=(const Page&) = delete;
-    TargetAddr at() const { return TargetAddr{reinterpret_cast<std::uint64_t>(at_)}; }
-
-private:
-    void* at_;
-};
 
 TEST(Slots, AreGivenToOneThreadAtATime)
 {
@@ -50,7 +30,7 @@ TEST(Slots, AreGivenToOneThreadAtATime)
 
 TEST(Slots, CopyAnInstructionThatContinuesAfterTheOriginal)
 {
-    Page text, page;
+    OwnPage text, page;
     TracepointTable table;
     AddressSpace space(getpid(), table);
     const std::array code{std::byte{0xb8}, std::byte{7},    std::byte{0},

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// The tracepoints of one address space: the instructions at which the target has a
+// breakpoint or a jump.
+//
+//   Tracepoints ──< Tracepoint (in the TracepointTable, by space number and address)
+//                       └─< Firing: probe, kind, arg0
+//
+// Invariants
+//   - A byte of text is written only while it has the expected value: the original one
+//     for planting, our breakpoint for restoring. A byte that another debugger has
+//     written stays.
+//   - Tracepoint::original() is known from before the breakpoint is written until after
+//     the byte is restored.
+//
+// This class writes breakpoints. JumpWriter writes jumps, and sets Tracepoint::site.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "fasttrap/arch/arch.hpp"
+#include "fasttrap/further_blocks.hpp"
+#include "fasttrap/tracepoint_table.hpp"
+#include "ptrace-agent/wire/client.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt::agent {
+
+class AddressSpace;
+
+struct Firing {
+    std::uint32_t probe = 0;
+    SiteKind kind = SiteKind::entry;
+    std::uint64_t arg0 = 0;
+};
+
+class Tracepoint : public TableEntry {
+public:
+    Tracepoint(SpaceId space, TargetAddr at, const Instruction& insn)
+        : TableEntry(space, at), insn(insn)
+    {
+    }
+
+    // The agent's own use of a hit.
+    enum Purpose : std::uint8_t {
+        fires,              // none: a hit only fires probes
+        library_change,     // the dynamic linker's r_brk
+        sigaction_function, // libc's sigaction()
+        sigaction_call,     // a program's own rt_sigaction(2)
+        once,               // the address to which create() runs the command
+    };
+
+    // Returns the byte that the breakpoint replaces.
+    std::byte original() const { return insn.bytes[0]; }
+    bool serves() const { return !firings.empty() || purpose != fires; }
+
+    Instruction insn;
+    std::vector<Firing> firings;
+    Purpose purpose = fires;
+    bool written = false;           // the breakpoint is in the text
+    bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
+    std::optional<std::uint32_t> site; // its number in the runtime, if it has a jump
+    TargetAddr first, end, beyond;     // as in PatchSite, also the next two
+    FurtherBlocks further{};
+    TargetAddr loop_end;
+    bool led_past = false; // a loop that branches back to here does not fire its jump
+    bool no_stack = false; // no jump: the bytes below the stack pointer are in use
+    bool uses_memory = false;       // its emulation reads or writes the target's memory
+    std::optional<TargetAddr> copy; // a copy of the instruction that jumps back
+};
+
+class Tracepoints {
+public:
+    Tracepoints(AddressSpace& space, TracepointTable& table);
+    ~Tracepoints();
+    Tracepoints(const Tracepoints&) = delete;
+    Tracepoints& operator=(const Tracepoints&) = delete;
+
+    Tracepoint* find(TargetAddr at) const; // null if the address has none
+    // Adds a tracepoint, without writing its breakpoint. The address must have none
+    // yet. It is kept until forget().
+    Tracepoint& add(const Instruction& insn);
+    void expect(std::size_t n_more) { table_.expect(n_more); } // makes add() faster
+    std::size_t size() const { return table_.size(id_); }
+    std::vector<Tracepoint*> all() const; // ascending by address
+    // Returns the tracepoints that have no jump, ascending by address: breakpoints, and
+    // new ones that will become a breakpoint or a jump. Usually they are few. `but`
+    // (ascending) is left out.
+    std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
+    std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
+
+    // Write or restore many breakpoints, and set `written`. If a byte in the text is
+    // not as expected, it is not changed, and its tracepoint is returned.
+    std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
+    std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
+    void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
+
+    // Restores the breakpoints in a forked child, which has a copy of this memory.
+    void restore_copy(pid_t child) const;
+    void forget_all(); // after the process has executed another program
+    // Replaces our breakpoints by the original bytes, in bytes that were read from
+    // address `from`.
+    void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
+
+private:
+    std::vector<Tracepoint*> exchange(std::vector<Tracepoint*> all, bool plant);
+    void sort_jumpless();
+    void note_jumpless(TargetAddr at);
+
+    AddressSpace& space_;
+    SpaceId id_;
+    TracepointTable& table_;
+    // The addresses of all tracepoints without a jump, and of some that have a jump now
+    // or were removed.
+    std::vector<TargetAddr> jumpless_;
+    std::size_t n_sorted_ = 0; // the first n_sorted_ of them are sorted
+};
+
+} // namespace dt::agent
