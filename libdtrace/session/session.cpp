@@ -235,8 +235,8 @@ int Session::stop()
     s_.stopped = true;
     debug("stop");
     backend_->stop_timers();
-    targets_.report_unmatched(UINT64_MAX);
-    targets_.report_cuts();
+    targets_.reports().report_unmatched(UINT64_MAX);
+    targets_.reports().report_cuts();
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
@@ -311,11 +311,12 @@ void Session::tend(std::uint64_t now)
     auto* header = static_cast<dt_arena*>(s_.arena->base());
     auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
     clock_line_.tend(session->clock, now);
-    targets_.report_unmatched(now);
+    targets_.reports().report_unmatched(now);
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        targets_.report_cuts(); // looking up names for records also reads files
+        // Looking up names for records also reads files.
+        targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
         dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);

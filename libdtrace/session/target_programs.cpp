@@ -7,11 +7,6 @@
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/process_matcher.hpp"
-#include "libdtrace/symbols/demangle.hpp"
-#include "process/proc_files.hpp"
-
-#include <algorithm>
-#include <utility>
 
 namespace dt {
 
@@ -32,45 +27,6 @@ void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgo
         return;
     if (rematch(*process) != 0)
         s_.complain(s_.error_text);
-}
-
-// Reports that no probe matches in the program that a process executed. Called after
-// the program has had time to load its libraries, and when it exits.
-void Targets::report_unmatched(ps_prochandle& process)
-{
-    if (process.unmatched.empty())
-        return;
-    s_.report(&process, "process " + std::to_string(process.pid) + " executed " +
-                            printable_name(std::exchange(process.unmatched, {})) +
-                            ", where no probe matches");
-}
-
-void Targets::report_unmatched(std::uint64_t now_ns)
-{
-    constexpr std::uint64_t time_to_load_ns = 2'000'000'000;
-    for (const auto& process : s_.processes.all())
-        if (!process->unmatched.empty() &&
-            now_ns - process->executed_ns >= time_to_load_ns)
-            report_unmatched(*process);
-}
-
-// Records the program that a target now executes, if the user named the target.
-void Targets::note_program(ps_prochandle& process, bool still_traced,
-                           const std::string& program)
-{
-    report_unmatched(process); // the previous program
-    if (!process.by_user() || s_.options.follow == FollowOption::none || !s_.active ||
-        s_.stopped || !s_.awaits_libraries(process))
-        return;
-    if (!still_traced) {
-        s_.report(&process,
-                  "process " + std::to_string(process.pid) + " executed " +
-                      (program.empty() ? "another program" : printable_name(program)) +
-                      ", which is not traced (-x follow=exec traces it)");
-        return;
-    }
-    process.unmatched = program.empty() ? "another program" : program;
-    process.executed_ns = monotonic_ns();
 }
 
 // Updates a process after exec. `program` is the path of the new program, or "".
@@ -98,7 +54,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.unplanted.clear();
     process.uprobes.clear();
     process.reported_probes.clear();
-    note_program(process, still_traced, program);
+    reports_.note_program(process, still_traced, program);
     // refresh() fails if the process has exited. The exit event will report that.
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||
         !s_.active || s_.stopped)
@@ -142,7 +98,7 @@ void Targets::grab_new(pid_t pid)
     auto grabbed = s_.processes.grab(pid, TargetKind::started_later);
     if (!grabbed) {
         debug("new process %d is not traced: %s", pid, grabbed.error().text.c_str());
-        report_untraced(pid, grabbed.error());
+        reports_.report_untraced(pid, grabbed.error());
         return;
     }
     ps_prochandle& process = **grabbed;

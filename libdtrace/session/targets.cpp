@@ -2,15 +2,10 @@
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
-#include "base/printable.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/sites.hpp"
-#include "libdtrace/symbols/demangle.hpp"
-#include "process/proc_files.hpp"
 
-#include <algorithm>
-#include <csignal>
 #include <utility>
 
 namespace dt {
@@ -44,26 +39,8 @@ int Targets::plant(ps_prochandle& process)
     }
     if (backend().plant(process, sites, statics) != 0)
         return -1;
-    report_notes(process);
+    reports_.report_notes(process);
     return 0;
-}
-
-void Targets::report_notes(ps_prochandle& process)
-{
-    for (const std::string& note : s_.providers.pid.take_notes())
-        s_.report(&process, note);
-    for (const std::string& note : s_.providers.usdt.take_notes())
-        s_.report(&process, note);
-    report_cuts();
-}
-
-void Targets::report_cuts()
-{
-    // The number is limited, because each process can map many such files.
-    constexpr std::size_t most = 100;
-    for (const std::string& cut : s_.processes.take_cuts())
-        if (n_cuts_reported_++ < most)
-            s_.complain(printable(cut, Escaping::Names));
 }
 
 bool Targets::admits(pid_t pid)
@@ -79,22 +56,9 @@ void Targets::grab_matched()
             continue;
         auto grabbed = s_.processes.grab(pid, TargetKind::matched);
         if (!grabbed)
-            report_untraced(pid, grabbed.error());
+            reports_.report_untraced(pid, grabbed.error());
     }
     users_.report_left_out();
-}
-
-// Reports once that a process cannot be traced, unless it has exited.
-void Targets::report_untraced(pid_t pid, const Error& why)
-{
-    if (why.code == Code::gone || why.code == Code::not_found ||
-        !reported_untraced_.insert(pid).second)
-        return;
-    std::string name = read_proc_file(pid, "comm", 64);
-    name = printable_name(name.substr(0, name.find('\n')));
-    s_.complain("process " + std::to_string(pid) +
-                (name.empty() ? "" : " (" + name + ")") +
-                " is not traced: " + why.text);
 }
 
 void Targets::forget_sites(pid_t pid)
@@ -111,33 +75,6 @@ void Targets::resume_changed(const AgentEvent& event)
         s_.processes.agent()->resume_after_library_change(event.pid, event.status);
     if (!resumed && resumed.error().code != Code::gone)
         s_.complain(resumed.error().text);
-}
-
-// Returns how many threads block SIGTRAP. After the agent's death, the target restores
-// its text when a thread reaches a breakpoint. If that thread blocks SIGTRAP, the
-// kernel terminates the target instead.
-static std::size_t n_blocking_traps(pid_t pid)
-{
-    const std::vector<pid_t> threads = threads_of(pid);
-    return static_cast<std::size_t>(
-        std::count_if(threads.begin(), threads.end(), [pid](pid_t tid) {
-            const auto mask = status_number(thread_status(pid, tid), "SigBlk", 0, 16);
-            return (mask >> (SIGTRAP - 1) & 1) != 0;
-        }));
-}
-
-void Targets::report_danger(const ps_prochandle& process)
-{
-    const char state = thread_state(process.pid, process.pid);
-    if (state == '\0' || (state == 'Z' && threads_of(process.pid).size() == 1))
-        return s_.complain("process " + std::to_string(process.pid) +
-                           " has ended since, perhaps at one of its breakpoints");
-    const std::size_t n = n_blocking_traps(process.pid);
-    if (n != 0)
-        s_.complain(
-            std::to_string(n) + " threads of process " + std::to_string(process.pid) +
-            " block SIGTRAP: a breakpoint that one of them hits before any other "
-            "thread does ends the process");
 }
 
 static const char* event_text(AgentEvent::Kind kind)
@@ -188,7 +125,7 @@ void Targets::handle_events()
         case AgentEvent::exited:
             if (process == nullptr || !process->leave(HoldState::exited, event.status))
                 break;
-            report_unmatched(*process);
+            reports_.report_unmatched(*process);
             forget_sites(event.pid);
             s_.listener.process(process, nullptr);
             break;
@@ -235,7 +172,7 @@ void Targets::handle_events()
                 if (!other->leave(HoldState::lost))
                     continue;
                 if (other->has_breakpoints)
-                    report_danger(*other);
+                    reports_.report_danger(*other);
                 lower_semaphores(other->pid);
                 forget_sites(other->pid);
                 s_.listener.process(other.get(), nullptr);

@@ -5,17 +5,18 @@
 //
 //   AgentClient ──events──▶ Targets ──▶ rematch descriptions ──▶ Backend: probes, sites
 //
-// Remarks and state changes are reported to SessionState's listener.
+// TargetReports reports remarks about targets. State changes are reported to
+// SessionState's listener.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
 #include "libdtrace/session/probe_recycler.hpp"
 #include "libdtrace/session/session_state.hpp"
+#include "libdtrace/session/target_reports.hpp"
 #include "libdtrace/session/user_limit.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <span>
 
 namespace dt {
@@ -24,7 +25,7 @@ class Targets {
 public:
     // The backend may be null until the session is about to trace.
     Targets(SessionState& state, const std::unique_ptr<Backend>& backend)
-        : s_(state), backend_(backend), users_(state), recycler_(state)
+        : s_(state), backend_(backend), users_(state), recycler_(state), reports_(state)
     {
     }
 
@@ -39,27 +40,16 @@ public:
     // Checks processes that have started since the last call, if descriptions apply to
     // all processes.
     void check_new_processes(std::uint64_t now_ns);
-    // Reports executed programs in which no probe matches, once the programs have had
-    // time to load their libraries.
-    void report_unmatched(std::uint64_t now_ns);
-    // Reports tables in the targets' files that were too large and therefore truncated.
-    void report_cuts();
+    TargetReports& reports() { return reports_; }
 
 private:
     Backend& backend() { return *backend_; }
     bool admits(pid_t pid);
-    void report_untraced(pid_t pid, const Error& why);
-    void report_notes(ps_prochandle& process); // new messages of the providers
-    // Reports what the death of the agent means for a process with breakpoints.
-    void report_danger(const ps_prochandle& process);
-    void report_unmatched(ps_prochandle& process);
     void forget_sites(pid_t pid);
     void resume_changed(const AgentEvent& event);
     void libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten);
     void program_changed(ps_prochandle& process, bool still_traced,
                          const std::string& program);
-    void note_program(ps_prochandle& process, bool still_traced,
-                      const std::string& program);
     // Matches the descriptions against the current modules of a process.
     int rematch(ps_prochandle& process);
     void grab_new(pid_t pid);
@@ -68,8 +58,7 @@ private:
     const std::unique_ptr<Backend>& backend_;
     UserLimit users_;
     ProbeRecycler recycler_;
-    std::size_t n_cuts_reported_ = 0;
-    std::set<pid_t> reported_untraced_; // processes that report_untraced() has reported
+    TargetReports reports_;
 };
 
 } // namespace dt

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Remarks about the targets of a session: what cannot be traced, what was left out, and
+// what a target does that the user should know about. They are reported to
+// SessionState's listener, and each only once or a limited number of times.
+#pragma once
+
+#include "base/result.hpp"
+#include "libdtrace/session/session_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <sys/types.h>
+
+namespace dt {
+
+class TargetReports {
+public:
+    explicit TargetReports(SessionState& state) : s_(state) {}
+
+    // Reports once that a process cannot be traced, unless it has exited.
+    void report_untraced(pid_t pid, const Error& why);
+    // Reports the new messages of the providers, then report_cuts().
+    void report_notes(ps_prochandle& process);
+    // Reports tables in the targets' files that were too large and therefore truncated.
+    void report_cuts();
+    // Reports what the death of the agent means for a process with breakpoints.
+    void report_danger(const ps_prochandle& process);
+
+    // Records the program that a target now executes, if the user named the target.
+    // Reports at once if the target is not traced in it.
+    void note_program(ps_prochandle& process, bool still_traced,
+                      const std::string& program);
+    // Reports that no probe matches in the program that a process executed. Called
+    // after the program has had time to load its libraries, and when it exits.
+    void report_unmatched(ps_prochandle& process);
+    // Does so for all processes, if that time has passed.
+    void report_unmatched(std::uint64_t now_ns);
+
+private:
+    SessionState& s_;
+    std::size_t n_cuts_reported_ = 0;
+    std::set<pid_t> reported_untraced_;
+};
+
+} // namespace dt
