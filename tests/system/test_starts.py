@@ -30,6 +30,8 @@ def a_program_in_the_middle_of_execve_is_traced(t):
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
             # On a busy machine, dtrace attaches before the exec, and then reports the exec.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
+            # The CPU time of samples is limited, so that a busy machine may leave samples out.
+            reported = re.sub(r"dtrace: profile: \d+ of \d+ samples were left out: .*\n", "", reported)
             equal((done.returncode, reported), (0, ""), done.stderr)
             contains(done.stdout, "on\n")
             equal(is_alive(pid), True, "the target lives")
