@@ -4,7 +4,7 @@
 // A thread that loads a library waits until the client has planted probes in it. The
 // client may be stopped itself, or may block on a full pipe. So the thread waits for at
 // most 10 s, then it continues without probes in the library. From then on the client
-// counts as silent, and no thread waits for it until it sends a request.
+// is considered silent, and no thread waits for it until it sends a request.
 //
 // A silent client gets at most one report of library changes per process. Further
 // changes are reported when the client sends a request again. No change is missed,
@@ -26,7 +26,8 @@ public:
     {
     }
 
-    // Returns whether the client did not answer in time. Then no thread waits for it.
+    // Returns whether the client has not answered in time, so that no thread waits for
+    // it.
     bool is_silent() const { return silent_; }
     // Notes that the client has sent a request, so it is no longer silent. Returns
     // whether it was silent.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Deadlines: a target that does not stop delays the agent for a bounded time.
+// Deadlines: a target that does not stop delays the agent only for a bounded time.
 //
 //   wait for a stop ─ late ─> give_up(space) ─ main loop ─> release, event `given_up`
 //
 // The waits for the threads of one address space, in one turn of the agent's loop,
 // share a budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not
 // stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
-// or it runs code of ours that its process has changed. The agent then gives up the
+// or it runs our code, which its process has changed. The agent then gives up the
 // process: it restores the text and detaches from the threads that are stopped. The
 // late thread is detached at its next stop, or by the kernel when the agent exits. The
 // runtime stays mapped, because a thread may be in it, but it fires no probes.
@@ -17,10 +17,10 @@
 // A runnable thread may only be waiting for a processor. So it is late only if one of
 // these is true:
 //   - It has run for half a second since the budget was spent, and has not stopped. A
-//     userfaultfd can cause this: the kernel repeats the page fault as long as a signal
-//     is pending.
+//     userfaultfd can cause this: the kernel repeats the page fault while a signal is
+//     pending.
 //   - The agent has waited for 10 s.
-//   - The consumer has exited. Then other targets wait for their release.
+//   - The consumer has exited. Other targets then wait for their release.
 //   - The process was given up before.
 #include "ptrace-agent/hold/tracees.hpp"
 
@@ -47,9 +47,9 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 }
 
 // Returns how long an execve(2) of this process may take, in ns. The kernel reads the
-// program during the call, and a slow file system is no attack. So the limit is longer
-// if no other target waits. After the limit the process is not attached to, or the
-// command is not started, and the user can try again.
+// program during the call, and a file system may be slow without bad intent. So the
+// limit is longer if no other target waits. After the limit the grab or the start of
+// the command fails, and the user can try again.
 std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);
@@ -57,7 +57,7 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 }
 
 // Returns after how many milliseconds a wait checks its deadline. The time is short
-// when the budget is spent. A stop that has already happened is found even then.
+// once the budget is spent. A stop that has already happened is found even then.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;
@@ -83,7 +83,7 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
     pid_t reported = waitpid(report.si_pid, &status.raw, __WALL | WNOHANG);
     if (reported != 0 || (flags & WNOHANG) != 0)
         return reported;
-    errno = EINTR; // the thread was killed in between; its exit is reported next
+    errno = EINTR; // the thread was killed between the calls; its exit is reported next
     return -1;
 }
 
@@ -105,7 +105,7 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
             return status.is_stopped() ? Waited::stopped : Waited::ended;
         if (reported >= 0 || errno != EINTR)
             return Waited::ended;
-        client_.check_in_wait(); // clears the mail signal
+        client_.check_in_wait(); // so that Mailbox's signal can interrupt again
         if (is_overdue(space, tid))
             return Waited::late;
     }

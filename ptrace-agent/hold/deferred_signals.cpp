@@ -28,7 +28,7 @@ bool is_stop_signal(int signal)
     return (signal_bit(signal) & stop_signals) != 0;
 }
 
-// Returns the signals that the kernel drops if this signal is sent.
+// Returns the signals that the kernel drops when this signal is sent.
 static std::uint64_t cancelled_by(int signal)
 {
     if (is_stop_signal(signal))
@@ -65,8 +65,8 @@ static bool take_job_control(Thread& thread, const siginfo_t& info)
     return true;
 }
 
-// Returns whether a signal that cancels this one is pending in the kernel. It has
-// arrived later.
+// Returns whether a signal that cancels this one is pending in the kernel. The pending
+// signal has arrived later.
 static bool is_cancelled(const Thread& thread, int signal)
 {
     const std::uint64_t cancelled = cancelled_by(signal);
@@ -75,7 +75,7 @@ static bool is_cancelled(const Thread& thread, int signal)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    return (pending & cancelled) != 0; // each of the two cancels the other
+    return (pending & cancelled) != 0; // each of the two kinds cancels the other
 }
 
 bool drop_cancelled(Thread& thread)
@@ -94,9 +94,9 @@ void defer_signal(Thread& thread, const siginfo_t& info)
     cancel_deferred(*thread.process, info.si_signo);
     if (take_job_control(thread, info))
         return;
-    // If a signal with this number was sent again by us, there are two cases. The
-    // signal is ours and has stopped the thread in our code once more. Or it is
-    // another one that arrived first, and the kernel has merged ours with it.
+    // If we have sent a signal with this number again, there are two cases. Either this
+    // signal is ours and has once more stopped the thread in our code, or it is another
+    // one that arrived first, and the kernel has merged ours with it.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {
@@ -135,9 +135,9 @@ void restore_deferred(Thread& thread, int signal)
     bool is_ours = get_siginfo(thread.tid, now) && is_resent(now);
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
-    // If the siginfo is not ours, another signal of the same number arrived first. A
-    // standard signal of ours was merged with it. A real-time signal of ours follows
-    // it.
+    // If the siginfo is not ours, another signal with the same number has arrived
+    // first. A standard signal of ours was merged with it. A real-time signal of ours
+    // follows it.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }
@@ -150,9 +150,9 @@ void resend_deferred(Thread& thread)
         int signal = each.info.si_signo;
         if (each.sent)
             return false;
-        // A process may queue a signal with any siginfo if the si_code is negative. So
-        // the original siginfo is sent. If the queue is full, the kernel refuses a
-        // real-time signal, so nothing is lost.
+        // A process may queue a signal with any siginfo if the si_code is negative. In
+        // that case the signal is queued with its original siginfo. If the queue is
+        // full, the kernel refuses a real-time signal, so nothing is lost.
         if (signal >= SIGRTMIN && each.info.si_code < 0 &&
             each.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &each.info) == 0)
@@ -169,8 +169,8 @@ void resend_deferred(Thread& thread)
 int exchange_deferred(Thread& thread, int signal)
 {
     // A traced thread wakes even for a signal that it ignores, so its wait is repeated.
-    // A stop signal is excluded, because it ends such a wait even without a tracer
-    // (signal(7)).
+    // After a stop signal it is not, because that interrupts such a wait even without a
+    // tracer (signal(7)).
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

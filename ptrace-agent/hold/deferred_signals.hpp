@@ -7,8 +7,8 @@
 // siginfo of its own. When the thread stops for that signal, the agent replaces this
 // siginfo by the original one.
 //
-// The signals of job control are an exception. When SIGCONT is sent, the kernel drops
-// the pending stop signals and continues the process. When a stop signal is sent, the
+// Job-control signals are an exception. When SIGCONT is sent, the kernel drops the
+// pending stop signals and continues the process. When a stop signal is sent, the
 // kernel drops a pending SIGCONT. Suppose a SIGCONT is deferred, a SIGSTOP arrives, and
 // the agent then sends the SIGCONT again: the process runs, although it should be
 // stopped. So:
@@ -27,21 +27,21 @@ namespace dt::agent {
 // Returns whether the signal's default action stops the process.
 bool is_stop_signal(int signal);
 // Adds a signal to the deferred signals of the thread, or merges it with one of them.
-// The thread must be in the stop of this signal. A signal of job control without a
-// handler is not deferred: resume_thread() delivers it (Thread::delivers).
+// The thread must be in the stop of this signal. A job-control signal without a handler
+// is not deferred: resume_thread() delivers it (Thread::delivers).
 void defer_signal(Thread& thread, const siginfo_t& info);
-// Returns whether the thread has a deferred signal that was not sent again yet.
+// Returns whether the thread has a deferred signal that has not been sent again yet.
 bool has_deferred(const Thread& thread);
-// Restores the original siginfo of a signal that was sent again. The thread must be in
-// the stop of this signal. Does nothing if the signal was not deferred.
+// Restores the original siginfo of a deferred signal that was sent again. The thread
+// must be in the stop of this signal. Does nothing if the signal was not deferred.
 void restore_deferred(Thread& thread, int signal);
 // Sends the deferred signals to the thread again. A signal for which the kernel's queue
 // has no space stays deferred, and Thread::queue_is_full is set.
 void resend_deferred(Thread& thread);
 // Drops the deferred signals that this signal cancels, because it has arrived later.
 void cancel_deferred(Process& process, int arrived);
-// Drops the deferred signals that a pending signal cancels. Returns whether signals are
-// left that another signal can cancel.
+// Drops the deferred signals that a pending signal cancels. Returns whether the thread
+// still has deferred signals that a later signal can cancel.
 bool drop_cancelled(Thread& thread);
 // Returns the signal to deliver to a thread that is not in our code and has stopped for
 // `signal`. If a signal is still deferred because the kernel's queue was full, returns

@@ -106,7 +106,7 @@ void Follower::begin(Thread& newborn)
         tp->firings = site.firings;
         tp->may_be_breakpoint = site.may_be_breakpoint;
         if (!site.jump)
-            continue; // the parent has no jump here, so neither does the child
+            continue; // without a jump in the parent, the child gets none either
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
@@ -188,8 +188,8 @@ void Follower::hold_after_exec(Thread& thread)
 constexpr const char* late_child =
     "a new child or thread did not stop within the deadline";
 
-// Finishes the parent's step in a child. The child has a copy of the parent's
-// registers, so it begins in the parent's slot.
+// Finishes the parent's step in a child, which begins in the parent's slot, because it
+// has a copy of the parent's registers.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;
@@ -201,7 +201,7 @@ static void finish_step_in(pid_t child, const Step& step)
     set_regs(child, user);
 }
 
-// Returns whether tid is a thread of the process. If not, it is another process.
+// Returns whether tid is a thread of the process, and not of another process.
 static bool same_group(pid_t pid, pid_t tid)
 {
     return syscall(SYS_tgkill, pid, tid, 0) == 0;
@@ -276,8 +276,8 @@ void Follower::forked(Thread& parent, pid_t child)
     parent.process->space->patches.restore_in(child);
     parent.process->space->call_place.remove_stub_in(child);
     if (waited == Waited::late) {
-        // The child's text is restored already. The child is detached at its first
-        // stop.
+        // The child's text has already been restored. The child is detached at its
+        // first stop.
         parent.process->space->statics.lower_in(*parent.process->space, child);
         tracees_.detach_at_first_stop(child);
         return tracees_.give_up(*parent.process->space, late_child);
@@ -304,8 +304,8 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) has the tid of the leader now. Signals that
-        // were deferred for it are deferred for the leader instead.
+        // The thread that called execve(2) now has the leader's tid. Signals that were
+        // deferred for its old tid are deferred for the leader instead.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });
@@ -314,7 +314,7 @@ void Follower::begin_program(Thread& thread)
     process.space->slots.free(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
-    thread.in_vfork = false; // the thread that waited has ended
+    thread.in_vfork = false; // the thread that waited has exited
     thread.fs_base = 0;
     thread.changes_base = false;
     thread.restarting.reset();
@@ -326,7 +326,7 @@ void Follower::begin_program(Thread& thread)
     }
     pid_t guest = tracees_.guest_of(thread);
     if (guest == 0 && process.space->runtime.image.value != 0)
-        arena_.free_shards_of(process.pid); // its threads have ended
+        arena_.free_shards_of(process.pid); // its threads have exited
     if (!process.is_target)
         return; // the caller detaches from it
     auto before = std::exchange(process.space,

@@ -2,8 +2,8 @@
 // Handles forks and execs of targets (-x follow).
 //
 //   fork of the parent   the child's text is restored; the parent's probes are recorded
-//   turn of the child    the inherited mappings of ours are unmapped, the child gets
-//                        its own runtime, its probes are planted, and it runs
+//   turn of the child    our inherited mappings are unmapped, the child gets its own
+//                        runtime, its probes are planted, and it runs
 //
 // A followed child is a target of its own: its runtime fires with its pid, it has its
 // own jumps and breakpoints, and its exit is reported. It runs no instruction before
@@ -50,12 +50,13 @@ public:
     void handle_new_task(Thread& parent);
     // Plants the recorded probes in a followed child, and lets the child run.
     void begin(Thread& newborn);
-    // Makes a vfork child that is about to exec a target, if its parent has
+    // Makes a vfork child a target when it is about to exec, if its parent has
     // follow=exec.
     void become_target(Process& guest);
-    // Prepares a process after an exec, which left one thread and an address space
-    // without anything of ours. If another process still runs in the old address space,
-    // for example a vfork child of another thread, that process keeps its probes.
+    // Prepares a process after an exec, which leaves one thread, and an address space
+    // that contains nothing of ours. If another process still runs in the old address
+    // space, for example a vfork child of another thread, that process keeps its
+    // probes.
     void begin_program(Thread& thread);
     // Holds a thread at the end of its execve(2) until the client has planted probes.
     // The thread first runs from the exec event to the end of the call, because no
@@ -67,10 +68,11 @@ private:
     // detaches from it.
     void forked(Thread& parent, pid_t child);
     // Makes a child a target. The child is stopped at its first instruction, and its
-    // text is restored. Returns false if there is nothing to follow it with, neither
-    // probes nor a watch for libraries or execs.
+    // text is restored. Returns false if there is no reason to follow it: no probes,
+    // and no watch for libraries or execs.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
-    // Unmaps what a child inherited of ours, except a mapping that contains its pc.
+    // Unmaps our mappings that a child has inherited, except the one that contains its
+    // pc.
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     Tracees& tracees_;

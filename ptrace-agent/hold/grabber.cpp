@@ -22,10 +22,10 @@
 
 namespace dt::agent {
 
-// A thread that ended before it was seized may have created another one. So passes are
+// A thread that exited before it was seized may have created another one. So passes are
 // repeated until one finds that all threads are seized. The first pass has no deadline:
-// it takes long only if there are many threads, or on a busy machine. Later passes are
-// short unless the process creates threads all the time.
+// it takes a long time only if there are many threads or the machine is busy. Later
+// passes are short unless the process keeps creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
@@ -50,7 +50,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                     found_new || tid != pid; // its threads may outlive the leader
                 continue;
             }
-            // A thread that was created by a seized one is traced by us already.
+            // We already trace a thread that a seized thread has created.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
                 static_cast<std::uint64_t>(getpid()))
@@ -86,8 +86,8 @@ bool Grabber::has_missed_thread(const Process& process)
            });
 }
 
-// Returns whether the process has exited and was waited for. Then its pid is free, or
-// belongs to another process.
+// Returns whether the process has exited and has been reaped, so that its pid is free
+// or belongs to another process.
 static bool has_ended(const Fd& process)
 {
     return process &&
@@ -96,8 +96,9 @@ static bool has_ended(const Fd& process)
 }
 
 // The kernel allows us to seize a thread in the middle of execve(2). Its new memory is
-// only half mapped, and its PTRACE_EVENT_EXEC is still to come. That event belongs to
-// the program that the client wants to trace, so it is not reported to the client.
+// then only partly mapped, and its PTRACE_EVENT_EXEC has not been reported yet. That
+// event starts the program that the client wants to trace, so it is not reported to the
+// client.
 bool Grabber::await_exec(const AddressSpace& space)
 {
     for (Thread* thread : tracees_.threads_in(space)) {
@@ -191,9 +192,9 @@ Reply Grabber::grab(Reader& in)
     return Writer().put(process.n_execs).body();
 }
 
-// Restores the text that a tracer left patched when it died. A thread in a trampoline
-// of that tracer continues there and returns to restored text, so the trampolines stay
-// mapped.
+// Restores the text that a dead tracer has left patched. A thread in one of that
+// tracer's trampolines continues there and returns to restored text, so the trampolines
+// stay mapped.
 Reply Grabber::put_back(Reader& in)
 {
     auto process = tracees_.find_target(in.get<pid_t>(), "restore the text of");

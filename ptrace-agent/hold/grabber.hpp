@@ -35,8 +35,8 @@ private:
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     // Returns whether a thread of the process is not traced.
     bool has_missed_thread(const Process& process);
-    // Waits for threads that are in the middle of execve(2). Returns true if it has
-    // found one; then the caller stops all threads and calls again.
+    // Waits for threads that are in the middle of execve(2). Returns true if there was
+    // one. The caller then stops all threads and calls again.
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;

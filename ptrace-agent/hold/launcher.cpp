@@ -52,9 +52,9 @@ static bool is_orphaned(pid_t group)
     return true;
 }
 
-// Restores the signal handling that the agent has changed, waits until the pipe `go` is
-// closed, and executes the command. If that fails, writes the errno to the pipe
-// `failed`. Runs in the child.
+// Runs in the child: restores the signal handling that the agent has changed, waits
+// until the pipe `go` is closed, and executes the command. If that fails, writes the
+// errno to the pipe `failed`.
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
@@ -85,7 +85,7 @@ constexpr int max_reap_ms = 2000;
 static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
-    for (int ms = 0; ms < max_reap_ms;) { // uninterruptible sleep can take longer
+    for (int ms = 0; ms < max_reap_ms;) { // an uninterruptible sleep can last longer
         WaitStatus status;
         pid_t reported = waitpid(pid, &status.raw, __WALL | WNOHANG);
         if ((reported == pid && !status.is_stopped()) ||
@@ -119,8 +119,9 @@ static Result<Started> start_command(const Command& command, bool inside,
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
     // The command becomes a member of the group. If the agent stayed outside the group,
-    // it would be the only such parent, and the group would become orphaned when the
-    // command or the agent exits. So the agent joins the group.
+    // the agent would be the only parent that keeps the group from being orphaned, and
+    // the group would become orphaned when the command or the agent exits. So the agent
+    // joins the group.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();
@@ -169,7 +170,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             execed = true;
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
-        // Another process may have sent a signal.
+        // Deliver a signal that another process may have sent.
         resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
     }
 }

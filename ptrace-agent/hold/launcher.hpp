@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Starts a command (dtrace -c), runs it to the point that evaltime names, and holds it
-// there.
+// Starts a command (dtrace -c), runs it to the point that evaltime selects, and holds
+// it there.
 //
 //   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
 //
@@ -34,8 +34,8 @@ public:
     Reply create(Reader& in);
 
 private:
-    // Runs the process to the point of evaltime. Fails if the process exits before.
-    // `name` begins the text of an error, also below.
+    // Runs the process to the point that evaltime selects. Fails if the process exits
+    // before that point. Here and below, `name` begins the text of an error.
     Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
     // Runs the process until it arrives at the address. If the address is 0, runs it
     // until it has arrived at preinit.

@@ -44,7 +44,8 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name)
     return Ok{};
 }
 
-// Returns whether the kernel marked the program as one that gained rights (AT_SECURE).
+// Returns whether the kernel has marked the program as one that gained privileges
+// (AT_SECURE).
 static bool is_marked_secure(pid_t pid)
 {
     const std::string auxv = read_proc_file(pid, "auxv");
@@ -58,8 +59,8 @@ static bool is_marked_secure(pid_t pid)
     return false;
 }
 
-// The kernel marks such a program also if its tracer has no privileges, but then the
-// program gains no rights.
+// If the tracer has no privileges, such a program gains none, but the kernel marks it
+// anyway.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
 {
     const std::string status = read_proc_file(pid, "status");
@@ -111,8 +112,8 @@ Error explain_refusal(pid_t pid, int error)
                           ", and we are user " + std::to_string(us));
     }
     struct stat info {};
-    // The folder /proc/PID always belongs to the user of the process. The files in it
-    // do so only if the process is dumpable (proc(5)).
+    // The directory /proc/PID always belongs to the user of the process. The files in
+    // it belong to that user only if the process is dumpable (proc(5)).
     if (us != 0 && stat(proc_path(pid, "status").c_str(), &info) == 0 &&
         info.st_uid != us)
         return denied(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Finds out why a process cannot be a target. The kernel only returns EPERM. So the
-// rule that applies is found from /proc, before the system call if that is possible.
+// rule that applies is determined from /proc, before the system call if possible.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,20 +12,21 @@ namespace dt::agent {
 
 // Refuses a process that has a shadow stack. A call or return that is moved for a probe
 // does not change the shadow stack, and the next return would kill the process. `name`
-// begins the sentence.
+// begins the message.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
-// Refuses a program that gained rights when it was executed (set-user-ID, set-group-ID,
-// file capabilities). The other targets share memory with it, and their user may have
-// executed it. They could read what it records, and change what its probes do.
+// Refuses a program that gained privileges when it was executed (set-user-ID,
+// set-group-ID, file capabilities). The other targets share memory with it, and their
+// user may have executed it. They could read what it records, and change what its
+// probes do.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
 // Refuses a process that cannot be traced: a thread that is not a leader, dtrace
 // itself, a kernel thread, a zombie, a process that another tracer holds, a 32-bit
 // program, a process with a shadow stack.
 Result<Ok> check_grabbable(pid_t pid);
-// Returns the reason for which the kernel refused to seize a process with this errno
+// Returns the reason why the kernel refused, with this errno, to seize a process
 // (ptrace(2), "Ptrace access mode checking").
 Error explain_refusal(pid_t pid, int error);
 

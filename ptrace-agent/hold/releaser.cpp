@@ -15,13 +15,14 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The slice of the first target that needs more than its slice; the n-th gets 1/n of
-// it.
+// The time slice of each target in a round, until one needs more. After n such targets,
+// the slice is 1/(n + 1) of this.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
-// Reports how many deferred signals could not be sent to the thread again.
+// Reports the number of deferred signals that could not be sent to the thread again, if
+// there are any.
 void Releaser::report_lost_signals(const Thread& thread)
 {
     auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
@@ -89,7 +90,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
         if (!runtime_exit_.run_out(*thread, which)) {
             out = tracees_.find_thread(tid) == nullptr;
         } else {
-            thread->status = status; // of the stop that is still to be handled
+            thread->status = status; // of the stop that may still have to be handled
             thread->stop(pending);
             out = get_regs(tid, user) && !in_our_code(space, {user.rip});
         }
@@ -117,8 +118,8 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     return true;
 }
 
-// If the consumer has exited, other targets wait for their release. Then the n-th
-// target that is slow gets 1/n of the time.
+// If the consumer has exited, other targets wait for their release. So after n slow
+// targets, the limit is 1/(n + 1) of the time.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
@@ -207,10 +208,10 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             client_.report_error(
                 process.pid,
                 "it shares its memory with another target, and is released with it");
-        process.no_events = true; // its exit is not reported any more
+        process.no_events = true; // its exit is no longer reported
         hits_.undo(*thread, true);
     }
-    // If a thread has executed another program, the other threads have ended, and the
+    // If a thread has executed another program, the other threads have exited, and the
     // kernel does not report that.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
@@ -251,8 +252,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         bool signalled = thread->is_pending() && thread->event() == 0;
         detach_thread(*thread, signalled ? thread->signal() : 0);
     }
-    // The threads that are left run in this memory without tracepoints, and are
-    // detached at their next stop.
+    // The remaining threads run in this memory without tracepoints, and are detached at
+    // their next stop.
     space->forget_all();
     space->call_place.keep_stub(stub_in_use); // until the late call has returned
     return true;
@@ -266,7 +267,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
         if (process->no_events)
             continue;
         if (process->created && !process->started) {
-            // The command has not run yet, and no client can start it.
+            // The command has not started yet, and no client is left to start it.
             process->no_events = true;
             ::kill(pid, SIGKILL);
             continue;

@@ -14,14 +14,14 @@
 //   - a thread that waits for its vfork child: at its next stop, or by the kernel when
 //     the agent exits
 //   - a thread with deferred signals for which the kernel's queue has no space, or
-//     whose original siginfo is still to be restored: it runs and takes them at its
+//     whose original siginfo is still to be restored: it continues and gets them at its
 //     next stops, for a second at most. In a group-stop it is detached at once, and the
 //     signals are lost.
 //
 // When the consumer has exited, all targets are released in rounds. In each round a
 // target gets a slice of time. If that is too short, its threads run until the next
-// round. So targets that do not misbehave are released in the first round. The
-// remaining targets share stop_timeout_ns. After that time each of them is given up
+// round. Targets that behave well are released in the first round. The remaining
+// targets share stop_timeout_ns. After that time the agent gives up each of them
 // (deadlines.cpp).
 #pragma once
 
@@ -74,11 +74,10 @@ public:
 
 private:
     // Releases all processes of an address space. Returns false if a thread needs
-    // another try. Then at most the text is restored, and the threads continue.
+    // another try. In that case at most the text is restored, and the threads continue.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
-    // Waits for the threads that have deferred signals to take before they are
-    // detached. Then detaches from the threads that were too slow; their signals are
-    // lost.
+    // Waits for the threads that must get deferred signals before they are detached.
+    // Then detaches from the threads that were too slow; their signals are lost.
     void await_signals(std::uint64_t timeout_ns);
     // Waits for injected calls of released targets that did not return in time, so that
     // the stub can be removed from their text. The targets run during this wait.
@@ -89,8 +88,8 @@ private:
     void report_lost_signals(const Thread& thread);
     // Returns how long all calls that unmap the runtime of one target may take.
     std::uint64_t unmap_limit_ns() const;
-    // Returns the address spaces of the processes that are not released yet. Kills
-    // commands that the client has not started.
+    // Returns the address spaces of the processes that have not been released yet.
+    // Kills commands that the client has not started.
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     Tracees& tracees_;

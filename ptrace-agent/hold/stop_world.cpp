@@ -2,19 +2,19 @@
 // Stops all threads of an address space, and resumes them.
 //
 // Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until all
-// threads have stopped, for whatever reason. A thread's stop stays pending, except for
-// two things that would become invalid if the text changed:
+// threads have stopped for any reason. A thread's stop stays pending, except for two
+// things that would become invalid if the text changed:
 //   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
 //     continued until the report arrives (take_raised_signal()).
 //   - an instruction that runs as a copy in a slot: it is finished. If the copy has not
 //     run yet, the pc is set back to the original instruction, which the thread then
 //     executes without firing again.
 //
-// A thread counts as stopped without a report if it cannot run user code before it
+// A thread is treated as stopped without a report if it cannot run user code before it
 // handles our interrupt:
 //   - a thread that waits in the kernel for its vfork child
 //   - a thread in uninterruptible sleep
-//   - a leader that exited before its threads
+//   - a leader that has exited before its threads
 #include "ptrace-agent/hold/tracees.hpp"
 
 #include "process/proc_files.hpp"
@@ -60,8 +60,8 @@ void Tracees::finish_call(Thread& thread)
     resume_thread(PTRACE_CONT, thread.tid, 0);
 }
 
-// Stops all threads. Returns false if one of them is late. Try::again: the process is
-// not given up then, because the caller tries again.
+// Stops all threads. Returns false if one of them is late. With Try::again, the process
+// is then not given up, because the caller tries again.
 bool Tracees::stop_all(AddressSpace& space, Try which)
 {
     space.budget.begin_turn(turn_);
@@ -98,7 +98,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
             // If its vfork child has left this memory, the thread is about to continue,
-            // and the kernel will report that.
+            // and the kernel will report its stop.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }
@@ -136,8 +136,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// Returns whether the thread has stopped because of our interrupt, and nothing else is
-// to be done about its stop.
+// Returns whether the thread has stopped only because of our interrupt, so that nothing
+// else must be done about its stop.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&
@@ -153,7 +153,7 @@ void Tracees::release_all(AddressSpace& space)
         if (!thread->is_pending())
             handler_.go_on(*thread, 0);
         else if (is_only_interrupted(*thread) || handler_.is_simple(*thread))
-            handler_.handle_stop(*thread); // now, and not when the loop reaches it
+            handler_.handle_stop(*thread); // now, instead of when the loop reaches it
     }
 }
 
@@ -179,14 +179,14 @@ Thread* StoppedWorld::any_thread() const
             continue;
         if (thread->inside_exec)
             return thread; // the Injector runs it to the end of the call
-        // The other events are in the middle of a system call.
+        // At other events, the thread is in the middle of a system call.
         if (thread->event() == 0)
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)
             continue;
-        // A thread in the runtime's code may be in a restartable sequence, which an
-        // injected call would end without a restart. Such a thread is used only if
-        // there is no other one.
+        // A thread in compiled code may be in a restartable sequence, which an injected
+        // call would end without a restart. Such a thread is preferred only to one that
+        // is stopped at a signal.
         user_regs_struct user;
         if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))
             return thread;

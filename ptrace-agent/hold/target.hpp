@@ -35,8 +35,8 @@ struct Process;
 enum class ThreadState : std::uint8_t {
     running,
     listening, // in a group-stop, resumed by PTRACE_LISTEN
-    pending,   // stopped, and the stop is still to be handled
-    handled,   // stopped, and nothing is to be done about the stop
+    pending,   // stopped, and the stop has not been handled yet
+    handled,   // stopped, and the stop needs no further handling
 };
 
 enum class ThreadAge : std::uint8_t {
@@ -62,8 +62,8 @@ struct Step {
     std::uint64_t mask = 0; // signal mask to restore after the step
 };
 
-// A handler of the program that runs because of a SIGTRAP which no breakpoint of ours
-// raised.
+// A SIGTRAP handler of the program, which runs because of a SIGTRAP that none of our
+// breakpoints raised.
 struct TrapHandler {
     std::uint64_t interrupted = 0; // pc that the signal interrupted
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
@@ -72,7 +72,7 @@ struct TrapHandler {
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    bool sent; // by us, to the thread again; its next stop has another siginfo
+    bool sent; // by us, to the thread again; its next stop has a different siginfo
 };
 
 struct Thread {
@@ -81,21 +81,22 @@ struct Thread {
     WaitStatus status; // of the last stop
     ThreadAge age = ThreadAge::fresh;
     Leaving leaving = Leaving::no;
-    bool interrupted = false; // PTRACE_INTERRUPT was sent, and has not stopped it yet
+    bool interrupted = false; // PTRACE_INTERRUPT was sent but has not stopped it yet
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
-    bool held = false;        // not continued until the client requests it
+    bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at the event of its exec, inside execve(2)
-    // Time at which a silent client makes the hold end (monotonic ns); 0: never.
+    // Time at which the hold ends even if the client is silent (monotonic ns); 0:
+    // never.
     std::uint64_t hold_ends_ns = 0;
     // The number of the library change that the client has to answer before the hold
     // ends; 0: the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
-    bool reenter = false;    // executes the instruction at its pc next, without firing
+    bool reenter = false;    // next executes the instruction at its pc without firing
     std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // run_out() makes it leave our code
-    std::uint64_t fs_base = 0;          // its entry in the runtime's table; 0: none
+    bool running_out = false;           // run_out() is making it leave our code
+    std::uint64_t fs_base = 0;          // its key in the runtime's table; 0: none
     bool changes_base = false;          // so fs_base does not identify it
     pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
@@ -110,9 +111,9 @@ struct Thread {
     };
     std::optional<LateCall> late_call;
     std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
-    std::uint32_t n_runs_out = 0;     // attempts to leave it since then
-    // The address of the breakpoint that it has hit, if the pc is set back to it
-    // already; else 0.
+    std::uint32_t n_runs_out = 0;     // attempts to leave our code since then
+    // The address of the breakpoint that the thread has hit, once its pc has been set
+    // back to that address; else 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
@@ -149,8 +150,8 @@ struct Thread {
 
     int signal() const { return status.signal(); }
     int event() const { return status.event(); } // PTRACE_EVENT_*, 0: a signal
-    // Returns whether our PTRACE_INTERRUPT caused the stop. A group-stop has another
-    // signal.
+    // Returns whether our PTRACE_INTERRUPT caused the stop. A group-stop has a
+    // different signal.
     bool is_interrupt() const
     {
         return event() == PTRACE_EVENT_STOP && signal() == SIGTRAP;
@@ -168,10 +169,10 @@ using KernelAction = std::array<std::uint64_t, 4>;
 struct TrapAction {
     bool known = false;
     std::uint64_t handler = 0, flags = 0;
-    std::uint64_t restorer = 0, mask = 0; // 0: not known, or not set
+    std::uint64_t restorer = 0, mask = 0; // 0: unknown or not set
 };
 
-// A site that is probed in a parent, and is to be probed in its child.
+// A site that is probed in a parent and will be probed in its child.
 struct InheritedSite {
     Instruction insn;
     std::vector<Firing> firings;
@@ -181,7 +182,7 @@ struct InheritedSite {
     bool jump = false;
     bool may_be_breakpoint = false;
 };
-// The probes and mappings of ours that a child inherits with its parent's memory.
+// Our probes and mappings, which a child inherits with its parent's memory.
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
@@ -191,13 +192,13 @@ struct Inheritance {
 struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
-    // Returns whether it runs in another process's memory, for example as a vfork
-    // child.
+    // Returns whether the process runs in another process's memory, for example as a
+    // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
     bool is_target = false; // requested by the client; else it shares a target's memory
     bool created = false;   // the agent has started it, as its child
-    bool started = true;    // false: the client has not requested to start it yet
+    bool started = true;    // false: the client has not requested its start yet
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // at the point that create() runs it to
     bool no_events = false;    // being released or killed, so it sends no events
@@ -206,7 +207,7 @@ struct Process {
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
     int answered_change = 0;   // the last of them that the client has answered
-    bool change_held_back = false; // a change is not reported yet; the client is silent
+    bool change_held_back = false; // a change is unreported: the client is silent
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
     pid_t parent = 0;      // if it is a vfork child, which runs in its parent's memory

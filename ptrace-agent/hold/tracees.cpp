@@ -175,7 +175,7 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
     }
     if (thread == nullptr && status.event() == PTRACE_EVENT_EXEC) {
         // The leader exited before the process was seized. The thread that called
-        // execve(2) has the leader's tid now.
+        // execve(2) now has the leader's tid.
         if (Process* process = find_process(tid))
             thread = &add_thread(*process, tid);
     }
@@ -203,8 +203,8 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
 }
 
 // Returns whether the kernel has queued a signal that an instruction of the thread
-// raised, and will deliver it before the thread runs another instruction. A signal that
-// the program queued for itself and blocks does not count.
+// raised, and will deliver it before the thread runs another instruction. Ignores a
+// signal that the thread blocks, which the program must have queued itself.
 static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];
@@ -226,9 +226,9 @@ static bool has_raised_signal(const Thread& thread)
 
 // The kernel reports our interrupt before the queued signal of an instruction, for
 // example the SIGTRAP of a breakpoint. If the pc were moved before the signal arrives,
-// the signal would seem to belong to another instruction. An injected call would take
-// it for its own. So the thread is continued until the signal is its stop, and is
-// interrupted again.
+// the signal would seem to belong to another instruction. An injected call would
+// mistake the signal for its own. So the thread is continued until it stops for the
+// signal, and is then interrupted again.
 bool Tracees::take_raised_signal(Thread& thread)
 {
     if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||
@@ -278,7 +278,7 @@ bool Tracees::stop_one(Thread& thread)
         handler_.take_sample(thread);
         return true;
     }
-    thread.interrupted = true; // the interrupt is still to be reported
+    thread.interrupted = true; // the interrupt has not been reported yet
     ready_.push_back(thread.tid);
     return true;
 }

@@ -9,7 +9,8 @@
 //   - stop_world.cpp: stops and resumes all threads of an address space
 //   - deadlines.cpp: waits that have a deadline
 //
-// A call of the handler may end any thread. So its caller looks up each thread again.
+// A call of the handler may end any thread. So callers look up each thread again
+// afterwards.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
@@ -26,15 +27,15 @@
 
 namespace dt::agent {
 
-enum class Try { again, last }; // whether a thread that is late gets another try
+enum class Try { again, last };           // whether a late thread gets another try
 enum class Wait { block, poll, a_while }; // a_while: 20 ms
 enum class Waited { stopped, ended, late };
 
 class StopHandler {
 public:
     virtual ~StopHandler() = default;
-    // Called before the SIGTRAP of a thread is taken from the kernel. Until then the
-    // agent may die, and the report is not lost.
+    // Called before waitpid() takes a thread's SIGTRAP from the kernel. If the agent
+    // dies before that, the report is not lost.
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
     // Returns false if the stop belongs to the call. Then the thread runs again.
@@ -77,8 +78,8 @@ public:
     Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;
-    // Returns the ids of the threads of an address space. They are for a loop in which
-    // a call may end other threads. Such a loop looks up each thread again.
+    // Returns the ids of the threads of an address space, for loops in which a call may
+    // end other threads. Such a loop looks up each thread by its id.
     std::vector<pid_t> tids_in(const AddressSpace& space) const;
     // Returns another process that runs in the thread's memory, for example a vfork
     // child; 0 if there is none. Prefers targets.
@@ -89,10 +90,10 @@ public:
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
-    // Removes the other threads of its process, which an exec has ended.
+    // Removes the other threads of this thread's process, which its exec has ended.
     void remove_others(Thread& thread);
 
-    // New tasks that have stopped, but that no stop of their parent has announced.
+    // New tasks that have stopped before a stop of their parent has announced them.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
         return early_stops_;
@@ -103,23 +104,22 @@ public:
     // Adds a new thread to a process. If its stop was early, the stop becomes pending.
     void adopt(Process& process, pid_t tid);
 
-    // Takes one report of the kernel. Returns false if there was none.
+    // Takes one report from the kernel. Returns false if there was none.
     bool collect(Wait wait);
     // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
     // From now on StopHandler::secure_hit() is called before a SIGTRAP is taken.
     void secure_hits() { secures_hits_ = true; }
-    // Stops a running thread. If it has stopped for another reason than our interrupt,
-    // that stop is still to be handled. Returns false if it ended or did not stop in
-    // time.
+    // Stops a running thread. If it stops for another reason than our interrupt, that
+    // stop becomes pending. Returns false if the thread ended or did not stop in time.
     bool stop_one(Thread& thread);
-    // Continues an interrupted thread until the kernel reports a signal that one of its
-    // instructions has raised, if there is one. Returns false if the thread ended or
-    // did not stop in time.
+    // If an instruction of an interrupted thread has raised a signal that is still
+    // pending, continues the thread until the kernel reports that signal. Returns false
+    // if the thread ended or did not stop in time.
     bool take_raised_signal(Thread& thread);
 
-    // Stopped threads with a stop that is to be handled, in the order of their stops.
+    // Threads with a pending stop, in the order of their stops.
     bool any_ready() const { return !ready_.empty(); }
     void add_ready(pid_t tid) { ready_.push_back(tid); }
     void handle_ready();

@@ -20,7 +20,7 @@ constexpr std::uint64_t second_timeout_ns = 200'000'000; // after the first was 
 
 class WaitBudget {
 public:
-    // Refills the budget if the number of the turn has changed since the last call.
+    // Refills the budget if the turn number has changed since the last call.
     void begin_turn(std::uint64_t turn)
     {
         if (turn != turn_)
@@ -50,7 +50,7 @@ public:
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
     // Returns for how many ns a thread has run since the first call for it after the
-    // last restart(). ran_ns: the time that it has run in its life.
+    // last restart(). ran_ns: the time that the thread has run in total.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;

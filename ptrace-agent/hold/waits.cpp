@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernel restarts most interrupted system calls if no handler runs. It does not
-// restart the calls below (signal(7), "Interruption of system calls and library
-// functions by stop signals"). A program without a handler gets EINTR from them only if
-// it is stopped.
+// The kernel restarts most interrupted system calls if no handler runs, but not the
+// calls below (signal(7), "Interruption of system calls and library functions by stop
+// signals"). In a program without handlers they return EINTR only if it is stopped.
 #include "ptrace-agent/hold/waits.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
@@ -14,10 +13,10 @@
 
 namespace dt::agent {
 
-// Calls that have done nothing when they end with EINTR, so that they can be repeated.
-// A repeated connect(2) continues to wait for the connection. If its timeout passes
-// then, it fails with EALREADY. The calls for sockets are in the list because of
-// SO_RCVTIMEO and SO_SNDTIMEO, and read(2) also because of inotify.
+// Calls that have done nothing if they fail with EINTR, so that they can be repeated. A
+// repeated connect(2) continues to wait for the connection. If its timeout then
+// expires, it fails with EALREADY. Calls that can act on sockets are in the list
+// because of SO_RCVTIMEO and SO_SNDTIMEO, and read(2) also because of inotify.
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
@@ -33,7 +32,7 @@ void repeat_wait(pid_t tid)
     user_regs_struct user;
     if (!get_regs(tid, user) || static_cast<std::int64_t>(user.rax) != -EINTR)
         return;
-    auto call = static_cast<long>(user.orig_rax); // negative: in no system call
+    auto call = static_cast<long>(user.orig_rax); // negative: not in a system call
     if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
         return;
     // The kernel repeats the call. If a handler runs first, it returns EINTR instead.

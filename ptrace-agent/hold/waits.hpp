@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// System calls that end with EINTR when their thread is stopped, although no signal
-// arrived.
+// System calls that fail with EINTR when their thread is stopped, although no signal
+// has arrived.
 #pragma once
 
 #include <sys/types.h>
 
 namespace dt::agent {
 
-// Makes the kernel repeat the system call that a stop of this thread has ended, unless
-// a handler runs first. A wait with a timeout then begins again with its complete time.
+// Makes the kernel repeat the system call that a stop of this thread has interrupted,
+// unless a signal handler runs first. A repeated call with a timeout waits for the full
+// timeout again.
 void repeat_wait(pid_t tid);
 
 } // namespace dt::agent
