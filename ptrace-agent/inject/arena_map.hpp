@@ -21,10 +21,10 @@ public:
     ArenaMap& operator=(const ArenaMap&) = delete;
     ~ArenaMap() { unmap(); }
 
-    // Maps the three parts and removes the previous mapping. If it fails, the previous
-    // mapping remains. Sizes are multiples of 64 KiB; private_bytes may be 0. The
-    // object keeps its own copies of the descriptors. The one of the program part is
-    // read-only.
+    // Maps the three parts and removes the previous mapping. If this fails, the
+    // previous mapping remains. Sizes are multiples of 64 KiB; private_bytes may be 0.
+    // The object keeps its own descriptors for the program and data parts. The one for
+    // the program part is read-only.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
                    std::uint64_t data_bytes, int private_fd,
                    std::uint64_t private_bytes);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stub for injected system calls, which restores the thread without the agent.
+ * A stub for injected system calls, which can restore the thread without the agent.
  *
  * Before a call the agent fills in the block. It sets the thread's registers to the
  * arguments and its pc to the first instruction. Usually the agent stops the thread
  * after that instruction and restores the thread itself. If the agent dies in between,
  * the thread executes the rest of the stub. This restores the signal mask and then all
- * registers from the block. The only push writes below the red zone of the stack.
+ * registers from the block. The only push writes below the stack's red zone.
  */
 #if defined(__x86_64__)
 	.section .rodata.call_stub, "a", @progbits

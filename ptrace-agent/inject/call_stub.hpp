@@ -24,14 +24,15 @@ struct CallBlock {
     std::uint64_t rax, rcx, rdx, rsi, rdi, rip, flags, rsp;
 };
 
-// Returns the code of the stub with its block. Empty if this machine has no stub.
+// Returns the code of the stub with its block. Empty if there is no stub for this
+// machine.
 std::span<const std::byte> call_stub();
-// Returns the address of the block of a stub that is at this address.
+// Returns the address of the block in a stub that is at this address.
 TargetAddr block_of(TargetAddr stub);
 
 // Returns the registers with which a thread continues from `before`. If a system call
-// of the program was interrupted, the program's `syscall` instruction makes it again.
-// So the kernel need not restart the call.
+// of the program was interrupted, they make the program execute its `syscall`
+// instruction again, so that the kernel need not restart the call.
 user_regs_struct resumed(user_regs_struct before);
 // Returns the block that restores resumed(before) and the signal mask.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);

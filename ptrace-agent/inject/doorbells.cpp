@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-// Older headers of the kernel lack these constants.
+// Older kernel headers lack these constants.
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -68,7 +68,7 @@ void Doorbells::give_up()
 // Reads one message without waiting. Returns false if no message has arrived. poll(2)
 // reports an error if reads would block. But another process that holds the descriptor
 // can change that, or take the message, between poll(2) and the read. So a timer
-// interrupts the read. A read that fails with EINTR has blocked.
+// interrupts the read. So a read that fails with EINTR has blocked.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;

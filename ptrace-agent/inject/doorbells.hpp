@@ -4,16 +4,17 @@
 //   runtime: write ──> write-protected page ──> waits in the kernel ────────> continues
 //   agent:                userfaultfd: which doorbell, address, thread ──> release()
 //
-// (runtime.h, "Asking the agent".) The userfaultfd(2) is created in the target and
+// See runtime.h, "Asking the agent". The userfaultfd(2) is created in the target and
 // belongs to its address space. Only the agent keeps the descriptor, so the kernel lets
 // all threads continue when the agent exits.
 //
 // Until the target closes its own descriptor, another process of the target's user can
-// copy it. That process can then make reads block, or take messages. So the agent
-// interrupts a read that blocks. From then on the doorbells count as tampered with.
+// copy it. That process can then make the agent's reads block, or take messages. So the
+// agent interrupts a read that blocks, and from then on treats the doorbells as
+// tampered with.
 //
 // Doorbells need Linux 5.18, which reports the exact addresses of faults. They need no
-// privilege, because faults of system calls are not requested. A forked child has no
+// privileges, because faults in system calls are not requested. A forked child has no
 // doorbells.
 #pragma once
 
@@ -52,8 +53,8 @@ public:
     // Returns the next doorbell that rang, or nothing. Does not wait.
     std::optional<Ring> next();
     // Returns whether reads of the descriptor block, although it was created
-    // non-blocking. Then no doorbell is served any more, and waiting threads continue
-    // without an answer.
+    // non-blocking. In that case doorbells are no longer served, and waiting threads
+    // continue without an answer.
     bool tampered() const { return tampered_; }
     // Lets the thread at this doorbell continue. Protects the other doorbell first.
     void release(std::uint32_t bell);
@@ -71,7 +72,7 @@ private:
     TargetAddr at_;
 };
 
-// Returns the flags with which the target must call userfaultfd(2).
+// Returns the flags that the target must pass to userfaultfd(2).
 std::uint64_t userfault_flags();
 
 } // namespace dt::agent

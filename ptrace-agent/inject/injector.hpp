@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes system calls in a target, by one of its stopped threads.
+// Makes system calls in a target, through one of its stopped threads.
 //
 // The agent sets the thread's registers for the call and lets the thread execute one
 // `syscall` instruction. Then it restores the registers and the signal mask, and the
@@ -12,8 +12,8 @@
 //                   space for the stub.
 //
 // If a seccomp filter forbids the call, it may kill the target. So the agent suspends
-// the filter during the call, which only a privileged tracer may do. Without that
-// privilege the call is refused.
+// the filter during the call, which only a privileged tracer may do. If it cannot do
+// so, the call is refused.
 //
 // Files: remote_call.cpp; late_call.cpp for calls that do not return in time.
 #pragma once
@@ -36,7 +36,8 @@ public:
     // exited afterwards.
     Result<std::uint64_t> call(Thread& thread, long number,
                                std::array<std::uint64_t, 6> args);
-    // Maps slots for copies of instructions if none is free. Returns false if it fails.
+    // Maps slots for copies of instructions if none is free. Returns false if that
+    // fails.
     bool ensure_slots(Thread& thread);
 
     // Returns whether a thread has not yet returned from a call through the stub.

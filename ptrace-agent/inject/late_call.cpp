@@ -9,8 +9,8 @@
 //
 // A late thread is in the stub (call_stub.S), or is about to enter it. It waits for a
 // lock in the kernel, gets no processor, or its control group is frozen. The stub must
-// stay in the text until the thread is restored. No other thread may use the stub
-// meanwhile, because its block describes the late thread.
+// stay in the text until the thread is restored. Until then no other thread may use the
+// stub, because its block describes the late thread.
 //
 // A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
 // stop at PTRACE_INTERRUPT. In these cases the call was not made.
@@ -37,7 +37,7 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
 
 // Restores the registers and the mask of a late thread that has stopped. Removes the
 // stub if no other late thread needs it. Returns false if the injected call caused the
-// stop. Then the thread has been resumed and will stop once more.
+// stop. In that case the thread has been resumed and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -55,8 +55,8 @@ bool Injector::end_late_call(Thread& thread)
                                                       info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
-    // The seccomp filter stays suspended. It would check the number of the skipped
-    // call.
+    // The seccomp filter stays suspended, because it would check the number of the
+    // skipped call.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);

@@ -11,17 +11,18 @@
 
 namespace dt::agent {
 
-// Returns why the runtime may not take so much address space of the process. Empty if
-// it may.
+// Returns why the runtime may not take this much of the process's address space. Empty
+// if it may.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 
-// How mlockall(2) treats new mappings: not at all, or it locks a page when the program
-// touches it (MCL_ONFAULT), or it locks all pages at once (MCL_FUTURE).
+// Which pages of new mappings mlockall(2) locks: none, those that the program touches
+// (MCL_ONFAULT), or all at once (MCL_FUTURE).
 enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
 // Returns the size of the memory that the process has locked, in KiB.
 std::uint64_t locked_kib(pid_t pid);
-// Returns how mlockall(2) treated a page that was just mapped and not touched.
-// locked_before is locked_kib() from before it was mapped.
+// Returns how mlockall(2) treats new mappings, judging by a page that was just mapped
+// and has not been touched. locked_before: the result of locked_kib() before it was
+// mapped.
 FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page);
 
 } // namespace dt::agent

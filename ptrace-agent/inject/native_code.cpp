@@ -77,12 +77,13 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// The engine executes a probe that has more clauses: code for them is not worthwhile.
+// The engine executes a probe that has more clauses, because compiled code for it is
+// not worthwhile.
 constexpr std::size_t max_clauses = 8;
 
 // Returns the ECBs of a probe in program order, in `all`. Returns none if
 //   - the probe has too many ECBs,
-//   - it is a probe of the provider dtrace, which targets do not fire, or
+//   - it is a probe of the dtrace provider, which targets do not fire, or
 //   - an ECB is being added.
 static std::span<const std::uint32_t>
 ecbs_of(const dt_arena* arena, const dt_probe& probe,
@@ -98,7 +99,8 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
             return {};
         all[n++] = epid;
     }
-    // While an ECB is being added, its list and the count in the flags differ.
+    // While an ECB is being added, the length of the list and the count in the flags
+    // differ.
     if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
         return {};
     return std::span(all).first(n);
@@ -107,7 +109,8 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings)
 {
-    // An indirect jump is not compiled: the engine decides whether it is a return.
+    // A site at an indirect jump is not compiled, because the engine decides whether
+    // the jump is a return.
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT)
         return;

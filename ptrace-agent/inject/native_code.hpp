@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The compiled clauses of one target, in the area DT_RT_CODE of its runtime.
 //
-// A routine is compiled when the first site needs it. It stays as long as the runtime,
-// because a thread may be executing it. So the area only fills up. The engine executes
-// a clause for which no space is left.
+// A routine is compiled when the first site needs it. It stays for as long as the
+// runtime, because a thread may be executing it. So space in the area is never freed.
+// The engine executes clauses for which no space is left.
 //
 // Probes share the routine of a clause. Static probes share it if the arguments that
 // the clause reads are in the same registers and stack slots.
@@ -44,7 +44,7 @@ public:
                                       std::span<const dt_operand> operands);
     // Returns the address at which a thread continues after a fault in compiled code.
     // Such a fault means that the thread has no struct rseq, or that an argument cannot
-    // be read. Returns nothing if compiled code does not expect a fault at pc.
+    // be read. Returns nothing if no fault of compiled code is expected at pc.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
 
@@ -53,7 +53,7 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same routines, by the operands that they read instead of the list.
+    // The same routines, by the operands that they read instead of by the list.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;
@@ -63,8 +63,8 @@ private:
 };
 
 // Compiles the clauses of a site that has one probe, in program order. Stops at the
-// first clause that cannot be compiled; the engine executes it and the rest. Does
-// nothing if arena is null.
+// first clause that cannot be compiled. The engine executes that one and those after
+// it. Does nothing if arena is null.
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the state of the program from the registers of a thread that has stopped in a
-// trampoline or in the runtime.
+// Determines the state of the program from the registers of a thread that has stopped
+// in a trampoline or in the runtime.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -15,14 +15,14 @@ namespace dt::agent {
 // Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// Returns the window that contains pc after its first byte, or null. Only a branch that
-// was unknown when the window was planned leads there.
+// Returns the window that contains pc, but not as its first byte, or null. Only a
+// branch that was unknown when the window was planned leads there.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);
 
-// Returns whether the kernel raised the signal for an instruction. Returns false for a
-// signal that a process has sent.
+// Returns whether the kernel raised the signal because of an instruction. Returns false
+// for a signal that a process has sent.
 bool is_synchronous(const siginfo_t& info);
 
 // Returns whether this is the kernel's SIGTRAP for an int3. The pc is then after it.
@@ -43,7 +43,7 @@ bool put_on_program(AddressSpace& space, const PatchPlace& place,
 // Returns the pc that the program would have without probes.
 TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
 
-// Returns the program's registers from the frame. Its site must be a valid index.
+// Returns the program's registers from the frame. frame.site must be a valid index.
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

@@ -32,7 +32,7 @@ public:
 
     // Serves a fault or trap of the runtime. Returns whether the thread may continue.
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
-    // Replaces the registers and the fault address of a moved instruction by those of
+    // Replaces the registers and the fault address of a moved instruction with those of
     // the original instruction. Returns false if the thread is not in a trampoline or
     // its registers cannot be changed.
     static bool show_as_program(Thread& thread, siginfo_t& info,

@@ -19,7 +19,7 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-// The number of stops for other reasons after which a call is abandoned.
+// After this number of stops, an attempt at a call is abandoned.
 constexpr int max_other_stops = 64;
 
 // Returns the address of a `syscall` instruction in the first 8 MiB of a mapping.
@@ -57,15 +57,15 @@ static bool has_slack(const AddressSpace& space, const Mapping& mapping)
     return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
 }
 
-// Returns the address of the stub in a mapping, if it has one.
+// Returns the address at which a mapping's stub is, or would be.
 static TargetAddr stub_place(const Mapping& mapping)
 {
     return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
 }
 
-// Returns whether a mapping has a stub of an agent that was killed, and no thread is in
-// it. Such a stub is used again, because it occupies the only place for a stub in its
-// mapping.
+// Returns whether a mapping contains the stub of an agent that was killed, with no
+// thread in it. Such a stub is reused, because it occupies the only place for a stub in
+// its mapping.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
@@ -83,8 +83,8 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
     });
 }
 
-// Uses a stub that is left in a mapping, or writes a new one. Returns false if no
-// mapping has space for it.
+// Reuses a stub that a killed agent has left in a mapping, or writes a new one. Returns
+// false if no mapping has space for it.
 static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
@@ -133,8 +133,8 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
                  "none of its mappings contains a syscall instruction"};
 }
 
-// Suspends the thread's seccomp filter, if it has one. Returns why that is not
-// possible. Empty if the thread can make system calls.
+// Suspends the thread's seccomp filter, if it has one. Returns the reason if that is
+// not possible, or an empty text if the thread can make system calls.
 std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
@@ -148,8 +148,8 @@ std::string Injector::refusal(Thread& thread)
     return "it runs under seccomp, and only root may suspend its filter";
 }
 
-// Returns whether the kernel raised this signal for a breakpoint or a single step of
-// ours. Such a signal must not be delivered to the program.
+// Returns whether the kernel raised this signal because of our breakpoint or
+// single-step. Such a signal must not be delivered to the program.
 static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
                         const user_regs_struct& user)
 {
@@ -180,7 +180,7 @@ Result<Ok> Injector::leave_exec(Thread& thread)
             thread.status = status;
             return Ok{};
         }
-        if (reported == tid) // stopped by a signal or by another event
+        if (reported == tid) // stopped for a signal or another event
             resume_thread(PTRACE_CONT, tid, status.event() == 0 ? status.signal() : 0);
         if (reported < 0 && errno != EINTR)
             return errno_error("wait for the end of its exec");
@@ -233,8 +233,8 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // If the agent died during a single step, the step's SIGTRAP would kill the
-    // program. So an asynchronous signal is not kept as the thread's stop. It is sent
+    // If the agent died during a single-step, the step's SIGTRAP would kill the
+    // program. So the stop of an asynchronous signal is not kept; the signal is sent
     // again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
@@ -254,13 +254,13 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         recall(thread);
         return Error{Code::gone, result.error().text};
     }
-    // The mask is restored before the registers. If the agent dies in between, the
+    // The mask is restored before the registers. If the agent dies between the two, the
     // thread is still in the stub, which then restores both.
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent && !is_stop_signal(info.si_signo))
-        repeat_wait(tid); // the stop may have interrupted a wait of the program
+        repeat_wait(tid); // the stop may have interrupted a system call of the program
     else if (kept)
         set_siginfo(tid, info); // the stop delivers that signal again
     if (in_group_stop)
@@ -273,8 +273,8 @@ static Error late_call_error()
     return Error{Code::busy, "an injected system call does not return"};
 }
 
-// Resumes a thread by a request of ptrace(2) and waits for its next stop. Drops the
-// thread if it has ended.
+// Resumes a thread with a ptrace(2) request and waits for its next stop. Drops the
+// thread if it has exited.
 Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 {
     const Waited waited =
@@ -292,9 +292,10 @@ static bool is_group_stop(WaitStatus status)
 }
 
 // Makes a call from a stop that need not be kept. The thread runs to the entry of the
-// call, to its exit, and then into a stop of PTRACE_INTERRUPT. After such a stop the
-// kernel still restarts an interrupted system call of the program, and a group-stop
-// continues. No signal is involved, so a program that ignores SIGTRAP still does so.
+// call, to its exit, and then to a stop for PTRACE_INTERRUPT. From such a stop, the
+// kernel still restarts the program's interrupted system call, and a group-stop
+// continues. No signal is involved, so a program that ignores SIGTRAP continues to
+// ignore it.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 {
     pid_t tid = thread.tid;
@@ -333,15 +334,15 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             thread.delivers = status.signal();
             continue;
         }
-        // The signal is SIGSYS or a fault of the instruction.
+        // The signal is SIGSYS or a fault at the instruction.
         result = Error{Code::permission, "it may not make the system call"};
         n_syscall_stops = 2;
     }
     return result;
 }
 
-// Makes a call from the stop of a signal that must be delivered afterwards. A single
-// step ends in the same kind of stop.
+// Makes a call from the stop for a signal that must be delivered afterwards. A
+// single-step ends in the same kind of stop.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {
@@ -380,7 +381,7 @@ bool Injector::ensure_slots(Thread& thread)
     if (!space.call_place.refusal().empty())
         return false;
     // The page is never writable. The agent writes it through /proc/PID/mem. Even a
-    // program that forbids writable code (PR_SET_MDWE) may map such a page.
+    // program that forbids writable code (PR_SET_MDWE) is allowed to map such a page.
     auto page = call(thread, SYS_mmap,
                      {0, slot_page_bytes, PROT_READ | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});

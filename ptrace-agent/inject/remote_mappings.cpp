@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One of the target's stopped threads makes each system call. Descriptors are sent
-// through a socket pair of the target. The agent copies one end of it (pidfd_getfd).
+// One of the target's stopped threads makes the system calls. Descriptors are sent
+// through a socket pair that the target creates and of which the agent copies both ends
+// (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
-// another process of its user may change them. So the agent does not read them there.
-// Instead it uses the fact that the kernel allocates the lowest free numbers. Before
-// each of the two calls, it learns these numbers from calls that return a descriptor.
-// Afterwards the agent copies each descriptor and checks that it is the expected file.
+// another process of the same user may change them. So the agent does not read them
+// there. Instead it uses the fact that the kernel allocates the lowest free numbers.
+// Before each of the two calls, it learns these numbers from calls that return a
+// descriptor. Afterwards the agent copies each descriptor and checks that it is the
+// expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -78,16 +80,17 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns a place 16 GiB below the text or below the region that was reserved last.
-// Returns 0 if there is not enough space. A trampoline must be within the 2 GiB that a
-// jump reaches, and that of a punned jump has only one possible address.
+// Returns a place 16 GiB below the last file with text, or below the region that was
+// reserved last. Returns 0 if there is not enough space below. The addresses near the
+// text are left free, because a trampoline must be within the 2 GiB that a jump
+// reaches, and a punned jump allows only one address.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
         for (const Mapping& m : mappings_of(space_->proc_tid()))
             if (m.executable && !m.path.empty() && m.path[0] == '/')
-                far_ = m.begin; // finally the last library
+                far_ = m.begin; // in the end, the last file with text
     }
     if (far_.value <= distance + bytes)
         return {};
@@ -145,7 +148,7 @@ static bool is_socket(const Fd& fd)
 }
 
 // Returns whether the next message at this end consists of this number. The number is
-// random, so the other end belongs to the same socket pair.
+// random, so if it arrives, both ends belong to the same socket pair.
 static bool arrives(int socket, std::uint64_t number)
 {
     std::uint64_t received = 0;
@@ -239,8 +242,8 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     return target_fds;
 }
 
-// Returns the numbers of the next n descriptors that the target will create, provided
-// that no other process shares its descriptors.
+// Returns the numbers that the target's next n descriptors will get, provided that no
+// other thread creates or closes descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};
@@ -274,7 +277,7 @@ Fd RemoteMappings::take(int fd)
     return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
 }
 
-// Returns whether the descriptor is a userfaultfd. An ioctl(2) of another file could
+// Returns whether the descriptor is a userfaultfd. An ioctl(2) on another file could
 // have any effect, or block forever.
 static bool is_userfaultfd(const Fd& fd)
 {

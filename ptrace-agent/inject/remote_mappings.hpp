@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls, mappings and descriptors in a target, while the runtime is loaded into it.
+// System calls, mappings and descriptors in a target, while the runtime is loaded into
+// it.
 //
 // The destructor closes the descriptors, unmaps the scratch page and restores the
 // setting of mlockall(2). It also unmaps the reserved regions unless keep() was called.
@@ -42,13 +43,14 @@ public:
     // Keeps the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
-    // Changes mlockall(MCL_FUTURE) of the program to MCL_ONFAULT until the destructor
+    // Changes the program's mlockall(MCL_FUTURE) to MCL_ONFAULT until the destructor
     // runs. Otherwise the kernel would load the complete arena into memory at once.
     Result<Ok> defer_locks();
-    // Unlocks a region of ours and excludes it from core dumps of the program.
+    // Unlocks one of our regions and excludes it from the program's core dumps.
     void own(TargetAddr at, std::uint64_t bytes);
 
-    // Copies three descriptors of the agent to the target. Returns their numbers there.
+    // Sends copies of three of the agent's descriptors to the target. Returns their
+    // numbers there.
     Result<std::array<int, 3>> send(std::array<int, 3> agent_fds);
     // Arms the doorbells. Returns false if the kernel does not support them or refuses.
     bool hang_bells(TargetAddr at);

@@ -24,7 +24,7 @@ public:
     // Maps the file and makes the calling thread the owner of its first word. Returns
     // an Error if mmap(2) fails. Releases the previous word in any case.
     Result<Ok> hold(int fd);
-    // Unmaps the word. The kernel then does not mark it any more.
+    // Unmaps the word, so that the kernel no longer marks it.
     void release();
 
 private:

@@ -20,7 +20,7 @@ static bool get_rseq(pid_t tid, RseqConfiguration& now)
            static_cast<long>(sizeof now);
 }
 
-// Returns the address of cpu_id of a thread with this fs_base.
+// Returns the address of the cpu_id of a thread with this fs_base.
 static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
 {
     return TargetAddr{fs_base + static_cast<std::uint64_t>(area.offset) +
@@ -49,7 +49,7 @@ void RseqAreas::learn(AddressSpace& space)
             return;
         area = here;
     }
-    // Compiled code contains the offset in 32 bits.
+    // Compiled code encodes the offset in 32 bits.
     if (!area || area->offset != static_cast<std::int32_t>(area->offset))
         return;
     for (std::uint64_t fs_base : unregistered) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Restartable sequences (rseq) of a target's threads. Compiled code uses them to count.
 //
-// Compiled code looks for a thread's struct rseq at one distance from fs_base, where
-// glibc has it since 2.35. If the cpu_id there is the number of a CPU, the code relies
-// on it. So each thread must have its own struct rseq at this place. A thread without
-// one is handled as follows:
+// Compiled code looks for a thread's struct rseq at one fixed distance from fs_base,
+// where glibc 2.35 and later keep it. If the cpu_id there is a valid CPU number, the
+// code relies on it. So each thread must have its own struct rseq at this place. A
+// thread without one is handled as follows:
 //
 //   not registered     The cpu_id must be negative. glibc creates threads in this state
 //                      and registers them later. A reused stack may still contain the
@@ -13,7 +13,7 @@
 //                      sequences are used while the child lives.
 //   any other case     No sequences are used in this target.
 //
-// Without sequences the same code counts by locked instructions.
+// Without sequences the same code counts with locked instructions.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -28,7 +28,7 @@ public:
     // just been loaded.
     void learn(AddressSpace& space);
     // Allows sequences, or forbids them if a child shares the memory. Must be called
-    // when such a child starts or ends.
+    // when such a child starts or exits.
     void allow(AddressSpace& space);
     static void end(AddressSpace& space); // forbids sequences permanently
     // Checks a new thread before its first instruction, and corrects its cpu_id.

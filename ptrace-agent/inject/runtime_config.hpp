@@ -7,9 +7,9 @@
 //
 // The agent writes each value to both copies, and reads only own_. No descriptor,
 // mapping or path gives another process the right to write the memfd (base/memfd.hpp,
-// F_SEAL_FUTURE_WRITE). If a hostile process could change an index or an address there
-// nevertheless, the agent, which has more rights, would not use it. The runtime does
-// not write to the config.
+// F_SEAL_FUTURE_WRITE). Even if a hostile process could change an index or an address
+// there, the agent, which has more privileges, would not use it. The runtime does not
+// write to the config.
 //
 // Threads of the target read at any time. So each entry is complete before it is
 // published.
@@ -62,7 +62,8 @@ public:
     {
         store(field, value, __ATOMIC_RELEASE);
     }
-    // Does the same. All later accesses of this thread come after the store.
+    // Does the same as publish(), and orders all later accesses of this thread after
+    // the store.
     template <class T> void announce(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_SEQ_CST);
@@ -79,7 +80,8 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // Return a part of own() in the two copies, so that its pages can be prefaulted.
+    // Return a part of own() as it is in one of the copies, so that its pages can be
+    // prefaulted.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};

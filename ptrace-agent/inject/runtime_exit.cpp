@@ -18,16 +18,17 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // then the agent handles other threads
+constexpr int max_tries = 64; // after these the agent handles other threads
 // The time in which a thread must leave our code, over several turns of the agent's
-// loop. A thread that was run many_runs times without leaving it is in a loop, and gets
-// only stop_timeout_ns. A thread that was run less often may be waiting for a slow
-// disk or for a processor. It gets all_ways_out_ns, and delays only its own signals.
+// loop. A thread that has been run many_runs times without leaving our code is in a
+// loop, and gets only stop_timeout_ns. A thread that has been run less often may be
+// waiting for a slow disk or for a processor. It gets all_ways_out_ns, and delays only
+// its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
 // The time in which an interrupted thread stops unless it sleeps in the kernel.
 constexpr std::uint64_t stop_at_once_ns = 20'000'000;
-// The number of deferred signals from which on signals are blocked.
+// Signals are blocked once a thread has this many deferred signals.
 constexpr std::size_t many_deferred = 8;
 constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // FLAGS_MASK of enter.S
@@ -48,7 +49,7 @@ void RuntimeExit::retry_full_queues()
 }
 
 // Moves a thread from a trampoline to the program's text, if it is between two
-// instructions of the program. Returns whether it did.
+// instructions of the program. Returns whether the thread was moved.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
 {
@@ -56,18 +57,18 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
     if (!found)
         return false;
     const PatchPlace& place = found->place;
-    // The jump has overwritten the later instructions of the window. So only the first
-    // one can be the program's pc.
+    // The jump has overwritten the window's later instructions, so the program can
+    // continue only at the first one.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// Blocks the asynchronous signals of a thread while it runs in our code and nowhere
-// else. Announces the original mask in the config, so that the thread can restore it if
-// the agent dies. A thread under seccomp gets no announcement, because its filter could
-// forbid the system call.
+// Blocks a thread's asynchronous signals while this exists, during which the thread
+// runs only our code. Announces the original mask in the config, so that the thread can
+// restore it if the agent dies. For a thread under seccomp the mask is not announced,
+// because the filter could forbid the system call.
 class Masked {
 public:
     explicit Masked(Thread& thread)
@@ -134,9 +135,9 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
     return false;
 }
 
-// Runs the thread until it stops by itself or waits at the gate. Returns false if it
-// has exited or is late. If this takes too long, the agent stops the thread wherever it
-// is. On the last try the agent then gives the target up.
+// Runs the thread until it stops by itself or waits at the gate. If this takes too
+// long, the agent interrupts the thread wherever it is, and on the last try gives up
+// the target. Returns false if the thread has exited or does not stop even then.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -173,14 +174,14 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             client_.check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
-            // The thread is late: it loops, or sleeps in the kernel.
+            // The thread is late because it loops or sleeps in the kernel.
             if (which == Try::last)
                 tracees_.give_up(*space, why_late);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // The budget remains spent, so that the thread is not run again.
+            // The budget stays spent, so the thread is not run again.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;
@@ -209,10 +210,9 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
     return true;
 }
 
-// Emulates moved instructions, beginning at the thread's pc, as long as that is
-// possible. Afterwards the thread is at the next moved instruction, or in the program.
-// Returns false if no instruction was emulated; then the thread's registers are
-// unchanged.
+// Emulates moved instructions, beginning at the thread's pc, for as long as possible.
+// Afterwards the thread is at the next moved instruction, or in the program. Returns
+// false if no instruction was emulated or the registers could not be set.
 static bool emulate_moved(AddressSpace& space, const Thread& thread,
                           user_regs_struct& user)
 {
@@ -252,8 +252,8 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     return any && set_regs(thread.tid, user);
 }
 
-// Runs a thread to the gate, which must be shut. Without doorbells there is no gate;
-// then the thread executes one instruction.
+// Runs a thread to the gate, which must be shut. If there are no doorbells, there is no
+// gate, and the thread is single-stepped once.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();
@@ -261,7 +261,7 @@ bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 }
 
 // Brings a thread that is in our code nearer to the program. Sets `ran` to false if
-// only its registers were changed. Returns false if the thread exited or is late.
+// only its registers were changed. Returns false if the thread has exited or is late.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
@@ -300,7 +300,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             space->budget.given_up()) {
             thread.in_our_code_ns = 0;
             if (drop_cancelled(thread)) {
-                // The signal that cancels it may have stopped another thread.
+                // The cancelling signal may have stopped another thread.
                 while (tracees_.collect(Wait::poll)) {
                 }
                 if (tracees_.find_thread(tid) != &thread)
@@ -327,8 +327,8 @@ void RuntimeExit::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // The thread's own stop is handled first. Then tracees_.go_on() calls this
-        // again.
+        // The thread's own stop is handled first. tracees_.go_on() then interrupts the
+        // thread again, and that stop leads back to here.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;

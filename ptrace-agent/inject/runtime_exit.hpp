@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Takes a thread from our code to the program, because a signal came for it or because
-// the code is about to be removed.
+// Takes a thread from our code to the program, because a signal has arrived for it or
+// because the code is about to be removed.
 //
 //   for a signal   The signal is deferred. The gate is shut, and the thread runs until
 //                  it waits there. The remaining moved instructions are emulated, or
@@ -9,12 +9,13 @@
 //   for removal    In a trampoline or at the gate, the registers determine the next
 //                  instruction of the original text. The thread continues there.
 //
-// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). A flood
-// of signals would prevent the thread from making progress. So after eight deferred
-// signals the agent blocks signals while the thread runs in our code. If the agent dies
-// during that time, deferred signals are lost. The thread then restores its own mask
-// when it leaves the runtime (runtime.h, masked_tid). A thread under seccomp keeps the
-// mask, because its filter could forbid the system call.
+// Further signals that arrive before that are deferred, too
+// (hold/deferred_signals.hpp). A flood of signals would prevent the thread from making
+// progress. So after eight deferred signals the agent blocks signals while the thread
+// runs in our code. If the agent dies during that time, deferred signals are lost. The
+// thread then restores its own mask when it leaves the runtime (runtime.h, masked_tid).
+// A thread under seccomp keeps the mask, because its filter could forbid the system
+// call.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -36,15 +37,15 @@ public:
 
     // Takes a stopped thread to the program, sends its deferred signals and resumes it.
     void deliver_deferred(Thread& thread);
-    // Stops the threads with full signal queues. Their signals are then sent again.
+    // Stops the threads with full signal queues, so that their signals are sent again.
     void retry_full_queues();
     // Takes a stopped thread back to the original text, from which our jumps have been
-    // removed. Returns false if the thread exited or does not stop in time. There are
+    // removed. Returns false if the thread exits or does not stop in time. There are
     // two special cases:
     //   - A moved instruction faults. The fault remains the thread's stop, with the
     //     address that the program knows.
     //   - Our code itself faults, because the program has changed or unmapped it. Then
-    //     the agent gives the target up.
+    //     the agent gives up the target.
     bool run_out(Thread& thread, Try which);
 
 private:

@@ -47,7 +47,7 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
     writer.set(config.errno_offset, offset.value_or(0));
     writer.publish(config.errno_known, offset ? 1 : 0);
     // The program may install a seccomp filter at any time. With doorbells the runtime
-    // needs no system calls, so it makes none.
+    // needs no system calls, so it must not make any.
     bool may_call = !space.runtime.doorbells.are_armed();
     for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);

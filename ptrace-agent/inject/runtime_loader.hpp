@@ -2,14 +2,14 @@
 // Loads the runtime into a target. One of its stopped threads makes the system calls.
 //
 //   1. Map a scratch page and create a socket pair. The agent copies one end
-//      (pidfd_getfd) and sends three descriptors through it: the program part and the
-//      data part of the arena, and the config.
+//      (pidfd_getfd) and sends three descriptors through it: those of the arena's
+//      program and data parts, and that of the config.
 //   2. Reserve two regions and map the parts of the runtime and the arena there.
 //   3. Write the image through /proc/PID/mem.
 //   4. Close the descriptors and unmap the scratch page.
 //
 // No file name is involved, so mount namespaces do not matter. No page is ever both
-// writable and executable. The target's descriptors of the program part and of the
+// writable and executable. The target's descriptors for the program part and for the
 // config are read-only. If a step fails, the earlier steps are undone, and the error
 // names the step.
 #pragma once

@@ -9,7 +9,7 @@
 
 namespace dt::agent {
 
-// The table is at most three quarters full, because searches would become long.
+// The table is filled to three quarters at most; otherwise searches would become long.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 void RuntimeMap::forget()
@@ -46,7 +46,7 @@ Result<Ok> RuntimeMap::make(pid_t pid)
     forget();
     if (auto made = config_.make(pid); !made)
         return made;
-    // Compiled code checks only the first place of an fs_base. A thread with fs_base 0
+    // Compiled code checks only the first place for an fs_base. A thread with fs_base 0
     // must not find a free entry there, because free entries have fs_base 0.
     config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
@@ -90,8 +90,8 @@ void RuntimeMap::retire_thread(std::uint64_t fs_base)
         config_.announce(slot->fs_base, retired(fs_base));
 }
 
-// Makes a sequence number odd while this object exists. A thread that reads an odd or a
-// changed number discards the values that it has read in between.
+// Makes a sequence number odd while this object exists. A reader that finds an odd
+// number, or a changed number after its reads, discards what it has read.
 class Rewriting {
 public:
     Rewriting(RuntimeConfig& config, const std::uint32_t& seq)

@@ -3,7 +3,7 @@
 // table and its threads.
 //
 // The agent writes the config while threads of the target read it (runtime_config.hpp).
-// So the firings of a site are never changed in place. A changed list is a new list.
+// So a site's list of firings is never changed in place; a new list replaces it.
 #pragma once
 
 #include "base/result.hpp"
@@ -44,7 +44,7 @@ public:
     // Makes threads that leave the runtime wait at its gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
-    Doorbells doorbells; // if they are not armed, the runtime requests help by a trap
+    Doorbells doorbells; // if they are not armed, the runtime makes upcalls by a trap
 
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
@@ -69,7 +69,7 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
-    // Returns the memory of the next n_sites sites and of their firings, in both copies
+    // Returns the memory for the next n_sites sites and their firings, in both copies
     // of the config, so that it can be prefaulted.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
     // Adds a site without firings. Returns its number, or nothing if the table is full.
@@ -78,13 +78,13 @@ public:
     void set_back(std::uint32_t site, TargetAddr tail);
     // Sets the condition of a conditional jump. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
-    // Returns false if the table of firings is full. An empty list makes the site
-    // inert.
+    // Sets a site's firings. An empty list makes the site inert. Returns false if the
+    // table of firings is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
     // Lets compiled code execute the only firing of a site, clause by clause. Must be
-    // called after set_firings(). The site keeps the facts about its first compiled
-    // probe forever. If the facts are about another probe, nothing changes, and the
-    // engine executes the firing.
+    // called after set_firings(). A site keeps the data of its first compiled probe
+    // until the site is freed. If the firing is for a different probe, nothing changes,
+    // and the engine executes it.
     struct Compiled {
         TargetAddr code;  // 0: the engine executes this clause and all later ones
         TargetAddr probe; // its struct dt_probe
@@ -101,7 +101,7 @@ public:
     void retire_thread(std::uint64_t fs_base);
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
-    // Adds operands of static probes. Operands that were set before do not change.
+    // Adds operands of static probes to the table. Existing entries do not change.
     void set_operands(std::span<const dt_operand> all);
 
     // Sets the ranges of readable memory.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The site table: the code to which a site's trampoline leads, and the site's firings.
 //
-// A site is inert at first. set_firings() adds the firings of its probes, which the
+// A site is initially inert. set_firings() adds the firings of its probes, which the
 // engine executes. If the site has one probe, set_compiled() then replaces the engine
-// by compiled code. Code for the second and each later clause needs a further site,
-// which has no trampoline and lives as long as the first.
+// with compiled code. The second and each later clause needs another site, which has no
+// trampoline and lives as long as the first.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -16,8 +16,8 @@
 
 namespace dt::agent {
 
-// Above this number no sites are added for later clauses. The engine then executes
-// probes that have several clauses.
+// Above this number no sites are added for later clauses, so the engine executes probes
+// that have several clauses.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
@@ -71,7 +71,8 @@ void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
     config_.publish(site.code, code);
 }
 
-// Returns the code of the engine, which executes any list of firings.
+// Returns the code that makes the engine execute a site's firings, or that does nothing
+// if it has none.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -83,8 +84,8 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
            std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
 }
 
-// Writes the facts about a probe. Returns false if the site already has other facts: a
-// thread may be about to read them.
+// Writes the data of a probe to a site. Returns false if the site already has different
+// data, which a thread may be about to read.
 bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 {
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
@@ -96,8 +97,8 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
     return true;
 }
 
-// Returns a site that executes a clause and then the site `next`. Uses an existing one
-// if possible. Returns nothing if the table is full.
+// Returns a site that executes a clause and then the site `next`. Reuses an existing
+// one if possible. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -150,9 +151,9 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list with these firings: the site's list if it is equal, else
-// another one. The replaced list is never used again, because a thread may be reading
-// it. Returns nothing if the table is full.
+// Returns the index of a list that contains these firings: the site's list if it is
+// equal, else another one. A list that is replaced is not reused, because a thread may
+// be reading it. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {

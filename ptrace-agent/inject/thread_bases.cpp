@@ -35,8 +35,8 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
         return;
     }
     Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
-    // A vfork child uses its parent's fs_base alone, and afterwards the parent uses it
-    // again.
+    // While a vfork child lives, it alone uses its parent's fs_base. Afterwards the
+    // parent uses it again.
     if (other == nullptr || other == &thread || other->fs_base != fs_base ||
         other->process->space != thread.process->space || other->in_vfork ||
         other->process->parent == thread.process->pid)
@@ -69,8 +69,8 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
         find_others(space, thread);
 }
 
-// Finds the threads that still share the thread's fs_base. Running threads are stopped
-// for that, but only at the 1st, 2nd, 4th, 8th, ... upcall.
+// Finds the threads that still share the thread's fs_base. Stops running threads to
+// read theirs, but only at the 1st, 2nd, 4th, 8th, ... upcall.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;

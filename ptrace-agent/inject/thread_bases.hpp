@@ -6,13 +6,13 @@
 //   an upcall of the runtime   (DT_RT_UP_TID) The table lacks the thread's fs_base,
 //                              because the thread has changed it. The main thread does
 //                              so after an exec, and so does a thread that was created
-//                              without CLONE_SETTLS, as all threads of Go.
+//                              without CLONE_SETTLS, like all threads in Go.
 //
 // Without CLONE_SETTLS a thread begins with its parent's fs_base. While two threads may
 // share an fs_base, it identifies neither of them. Both make upcalls, and the agent
-// answers by the thread's tid. The fs_base identifies the other thread again when one
-// of them has exited, or was found with another fs_base. A thread that changes from one
-// fs_base of its own to another is never identified by the new one, because threads
+// answers according to the thread's tid. The fs_base identifies the other thread again
+// when one of them has exited or has been found with a different fs_base. A thread that
+// changes its own fs_base again is never identified by the new one, because threads
 // might exchange theirs.
 #pragma once
 

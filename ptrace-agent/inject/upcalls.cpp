@@ -12,7 +12,7 @@
 
 namespace dt::agent {
 
-constexpr int max_rings = 1024; // served in a row; then the main loop continues
+constexpr int max_rings = 1024; // after these the main loop continues
 
 pid_t number_of(Thread& thread)
 {
@@ -52,7 +52,7 @@ void Upcalls::serve_all()
 
 void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
 {
-    // Threads that make upcalls all the time must not block the agent.
+    // Threads that make upcalls constantly must not block the agent.
     for (int i = 0; i < max_rings; ++i) {
         auto ring = space->runtime.doorbells.next();
         if (!ring) {
@@ -77,7 +77,7 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     const dt_rt_config& config = space->runtime.config();
     Thread* thread = caller_of(*space, ring.tid);
     if (ring.bell == DT_RT_N_BELLS) {
-        // A thread that runs to the gate on our behalf is stopped there. Other threads
+        // A thread that RuntimeExit runs to the gate is stopped there. Other threads
         // wait until the gate is opened.
         if (thread != nullptr && thread->running_out)
             tracees_.stop_one(*thread);
