@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Planter::plan(): reports how each site would be probed, and changes nothing.
 //
-// It takes the same steps as Planter::plant(), except the writing. They work on a
-// temporary AddressSpace with copies of the agent's own breakpoints. SimulatedRoom
-// records the memory that planting would map, and maps nothing. The target continues to
-// run.
+// It takes the same steps as Planter::plant(), except that it writes nothing. The steps
+// work on a temporary AddressSpace with copies of the agent's own breakpoints.
+// SimulatedRoom records the memory that planting would map, and maps nothing. The
+// target continues to run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 
@@ -37,8 +37,7 @@ private:
 };
 
 // Returns why the runtime cannot be loaded into the process, or an empty text.
-// Injection suspends a seccomp filter, which only root may do. Whether that would
-// succeed is not checked here.
+// Checks only for a seccomp filter, which injection suspends and only root may suspend.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
@@ -48,7 +47,7 @@ static std::string runtime_refusal(pid_t pid)
            "only root may suspend its filter";
 }
 
-// Fills in the plans of the sites of all new tracepoints, from the result of
+// Fills in the plans for the sites of all new tracepoints, from the result of
 // plan_jumps().
 static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& plan,
                        const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
@@ -86,7 +85,7 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
 }
 
 // Copies the agent's own breakpoints. Adds the dynamic linker's breakpoint to `linker`,
-// because planting replaces it with a jump. Returns false if there are probes, too.
+// because planting replaces it with a jump. Returns false if there are also probes.
 static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
                              std::vector<Tracepoint*>& linker)
 {

@@ -10,7 +10,7 @@
 // trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
 // its window. Areas for trampolines are mapped in gaps between the target's mappings:
 //
-//   map_area()             one for all windows of a text, or for a single window
+//   map_area()             one for all windows in a text, or for a single window
 //   map_stub_areas()       small ones, for the stubs of punned jumps
 //   map_far_areas(), map_areas_of_stubs()
 //                          for the stubs of pairs and chains
@@ -32,7 +32,7 @@ constexpr std::uint64_t near_heap = 256 << 20; // kept free for brk(2)
 constexpr std::uint64_t lowest_address = 1 << 20;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 // An area takes address space. Only pages that are written take memory. A large area
-// serves all windows of common_text bytes of text. Smaller areas are tried if no gap is
+// serves all windows in common_text bytes of text. Smaller areas are tried if no gap is
 // large enough.
 constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
 constexpr std::uint64_t smallest_common = 4 << 20;
@@ -43,10 +43,11 @@ constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process, and each area is one.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // of all sizes
-// Limits how often sites are planned again because their short windows found no room.
+// Limits how often sites are replanned because there was no room for their short
+// windows.
 constexpr int max_rounds = 14;
 
-// The addresses from start to end. `end` is not included.
+// The addresses from `start` up to, but not including, `end`.
 struct Gap {
     TargetAddr start, end;
 };
@@ -144,8 +145,8 @@ static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
     return true;
 }
 
-// Maps an area for the trampoline of a window. The first call for a text maps an area
-// that serves all windows of the text. Returns whether it mapped any.
+// Maps an area for the trampoline of a window. The first call for a text tries to map
+// an area that serves all windows in the text. Returns whether it mapped an area.
 static bool map_area(AddressSpace& space, Room& room, const Window& window)
 {
     std::vector<Mapping> mappings = room.mappings();
@@ -165,8 +166,8 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     return false;
 }
 
-// Maps areas for stubs of a pair or chain, for jumps that reach only one range of 16
-// MiB (far_reach_of()). Returns whether it mapped any.
+// Maps areas for the stubs of those jumps of a pair or chain that reach only one range
+// of 16 MiB (far_reach_of()). Returns whether it mapped any.
 static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 {
     bool mapped = false;
@@ -245,9 +246,9 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
     return mapped;
 }
 
-// Maps small areas for the stubs of punned jumps. A punned jump can lead to a few
-// addresses only, so one or two pages are mapped there. Stubs of windows near each
-// other share pages.
+// Maps small areas for the stubs of punned jumps. A punned jump can lead to only a few
+// addresses, so one or two pages are mapped there. Stubs of windows near each other
+// share pages.
 static void map_stub_areas(AddressSpace& space, Room& room,
                            const std::vector<Window>& windows)
 {
@@ -352,7 +353,7 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 
 // Limits the bytes after the site's extent that its patch may change or keep. They end
 // at the next breakpoint or window. If the extent itself was shortened, the patch may
-// use no byte after it.
+// use no bytes after it.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)
@@ -374,8 +375,8 @@ static void limit_blocks_after(AddressSpace& space,
     site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
 }
 
-// Returns the sites for plan_windows(). Their extents exclude the breakpoints and
-// windows that exist.
+// Returns the sites for plan_windows(). Their extents exclude existing windows, and
+// breakpoints that exist or are about to be planted.
 static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
@@ -395,7 +396,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.beyond = tp.beyond;
         site.further = tp.further;
         site.site = static_cast<std::uint32_t>(i);
-        // An entry probe fires once per call, a probe at offset 0 in each iteration.
+        // An entry probe fires once per call, a probe at offset 0 on each iteration.
         if (std::all_of(tp.firings.begin(), tp.firings.end(),
                         [](const Firing& f) { return f.kind == SiteKind::entry; }))
             site.loop_end = tp.loop_end;
@@ -431,7 +432,7 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
 }
 
 // Allocates room for the trampoline of each window, and adds the windows to the result.
-// Refuses the sites of a window that finds no room.
+// Refuses the sites of a window for which there is no room.
 static void take_room(AddressSpace& space, Room& room,
                       const std::vector<Tracepoint*>& wanted,
                       std::vector<Window> windows, PeriodicTask& periodic,
@@ -445,12 +446,12 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // A punned window near an area lacks only a place for its stub, and a further
+        // A punned window near an area lacks only a place for its stub, and another
         // area would not help.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
-        // The first call may map the area for all of the text. If that does not suit
-        // this window, the second call maps one for it.
+        // The first call may map the area for all of the text. If this window has no
+        // room there, the second call maps one for the window.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
@@ -469,9 +470,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Returns a site that lost its short window for lack of room, ready to be planned
-// again. Its extent is limited to the bytes that the windows with room leave free.
-// Other sites limit it like breakpoints.
+// Returns a site that has lost its short window for lack of room, ready to be planned
+// again. Its extent excludes the windows that have room. The bytes after the extent
+// that may be used end at the next window or site.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -501,8 +502,8 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Removes the short windows that found no room, and notes in their sites which way to
-// avoid (PatchSite::avoid). Returns these sites, to be planned again.
+// Removes the short windows for which there is no room, and notes in their sites which
+// way to avoid (PatchSite::avoid). Returns these sites, to be planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decides which sites get a jump, which form it has, and where its trampoline is.
+// Decides which sites get a jump, which form the jump has, and where its trampoline is.
 // Planting then writes the jumps (write_jumps.cpp). A listing only reports them
 // (dry_run.cpp).
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace dt::agent {
 
-// Memory of a target for trampolines. One implementation maps it in the target. The
-// other one only records it, for a listing.
+// Memory of a target for trampolines. One implementation maps it in the target. Another
+// only records it, for a listing.
 class Room {
 public:
     enum class Holds { trampolines, stubs };
@@ -43,9 +43,9 @@ struct JumpPlan {
 
 inline constexpr const char* no_room = "no room within a jump's reach";
 
-// Returns whether a jump may replace the instruction of a tracepoint. It may not if the
-// code around the instruction is unknown. It also may not if a return probe is at a
-// conditional branch other than jcc, because the runtime cannot evaluate its condition.
+// Returns whether a jump may replace the instruction of a tracepoint. This is false if
+// the code around the instruction is unknown, or if a return probe is at a conditional
+// branch other than jcc, because the runtime cannot evaluate its condition.
 bool can_jump(const Tracepoint& tp);
 // Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
 // the address space's TrampolineSpace. `wanted` is in ascending order. can_jump() is

@@ -8,8 +8,8 @@
 // JumpReport has the reasons.
 //
 // If an existing window covers a new site, that window is removed, and its sites are
-// planned again together with the new one. Then prepare() and write() happen in one
-// stop.
+// planned again together with the new one. In that case prepare() and write() run in
+// one stop.
 //
 // A thread with its pc inside a new window continues in the trampoline, at the copy of
 // the instruction that it was about to run.
@@ -35,7 +35,8 @@ namespace dt::agent {
 struct JumpReport {
     std::string note; // why no tracepoint can have a jump; empty if some can
     std::unordered_map<TargetAddr, std::string> reasons; // by address
-    // The memory of the plan. Freeing it takes long, so the threads are resumed first.
+    // The memory of the plan. Freeing it takes a long time, so the threads are resumed
+    // first.
     std::shared_ptr<void> spent;
 };
 
@@ -62,8 +63,8 @@ public:
     JumpReport plant(StoppedWorld& world, const std::shared_ptr<AddressSpace>& space,
                      std::vector<Tracepoint*>& fresh);
     // Plans and builds jumps, and writes their trampolines. If `world` is null, the
-    // target runs, and no existing window may cover one of the sites. ready: whether
-    // the runtime is loaded.
+    // target is running, and no existing window may cover one of the sites. ready:
+    // whether the runtime has been loaded, or why not.
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
@@ -96,10 +97,10 @@ private:
     std::vector<dt_rt_firing> firings_; // buffer of update()
 };
 
-// Returns the window that covers a site, or null. An endbr64 is never moved. For a site
-// at an endbr64, this is also the window that begins after it.
+// Returns the window that covers a site, or null. An endbr64 is never moved, so for a
+// site at an endbr64, the window that begins after it is returned, too.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
-// Sets the extent of a tracepoint to its instruction, and to the padding and return
+// Sets the extent of a tracepoint to its instruction and the padding and return
 // instructions after it.
 void see_padding(const AddressSpace& space, Tracepoint& tp);
 

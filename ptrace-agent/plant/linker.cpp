@@ -24,7 +24,7 @@ struct Dynamic {
     std::uint64_t at = 0;
 };
 
-// Returns the dynamic section of the object with its ELF header at `base`.
+// Returns the dynamic section of the object that has its ELF header at `base`.
 static std::optional<Dynamic> dynamic_at(AddressSpace& space, TargetAddr base)
 {
     ElfW(Ehdr) head{};
@@ -61,8 +61,8 @@ static std::optional<std::uint64_t> dynamic_value(AddressSpace& space, Dynamic d
     return std::nullopt;
 }
 
-// Returns an address from the dynamic section. Some linkers have relocated the
-// addresses there, and some have not.
+// Returns an address from the dynamic section. Some linkers relocate the addresses
+// there, and some do not.
 static std::optional<std::uint64_t> dynamic_address(AddressSpace& space,
                                                     Dynamic dynamic, std::int64_t tag)
 {
@@ -119,8 +119,8 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
     return std::nullopt;
 }
 
-// Returns the address of struct r_debug from the program's DT_DEBUG. The kernel reports
-// where the program headers are (AT_PHDR).
+// Returns the address of struct r_debug, from the program's DT_DEBUG. The kernel
+// reports where the program headers are (AT_PHDR).
 static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 {
     auto headers = auxv_value(space.proc_tid(), AT_PHDR);
@@ -154,7 +154,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
         return false;
     auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
-    // DT_DEBUG is still 0 while the program starts. The linker's own symbol is
+    // While the program starts, DT_DEBUG is still 0, but the linker's own symbol is
     // available.
     if (!debug && base && *base != 0)
         debug = symbol_in(space, {*base}, "_r_debug");
@@ -191,7 +191,7 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 }
 
 // The launcher needed this breakpoint to run the command to its start. Without probes,
-// nothing needs it any more.
+// nothing else needs it.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Detects when a target loads or unloads libraries, and finds symbols of mapped
+// Detects when a target loads or unloads libraries, and finds symbols in mapped
 // objects.
 //
 // The dynamic linker calls an empty function, r_debug.r_brk, before and after it maps
@@ -21,7 +21,7 @@ class JumpWriter;
 class StoppedWorld;
 class Thread;
 
-// Returns the address of a dynamic symbol of an ELF object. The object's first page is
+// Returns the address of a dynamic symbol of the ELF object that has its first page
 // mapped at `base`. Returns nothing if the object does not define it or has no
 // DT_GNU_HASH.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
@@ -30,7 +30,7 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // Returns whether a mapped file has the name of a C library (glibc or musl).
 bool is_libc(const std::string& path);
 
-// Watches the dynamic linkers of targets by a tracepoint in each.
+// Watches the dynamic linkers of targets, with a tracepoint in each.
 class LinkerWatch {
 public:
     LinkerWatch(JumpWriter& jumps, ClientWait& client_wait)
@@ -38,9 +38,9 @@ public:
     {
     }
 
-    // Begins to watch the linker of this address space. Returns false if it is watched
-    // already, or if it cannot be watched. If `later` is not null, adds the tracepoint
-    // to it, and the caller writes the breakpoint.
+    // Begins to watch the linker of this address space. Returns false if it is already
+    // being watched, or cannot be watched. If `later` is not null, the tracepoint is
+    // added to it, and the caller writes the breakpoint.
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
     // Removes the breakpoint. The next planting sets it again.
     static void forget(AddressSpace& space);

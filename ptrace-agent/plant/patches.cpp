@@ -11,14 +11,14 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t span_gap = 4096; // patches closer than this are one write
+constexpr std::uint64_t span_gap = 4096; // largest gap between patches in a span
 constexpr std::size_t max_span = 1 << 20;
 
-// Calls put() for spans of neighbouring items, so that many places of a memory are read
-// and written with few system calls. are_joined() decides whether two neighbours may be
-// in one span. Then the bytes between them are written as they were read. put() returns
-// false if it could not access the complete span, for example because a part was
-// unmapped. In that case it is called again for each item alone.
+// Calls put() for spans of neighbouring items, so that many places in an address space
+// are read and written with few system calls. are_joined() decides whether two
+// neighbours may be in one span, and so whether the bytes between them may be
+// rewritten. put() returns false if it could not access the complete span, for example
+// because a part was unmapped. In that case it is called again for each item alone.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
@@ -41,7 +41,7 @@ static void in_spans(const Items& items, At range, Joined are_joined, Put put)
     }
 }
 
-// Returns the place of address `at` in bytes that were read from address `from`.
+// Returns the position of address `at` in bytes that were read from address `from`.
 static std::vector<std::byte>::iterator place_in(std::vector<std::byte>& bytes,
                                                  TargetAddr from, TargetAddr at)
 {
@@ -53,7 +53,8 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// Joins all neighbours. Text between windows may be rewritten if no thread runs.
+// Joins all neighbours, because text between windows may be rewritten while no thread
+// runs.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)
@@ -62,7 +63,7 @@ static void sort_unique(std::vector<Planted*>& all)
     all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-// Moves the selected patches to retired_. `selected` is sorted.
+// Moves the selected patches from `from` to retired_. `selected` must be sorted.
 void Patches::retire(const std::vector<Planted*>& selected,
                      std::vector<std::unique_ptr<Planted>>& from)
 {
@@ -178,7 +179,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     return unwritten;
 }
 
-// Writes the original bytes over our jumps, where these are still in the text.
+// Writes the original bytes over those of our jumps that are still in the text.
 template <class Read, class Write>
 static void put_back(std::vector<Planted*> list, Read read, Write write)
 {

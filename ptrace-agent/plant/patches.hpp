@@ -11,11 +11,11 @@
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().
 //
-// So find() explains an address in a trampoline as long as a thread can have it as its
-// pc.
+// So find() recognizes an address in a trampoline for as long as a thread's pc can be
+// there.
 //
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
-// jump. Other bytes are left alone, and the caller is informed. Patches near each other
+// jump. Other bytes are left alone and reported to the caller. Patches near each other
 // are read and written together.
 #pragma once
 
@@ -66,7 +66,7 @@ public:
 
     // Writes the trampolines and stubs of `all`, which is in ascending order of
     // windows. Returns the patches for which that failed, and retires them. Also
-    // retires the patches that were prepared before without being written.
+    // retires patches from earlier calls that have not been written.
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
     // Writes the jumps of the prepared patches. Before that, move_threads moves the
@@ -78,8 +78,8 @@ public:
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Restores the original bytes in a forked child's copy of the memory.
     void restore_in(pid_t child) const;
-    // Returns the windows that begin in [from, end) but have no jump in the text any
-    // more.
+    // Returns the windows that begin in [from, end) but no longer have a jump in the
+    // text.
     std::vector<TargetAddr> gone(const AddressSpace& text, TargetAddr from,
                                  TargetAddr end) const;
     // Returns whether a window begins in [from, end).
@@ -102,7 +102,7 @@ public:
     bool empty() const { return standing_.empty(); }
     std::vector<TargetAddr> windows() const;
 
-    // Replaces our jumps by the original text, in bytes that were read from address
+    // Replaces our jumps with the original text, in bytes that were read from address
     // `from`.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
 

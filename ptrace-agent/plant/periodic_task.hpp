@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A task that must run about every 0.2 ms while other work takes long. For example,
-// planting passes the target's signals on in this way.
+// A task that must run about every 0.2 ms during other, long work. For example,
+// planting passes on the target's signals in this way.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -15,8 +15,8 @@ public:
     PeriodicTask() = default; // does nothing
     explicit PeriodicTask(std::function<void()> task) : what_(std::move(task)) {}
 
-    // Runs the task if it is due. The long work calls this at each of its steps, which
-    // take about a microsecond.
+    // Runs the task if it is due. The long work calls this after each of its steps,
+    // which take about a microsecond each.
     void operator()()
     {
         constexpr unsigned steps_per_look = 64;

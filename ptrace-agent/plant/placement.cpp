@@ -8,12 +8,12 @@
 
 namespace dt::agent {
 
-// The largest number of the agent's own tracepoints. They exist before the first
+// The largest number of the agent's own tracepoints, which exist before the first
 // planting.
 constexpr std::size_t n_few = 4;
 
-// Returns whether other text is mapped at the address since the client made its sites.
-// Returns false if there was no text and there is no text now.
+// Returns whether the text that is mapped at the address has changed since the client
+// made its sites.
 static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
                         TargetAddr at)
 {
@@ -32,8 +32,8 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// Makes a tracepoint for a site, or adds the site to the one that exists (`known`,
-// which may be null). Returns why the site is refused, or an empty text.
+// Makes a tracepoint for a site, or adds the site to the existing one (`known`, which
+// may be null). Returns why the site is refused, or an empty text.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {

@@ -14,8 +14,8 @@
 
 namespace dt::agent {
 
-// Reads the original text, without our breakpoints and jumps. It keeps one page,
-// because sites are handled in ascending order of addresses.
+// Reads the original text, without our breakpoints and jumps. It keeps only one page,
+// because sites are handled in ascending order.
 class TextWindow {
 public:
     explicit TextWindow(const AddressSpace& space) : space_(space) {}
@@ -61,7 +61,7 @@ private:
     std::array<std::byte, page + 16> text_;
 };
 
-// The sites of one request, and the tracepoints that were made of them.
+// The sites of one request, and the tracepoints that were made from them.
 struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
@@ -77,8 +77,8 @@ struct PlacedSites {
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;                             // new tracepoints
     std::vector<TargetAddr> grown; // tracepoints with a jump and one more probe
-    // Addresses and indices of the sites with tracepoints that are not written yet.
-    // Ascending.
+    // Addresses and indices of the sites with tracepoints that have not been written
+    // yet. Ascending.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 
     // Returns the indices of the sites that a new tracepoint serves.
@@ -93,7 +93,7 @@ struct PlacedSites {
     }
 };
 
-// Makes tracepoints of the sites, or refuses them.
+// Makes tracepoints from the sites, or refuses them.
 void place_all(PlacedSites& work, std::span<const Site> sites,
                PeriodicTask periodic = {});
 
@@ -101,10 +101,10 @@ void place_all(PlacedSites& work, std::span<const Site> sites,
 // instruction.
 bool is_fired_by_loops(const Tracepoint& tp);
 // Returns what happens to a site that has no jump: it gets a breakpoint or is refused.
-// SitePlan::text has the reason.
+// SitePlan::text is the reason.
 //
 // A breakpoint can end its target if the agent is killed. So with Mechanism::automatic
-// a site gets one in three cases only:
+// a site gets one only in three cases:
 //   - no site can have a jump (JumpReport::note)
 //   - the user permits it (Tracepoint::may_be_breakpoint)
 //   - the client does not know the code around the site, so no jump was intended

@@ -14,8 +14,8 @@
 namespace dt::agent {
 
 // Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint, and refuses its sites. If a probe of an earlier request loses its jump
-// because of new probes near it, a note reports that.
+// breakpoint, and refuses its sites. If a probe of an earlier request is removed
+// because new probes near it have taken its jump, a note reports that.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -37,7 +37,7 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
 }
 
 // Returns the sites of this request that get a breakpoint because no jump fits there,
-// with the reason.
+// with the reasons.
 static std::vector<std::pair<std::uint32_t, std::string>>
 breakpoints_of(const PlacedSites& work, const JumpReport& jumps, Mechanism mechanism)
 {
@@ -65,14 +65,14 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 }
 
 constexpr std::uint64_t vfork_timeout_ns = 1'000'000'000;
-constexpr std::size_t many_sites = 10'000; // prefaulting saves time from here on
-// The heap for so many sites is below M_TRIM_THRESHOLD, so malloc keeps it.
+constexpr std::size_t many_sites = 10'000; // prefaulting saves time from this number on
+// The heap for this many sites is below M_TRIM_THRESHOLD, so malloc keeps it.
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
 // Stops the target. A thread inside vfork(2) can make no system call for us, and
-// neither can its child, which has descriptors of its own. So if planting needs a
-// system call, this waits until vfork(2) returns. A child that neither execs nor exits
-// ends the wait after vfork_timeout_ns.
+// neither can its child, which has its own descriptors. So if planting needs a system
+// call, this waits until vfork(2) returns. A child that neither execs nor exits ends
+// the wait after vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
@@ -108,9 +108,9 @@ void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
     }
 }
 
-// Does the part of planting that needs system calls of the target. Returns whether the
-// runtime is loaded, or the reason. Adds the linker's tracepoint to `linker` if its
-// breakpoint is still to be written.
+// Does the part of planting that needs system calls in the target. Returns an error if
+// the runtime is not loaded. Adds the linker's tracepoint to `linker` if its breakpoint
+// has not been written yet.
 Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
                                    std::vector<Tracepoint*>& linker)
 {
@@ -203,11 +203,11 @@ struct Planter::Planting {
     std::optional<StoppedWorld> stopped; // while the target is stopped
     // The linker's tracepoint, if this request writes its breakpoint.
     std::vector<Tracepoint*> linker;
-    Result<Ok> runtime = Ok{}; // whether the runtime is loaded
+    Result<Ok> runtime = Ok{}; // the reason if the runtime is not loaded
     std::size_t text = 0;      // text_mappings() at the end of the first stop
     PlacedSites work;
     JumpWork jumps;
-    // Sites that have a breakpoint because no jump fits, with the reason.
+    // Sites that have a breakpoint because no jump fits, with the reasons.
     std::vector<std::pair<std::uint32_t, std::string>> breakpoints;
 };
 
@@ -249,8 +249,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // This is checked here again: a command may be planted right after its exec, and
-    // the dynamic linker enables a shadow stack only later.
+    // This is checked again here, because probes may be planted in a command right
+    // after its exec, and the dynamic linker enables a shadow stack only later.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
@@ -294,15 +294,15 @@ PeriodicTask Planter::periodic_task(const Planting& p)
     return PeriodicTask([this] { tracees_.pass_signals(); });
 }
 
-// Plans again in the second stop if the text has changed since it was read. Plans the
-// jumps if that was not done before.
+// In the second stop, plans again if the text has changed since it was read, or plans
+// the jumps if they have not been planned yet.
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
     // If a library was unmapped and mapped again, the hash of the mappings is the same,
-    // but reading may have failed.
+    // but a read may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
-        if (!p.linker.empty()) // the linker's breakpoint is not written yet
+        if (!p.linker.empty()) // the linker's breakpoint has not been written yet
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);
         space.known_text.forget_unmapped(space);
@@ -327,8 +327,7 @@ Result<Ok> Planter::write(Planting& p)
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
-    // Jumps need no rescue: they do not change the program's mask and action of
-    // SIGTRAP.
+    // Jumps need no rescue, because they do not need the agent.
     bool unprotected = false;
     if (!work.fresh.empty() && p.mechanism != Mechanism::uprobe) {
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
@@ -443,7 +442,7 @@ Reply Planter::plant(Reader& in, const std::vector<Fd>& fds)
     replan_if_changed(p, planned);
     if (auto written = write(p); !written)
         return written.error();
-    p.stopped.reset(); // freeing memory and the report need no stop
+    p.stopped.reset(); // neither freeing memory nor the report needs a stop
     table_.reclaim();
     return report(p);
 }

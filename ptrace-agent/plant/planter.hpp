@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Plants probes in a target and removes them. Thousands of probes need only one short
-// stop for the writing.
+// Plants probes in a target and removes them. Even thousands of probes are written in
+// one short stop.
 //
 // Planter stops the target twice:
 //
-//   first stop    load the runtime, and make other system calls in the target
+//   first stop    load the runtime, and make the other system calls in the target
 //   target runs   turn sites into tracepoints, plan and build the jumps
 //   second stop   write the jumps and the breakpoints
 //
 // Part of the work moves into the second stop in two cases:
-//   - The target has loaded or unloaded text since the first stop. Then everything is
+//   - The target has loaded or unloaded text since the first stop. Then all jumps are
 //     planned again.
-//   - A new site is inside an existing window. Then the jumps are planned only there.
+//   - A new site is inside an existing window. Then the jumps are planned only in that
+//     stop.
 //
 // The agent trusts neither the client's nor the file's view of the text: it decodes the
 // bytes in memory. A site is refused if its bytes are not those that the client
@@ -59,7 +60,7 @@ public:
     Reply plant(Reader& in, const std::vector<Fd>& fds);
     Reply remove(Reader& in, const std::vector<Fd>& fds);
 
-    // Returns the memory that is prepared for the sites that `expect` announced.
+    // Returns the memory that is prefaulted for the sites that `expect` announced.
     Prefault& prefault() { return prefault_; }
 
 private:

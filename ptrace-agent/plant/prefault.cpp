@@ -2,8 +2,8 @@
 // Heap is allocated, freed, and then prefaulted. malloc() returns the same pages later.
 //
 // MADV_POPULATE_WRITE (madvise(2), Linux 5.14) makes pages present without changing
-// their contents, so it is harmless if they have been allocated again meanwhile. On
-// older kernels the call fails, and planting is slower.
+// their contents, so it is harmless if malloc has already reused them. On older kernels
+// the call fails, and planting is slower.
 #include "ptrace-agent/plant/prefault.hpp"
 
 #include "base/no_signals.hpp"
@@ -108,8 +108,8 @@ bool is_a_processor_idle(std::size_t n_clients)
         file >> average;
     auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
     // The number of runnable threads includes this one (proc(5), loadavg). Other
-    // programs must leave two processors: one for the client or the agent, and one to
-    // prefault.
+    // programs must leave two processors: one for the client or the agent, and one for
+    // prefaulting.
     return file >> n_running && n_processors >= 2 &&
            n_running < n_processors + n_clients;
 }

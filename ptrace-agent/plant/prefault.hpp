@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Prefaults the memory that planting will use, because page faults would take a fifth
-// of the time of planting.
+// of the time that planting takes.
 //
 //   begin(), add()    choose the memory: heap, then other tables
-//   fault_in_some()   prefaults a part of it whenever the agent has nothing else to do
+//   fault_in_some()   prefaults a part whenever the agent has nothing else to do
 //   InBackground      prefaults the rest in a thread while the agent works
 //
-// The chosen heap was allocated and freed again. run_agent() makes malloc keep it for
-// the allocations of planting.
+// The chosen heap was allocated and freed again. Because of run_agent()'s settings,
+// malloc keeps it for the allocations of planting.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,8 @@ public:
     // Prefaults one part, which takes about 50 us. has_more() must be true.
     void fault_in_some();
 
-    // Prefaults the rest in a thread while this object exists, if a processor is idle.
-    // No member function of Prefault may be called meanwhile.
+    // If a processor is idle, prefaults the rest in a thread while this object exists.
+    // During that time, no member function of Prefault may be called.
     class InBackground {
     public:
         explicit InBackground(Prefault& prefault) : prefault_(prefault)
@@ -58,9 +58,9 @@ private:
     std::thread thread_;
 };
 
-// Returns whether a further thread would find a processor without taking it from
-// another thread, for example from a target's. n_clients: the number of running threads
-// of the client. They are not counted.
+// Returns whether one more thread would find a processor without taking it from another
+// thread, such as a target's. n_clients: the number of running threads of the client,
+// which are not counted as other threads.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

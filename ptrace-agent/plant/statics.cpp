@@ -131,7 +131,7 @@ static TargetAddr list_at(TargetAddr image)
     return image + DT_RT_RAISED;
 }
 
-// Returns the byte of a file that is mapped at an address. inode is 0 if no file is
+// Returns which byte of which file is mapped at an address. inode is 0 if no file is
 // mapped there, or if the mapping is not private and writable.
 static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings)
 {
@@ -152,8 +152,8 @@ static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
            a.major == b.major && a.minor == b.minor;
 }
 
-// The number is 0 while the entries change, and is written last. So the entries that it
-// covers are always complete.
+// The number of entries is 0 while they change, and is written last. So the entries
+// that it covers are always complete.
 void Statics::write_list(AddressSpace& space) const
 {
     if (entries_.empty() || space.runtime.image.value == 0)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 // The operands and semaphores of the static probes in one address space. A semaphore
-// shows the program that it is traced. Sites at indirect jumps (SiteKind::jump_out)
-// also have their operands here, but no semaphore.
+// shows the program that its probe is traced. Sites at indirect jumps
+// (SiteKind::jump_out) also have their operands here, but no semaphore.
 //
 //   Firing::arg0 of a static site ──▶ entry ──▶ operands (same index in the runtime)
 //                                       └────▶ semaphore (a 16-bit counter)
 //
 // A semaphore is raised, which means incremented by 1, while any of its sites has a
-// jump or breakpoint. It is lowered again after its last site was removed (settle()).
-// Other tracers use the same counter, for example uprobes of the kernel. So the agent
-// only adds 1 and subtracts 1. It does so with all threads stopped, and reads the
-// counter immediately before it writes.
+// jump or breakpoint. It is lowered again after the last jump or breakpoint has been
+// removed (settle()). Other tracers use the same counter, for example uprobes of the
+// kernel. So the agent only adds 1 and subtracts 1. It does so with all threads
+// stopped, and reads the counter immediately before it writes.
 //
 // The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
 // agent is killed, the client, or the next client that grabs the target, uses that list
 // to lower them. The list is written after a semaphore is raised, and before one is
-// lowered. So in the worst case a semaphore stays raised, and the count of another
-// tracer is never removed.
+// lowered. So in the worst case a semaphore stays raised, but another tracer's count is
+// never removed.
 //
 // Limits
-//   - The kernel adds without a lock. If a uprobe of another tracer is added or removed
-//     in the microsecond between reading and writing, the count is wrong. No way of
-//     adding can prevent that.
+//   - The kernel adds without a lock. If another tracer's uprobe is added or removed in
+//     the microsecond between reading and writing, the count is wrong. Even an atomic
+//     addition by the agent could not prevent that.
 //   - Without a runtime (-x mechanism=int3) there is no list.
 //   - The list has room for DT_RT_MAX_RAISED semaphores.
 #pragma once
@@ -47,11 +47,12 @@ class AddressSpace;
 
 class Statics {
 public:
-    // Adds a site. Returns its entry, which is the value of Firing::arg0, or nothing if
-    // there is no room for the operands. Returns the same entry for equal arguments.
+    // Adds a site. Returns its entry, which is the value for Firing::arg0, or nothing
+    // if there is no room for the operands. Returns the same entry for equal arguments.
     std::optional<std::uint64_t> add(TargetAddr site, const StaticFacts& facts,
                                      std::span<const dt_operand> operands);
-    // Returns the operands of an entry in the form of dt_rt_firing::arg0.
+    // Returns the position and number of an entry's operands, encoded as in
+    // dt_rt_firing::arg0.
     std::uint64_t list_of(std::uint64_t entry) const;
     std::span<const dt_operand> operands_of(std::uint64_t entry) const;
     std::span<const dt_operand> operands_at(std::uint64_t list) const;
@@ -60,7 +61,7 @@ public:
     // Raises each semaphore that has a site with a jump or breakpoint, and lowers the
     // rest.
     void settle(AddressSpace& space);
-    // Lower all raised semaphores: in the address space, or in a child's copy of it.
+    // Lower all raised semaphores in the address space, or in a child's copy of it.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
     // Forgets a site after its text and its semaphore were unmapped. The next
@@ -88,19 +89,19 @@ private:
     std::map<TargetAddr, dt_rt_raised> raised_; // by the semaphore's address
 };
 
-// Returns the destination of an indirect jump as an operand, which is read from
-// registers and memory right before the jump runs. Returns nothing for a form that no
-// compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
+// Returns the operand that yields the destination of an indirect jump if it is read
+// from registers and memory right before the jump runs. Returns nothing for a form that
+// no compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
 std::optional<dt_operand> destination_of(const Instruction& jump);
-// Returns whether the destination is outside of all parts of the function. Site::arg0
-// of jump_out sites leads to these operands.
+// Returns whether the destination is outside all parts of the function. `operands` are
+// those of a jump_out site.
 bool is_outside(std::span<const dt_operand> operands, TargetAddr destination);
 // Returns the distance from the function's entry to the jump.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
 // Lowers the semaphores that a dead agent has raised, according to the list in its
-// runtime. Leaves out a semaphore if another file is mapped at its address now. mem:
-// /proc/PID/mem of the process. Its threads may run.
+// runtime. Leaves a semaphore alone if a different file is now mapped at its address.
+// mem: /proc/PID/mem of the process. Its threads may run.
 void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

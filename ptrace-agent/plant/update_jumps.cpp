@@ -60,8 +60,8 @@ static bool is_padding(const Instruction& insn)
 }
 
 // Returns the tracepoint at the dynamic linker's r_brk if it has a breakpoint, which a
-// jump can replace. Otherwise returns null. r_brk is an empty function, so a jump fits
-// if padding follows it.
+// jump could replace. Otherwise returns null. r_brk is an empty function, so a jump
+// fits if padding follows it.
 Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
     Tracepoint* tp = space.tracepoints.find(space.watched.linker.stop);
@@ -87,8 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// Returns whether the thread is held in the runtime because of the linker's site. Then
-// it uses no other trampoline.
+// Returns whether the thread is held in the runtime because of the linker's site, so
+// that it uses no other trampoline.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {
@@ -99,8 +99,9 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                space.watched.linker.stop.value;
 }
 
-// After dlopen(), a thread waits for the planting in the trampoline of the linker's
-// site. So that trampoline is kept, and all other trampolines can be freed.
+// After dlopen(), a thread at the linker's site waits for the planting, and will return
+// through that site's trampoline. So that trampoline is kept, and all other trampolines
+// can be freed.
 void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
@@ -115,8 +116,8 @@ void JumpWriter::reclaim(AddressSpace& space)
         space.runtime.free_site(site);
 }
 
-// A window without probes is removed. If a window has other probes, it stays, and a
-// site without probes becomes inert.
+// Removes windows that no longer have a probe. In a window that still has one, a site
+// without probes becomes inert.
 void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
 {
     std::vector<TargetAddr> windows;

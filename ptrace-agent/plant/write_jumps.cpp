@@ -11,8 +11,8 @@
 
 namespace dt::agent {
 
-// Maps areas by system calls of the target. If the target runs, it is stopped for each
-// call.
+// Maps areas with system calls in the target. If the target is running, it is stopped
+// for each call.
 class MappedRoom : public Room {
 public:
     MappedRoom(Tracees& tracees, Injector& injector,
@@ -66,9 +66,9 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 }
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
-// work.wanted, to be planned again. Kept bytes count as part of a window. `fresh`
-// contains all new tracepoints. Those that will get a breakpoint must not be inside a
-// window, either.
+// work.wanted, to be planned again. Kept bytes are treated as part of a window. `fresh`
+// contains all new tracepoints, because those that will get a breakpoint must not be
+// inside a window, either.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -90,7 +90,7 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
     }
 }
 
-// Connects a site of the runtime with its tracepoint. The site fires as soon as a jump
+// Connects a site in the runtime with its tracepoint. The site fires as soon as a jump
 // leads to it. Returns false if the runtime's tables are full.
 bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 {
@@ -116,7 +116,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        served.push_back(work.wanted[*insn.site]); // at the endbr64, if there is one
+        served.push_back(work.wanted[*insn.site]); // may be at the endbr64 before it
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;
         if (!number)
@@ -160,7 +160,7 @@ void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
     wanted.reserve(fresh.size() + 1);
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
-    // The linker's breakpoint becomes a jump, too, if that is possible.
+    // The linker's breakpoint also becomes a jump, if possible.
     if (Tracepoint* linker = linker_tracepoint(space))
         wanted.push_back(linker);
     if (wanted.empty())
@@ -230,7 +230,7 @@ void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                                     move_into_copies(space, windows);
                                 }),
             work.report);
-    // The tracepoints without a jump remain, for breakpoints.
+    // The tracepoints without a jump remain, to get breakpoints.
     std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
     std::copy_if(work.displaced.begin(), work.displaced.end(),
                  std::back_inserter(fresh),
