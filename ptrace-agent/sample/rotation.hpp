@@ -4,8 +4,8 @@
 //   tick ──> begin() ──> next() ... seen() ──> running: is sampled, remains busy
 //                                         └──> asleep: becomes idle after 64 times
 //
-// To examine a thread takes some microseconds, so a tick is too short for thousands of
-// threads. Threads that ran recently, the busy ones, are examined first, each once in a
+// Examining a thread takes some microseconds, so a tick is too short for thousands of
+// threads. Threads that ran recently, the busy ones, are examined first, each once per
 // tick. Idle threads are examined in the remaining time, and the next tick continues
 // after the last of them. In every eighth tick an idle thread is examined first, so
 // that busy threads cannot prevent the agent from finding threads that start to run.
@@ -25,8 +25,8 @@ public:
     // Adds a thread, which is idle at first.
     void add(pid_t tid) { idle_.push_back({tid, 0}); }
     void begin(); // begins a tick
-    // Returns the next thread of this tick, or nothing when all were examined. The
-    // caller reports the thread's state by seen(), unless the thread has exited.
+    // Returns the next thread of this tick, or nothing once all have been examined. The
+    // caller reports the thread's state with seen(), unless the thread has exited.
     std::optional<pid_t> next();
     void seen(Found found);
     std::size_t n_busy() const { return busy_.size(); }
@@ -35,7 +35,7 @@ public:
 private:
     struct Entry {
         pid_t tid;
-        std::uint8_t n_asleep; // how often it was found asleep since it ran
+        std::uint8_t n_asleep; // how often it has been found asleep since it last ran
     };
     std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
 

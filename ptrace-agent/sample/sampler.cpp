@@ -84,7 +84,7 @@ void Sampler::begin_tick_if_due()
     rotation_.begin();
 }
 
-// Ends the tick. Counts the busy threads that were not examined.
+// Ends the tick, and counts the busy threads that were not examined as left out.
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())
@@ -92,7 +92,7 @@ void Sampler::leave_out_rest()
     due_.clear();
 }
 
-// Measures CPU time of this thread and charges it to the budget of sampling.
+// Measures this thread's CPU time and charges it to the sampling budget.
 class SampleMeter {
 public:
     explicit SampleMeter(SampleBudget& budget) : budget_(budget), began_(now()) {}
@@ -123,7 +123,7 @@ static bool may_be_sampled(const Thread& thread)
 
 bool Sampler::sample_some()
 {
-    constexpr int max_looks = 8; // then stopped threads are handled
+    constexpr int max_looks = 8; // after these, stopped threads are handled
     if (due_.empty())
         return false;
     if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
@@ -145,8 +145,8 @@ bool Sampler::sample_some()
         if (thread == nullptr)
             continue;
         if (!thread->samples.empty()) {
-            // The thread has not stopped, or not been handled, since an earlier tick. Its
-            // stop gives the sample of that tick only.
+            // Since an earlier tick, the thread has not stopped, or its stop has not
+            // been handled. That stop will give the sample of the earlier tick only.
             ++n_left_out_;
             rotation_.seen(Rotation::Found::running);
             continue;

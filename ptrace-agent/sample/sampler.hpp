@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// profile-N in targets: samples where each running thread is, N times a second.
+// Implements profile-N in targets: fires for each running thread, N times a second.
 //
 //   alarm -> begin_tick_if_due()
 //   main loop, when no stopped thread waits -> sample_some(): examines some threads and
 //                   sends PTRACE_INTERRUPT to one that is on a CPU
 //                -> its stop: take_sample() fires the due probes; the thread continues
 //
-// A sleeping thread is not woken, because it is not on a CPU. Ticks that passed while
-// the agent was busy are not repeated. A sample costs its thread one ptrace stop.
+// A sleeping thread is not woken, because it is not on a CPU. Ticks that the agent
+// missed because it was busy are not repeated. A sample costs its thread one ptrace
+// stop.
 //
 // Sampling uses at most 5 % of a processor for each running thread. rotation.hpp
 // decides which threads are examined and measures the time. Running threads that were
-// skipped for lack of time, and ticks that passed, are counted, and reported when sampling
+// skipped for lack of time, and missed ticks, are counted, and reported when sampling
 // ends.
 #pragma once
 
@@ -34,8 +35,9 @@ public:
     {
     }
 
-    // Replaces the timers. Sampling ends if the list is empty. Returns a sentence about the
-    // samples that the former timers left out; empty: there are few or none.
+    // Replaces the timers. Sampling ends if the list is empty. Returns a message about
+    // the samples that the previous timers left out, which is empty if there were few
+    // or none.
     Result<std::string> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();

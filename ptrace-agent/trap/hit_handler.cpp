@@ -93,8 +93,8 @@ static bool runs_anywhere(const Instruction& insn)
             insn.flow == ControlFlow::jump_indirect);
 }
 
-// If the copy has not run, its instruction is emulated here. There are two exceptions:
-// if the instruction has raised the signal that stopped the thread, the pc stays at it.
+// If the copy has not run, its instruction is emulated here, with two exceptions. If
+// the instruction has raised the signal that stopped the thread, the pc is set to it.
 // If it cannot be emulated, the thread runs it later, without firing.
 void HitHandler::leave_copy(Thread& thread)
 {
@@ -148,8 +148,8 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (did.outcome == Emulation::fault && ++thread.faults <= 2)
         return run_in_slot(thread, tp,
                            x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
-    // The instruction can access this memory and ptrace(2) cannot. For example, it
-    // belongs to a device.
+    // The instruction can access this memory, but ptrace(2) cannot, for example because
+    // it belongs to a device.
     thread.faults = 0;
     drop_tracepoint(tp, *thread.process->space,
                     "its instruction accesses memory that ptrace(2) cannot access, for "
@@ -202,16 +202,16 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.move_to(ThreadState::running);
-    // If the agent dies, it is not certain that a single step stops the thread. The
-    // trap after the copy stops it in any case.
+    // If the agent dies, a single-step might not stop the thread. The trap after the
+    // copy always stops it.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
     resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread);
 }
 
 // Protects a thread at a breakpoint against the agent's death. When waitid(2) consumes
-// the kernel's report, the thread's signal is consumed, too. If the agent died then,
+// the kernel's report, the thread's signal is consumed, too. If the agent then died,
 // the thread would continue in the middle of the instruction. So the caller has only
-// read the report (WNOWAIT), and the pc is put back here while the signal is still
+// read the report (WNOWAIT), and the pc is set back here while the signal is still
 // pending. If the agent dies now, the thread receives the signal, and the handler
 // (rescue.hpp) reads the address of the instruction from the siginfo.
 void HitHandler::secure(Thread& thread)
@@ -290,7 +290,7 @@ bool HitHandler::end_step(Thread& thread)
 }
 
 // Single-steps the instruction at its own address, because no slot is available. The
-// breakpoint is removed meanwhile, so all other threads are stopped.
+// breakpoint is removed during the step, so all other threads are stopped.
 void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;

@@ -5,15 +5,15 @@
 //   emulate      Computes the effect on the thread's registers, and continues.
 //   copy         Continues at a copy of the instruction, after which a jump leads back.
 //                Used if the instruction accesses memory and works at any address.
-//   slot         Writes a copy into the thread's own slot, and steps it there. Used if
-//                the instruction cannot be emulated, or if its emulation has failed.
-//                end_step() handles the stop after it. If the thread stops for another
-//                reason before the copy has run, its pc is set to the original
-//                instruction. If no signal is delivered then, the instruction runs
-//                without firing again.
+//   slot         Writes a copy into the thread's own slot, and single-steps it there.
+//                Used if the instruction cannot be emulated, or if its emulation has
+//                failed. end_step() handles the stop after the step. If the thread
+//                stops for another reason before the copy has run, its pc is set to
+//                the original instruction. If no signal is delivered then, the
+//                instruction runs without firing again.
 //
 // Asynchronous signals are blocked while a thread steps in its slot. So the program
-// never observes a pc there, and runs no handler between the firing and the
+// never observes a pc in a slot, and runs no handler between the firing and the
 // instruction. A system call in a slot runs with the program's own mask.
 //
 // If an instruction faults and the program's handler lets it run again, its probe fires
@@ -47,20 +47,20 @@ public:
     // Does what the instruction under the breakpoint does, and resumes the thread.
     void run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     // Ends the step of a thread that has stopped. Returns whether the step itself
-    // caused the stop. If not, the stop is still to be handled.
+    // caused the stop. If not, the caller must still handle the stop.
     bool end_step(Thread& thread);
     // Moves a stopped thread from a copy to the program's text.
     static void leave_copy(Thread& thread);
 
     // Implements StopHandler::secure_hit().
     static void secure(Thread& thread);
-    // Undoes a hit that is not handled yet, because its breakpoint is about to be
-    // removed. The pc of the thread is set to the instruction again. If `all` is false,
-    // this only concerns breakpoints without a probe.
+    // Undoes a hit that has not been handled yet, because its breakpoint is about to be
+    // removed. Sets the thread's pc back to the instruction. If `all` is false, hits of
+    // breakpoints that have probes are left alone.
     void undo(Thread& thread, bool all);
-    // Undoes a trap inside a window that is not handled yet. The window may be removed
-    // before the threads continue, and the program would then receive the signal. If
-    // the window remains, the thread encounters the byte again.
+    // Undoes a trap inside a window that has not been handled yet. Otherwise the
+    // program would receive the signal if the window is removed before the threads
+    // continue. If the window remains, the thread runs into the trap again.
     void undo_stray(Thread& thread);
 
 private:

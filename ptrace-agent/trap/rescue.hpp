@@ -3,16 +3,16 @@
 //
 //   region   | code | RescueHeader | RescueSlot ... | table A | table B |   r-x
 //
-// A target with breakpoints has a handler of SIGTRAP in a region of its own. While the
-// agent lives, the handler receives only the program's own SIGTRAPs, and passes them on
-// to the program's handler. After the agent's death, the first hit of a breakpoint
-// restores all displaced bytes, beginning with that breakpoint's. Then the original
-// instruction runs. rescue_code.S is the handler. TrapSignals installs it, and shows
-// the program its own action.
+// A target with breakpoints has a SIGTRAP handler in a separate region. While the agent
+// lives, the handler receives only the program's own SIGTRAPs, and passes them on to
+// the program's handler. After the agent's death, the first hit of a breakpoint
+// restores all displaced bytes, beginning with that breakpoint's. The original
+// instruction then runs. rescue_code.S is the handler. TrapSignals installs it, and
+// shows the program its own action.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.
-//   - Only the table that is not in use is written; then the header switches to it.
+//   - Only the table that is not in use is written. The header is then switched to it.
 //   - A slot's record is complete before a thread's pc is in the slot.
 //   - The agent never reads back the contents of the region.
 //
@@ -38,8 +38,8 @@ namespace dt::agent {
 class AddressSpace;
 struct Tracepoint;
 
-// The value of si_errno if the agent has already put the pc back at a hit. Then si_addr
-// is the address of the breakpoint.
+// The value of si_errno if the agent has already set the pc back to the breakpoint. In
+// that case si_addr is the address of the breakpoint.
 constexpr std::int32_t hit_magic = 0x44547270;
 
 struct RescueEntry {
@@ -58,10 +58,10 @@ static_assert(offsetof(RescueHeader, program_handler) == 16);
 static_assert(offsetof(RescueHeader, slot_pages) == 24);
 static_assert(offsetof(RescueHeader, program_mask) == 88);
 
-// The program's handler of SIGTRAP.
+// The program's handler for SIGTRAP.
 struct ProgramHandler {
     std::uint64_t handler = 0; // 0: SIG_DFL, 1: SIG_IGN
-    std::uint64_t mask = 0;    // signals that the kernel blocks when it runs
+    std::uint64_t mask = 0;    // signals that the kernel blocks while it runs
 };
 
 // The record of a step: how to finish it, or undo it, if the agent dies.
@@ -85,7 +85,7 @@ public:
     static std::size_t region_bytes();
 
     bool installed() const { return at_.value != 0; }
-    // Says why the target has no rescue. `why` continues "the target ... because".
+    // Records why the target has no rescue. `why` continues "the target ... because".
     void refuse(std::string why) { refusal_ = std::move(why); }
     const std::string& refusal() const { return refusal_; }
     TargetAddr at() const { return at_; }
@@ -114,7 +114,7 @@ private:
 
     TargetAddr at_;
     RescueHeader header_{};
-    bool second_ = false;              // which table is in use
+    bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;
     std::string refusal_; // empty: none

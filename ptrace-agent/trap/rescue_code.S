@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handles SIGTRAP in a target with breakpoints after the agent was killed (rescue.hpp).
- * While the agent lives, ptrace(2) reports each SIGTRAP of a breakpoint to it instead.
+ * While the agent lives, it gets the SIGTRAP of each breakpoint through ptrace(2)
+ * instead.
  *
  *   %rdi signal   %rsi siginfo_t   %rdx struct ucontext, with the program's registers
  *
  * sigreturn(2) sets all registers, so this code saves none. It enters a handler of the
  * program with the stack and the three registers above as the kernel set them. It uses
- * no libc, and only a few words of the stack. The numbers are offsets in siginfo_t, in
- * the kernel's ucontext (x86-64) and in the structures of rescue.hpp.
+ * no libc, and only a few words of the stack. The numeric offsets are those in
+ * siginfo_t, in the kernel's ucontext (x86-64) and in the structures of rescue.hpp.
  */
 #if defined(__x86_64__)
 #define SI_ERRNO 4(%rsi)
@@ -60,11 +61,11 @@ breakpoint:
 	jmp	2b
 
 /*
- * Restores the byte at %rax from its entry at %r12. Then the instruction runs.
+ * Restores the byte at %rax from its entry at %r12. The instruction then runs.
  */
 restore:
 	mov	%rax, UC_RIP
-	cmpb	$0xcc, (%rax)		/* restored by another thread */
+	cmpb	$0xcc, (%rax)		/* already restored by another thread */
 	jne	done
 	mov	%rax, %r15
 	mov	$257, %eax		/* openat("/proc/self/mem", O_RDWR | O_CLOEXEC) */
@@ -118,7 +119,7 @@ restore:
 	syscall
 	cmp	$1, %rbp
 	je	done
-by_protection:				/* no /proc, or no writing through it */
+by_protection:				/* no /proc, or it cannot be used to write */
 	mov	$10, %eax		/* mprotect */
 	mov	%r15, %rdi
 	and	$-4096, %rdi
@@ -200,8 +201,8 @@ chain:
 	je	done
 	jb	9f
 	/*
-	 * This code runs with more signals blocked than the program's handler asks
-	 * for (TrapSignals). Sets the mask that the kernel would have set.
+	 * This code runs with more signals blocked than the program's handler requests
+	 * (TrapSignals). Set the mask that the kernel would have set.
 	 */
 	mov	%rax, %r12
 	mov	%rdi, %r13
@@ -222,11 +223,11 @@ chain:
 	mov	%r14, %rsi
 	mov	%r15, %rdx
 	jmp	*%r12
-9:	cmpl	$2, SI_CODE		/* the step of a dead agent */
+9:	cmpl	$2, SI_CODE		/* a single-step that the dead agent began */
 	jne	die
 	andq	$~TRAP_FLAG, UC_FLAGS
 	ret
-die:	xor	%eax, %eax		/* end the program by SIGTRAP */
+die:	xor	%eax, %eax		/* end the program with SIGTRAP */
 	sub	$40, %rsp
 	mov	%rax, (%rsp)
 	mov	%rax, 8(%rsp)

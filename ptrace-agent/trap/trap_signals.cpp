@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Restores the program's mask and action of SIGTRAP after a breakpoint has changed
-// them.
+// Restores the program's signal mask and its action for SIGTRAP after a breakpoint has
+// changed them.
 //
-// The kernel forces the SIGTRAP of a breakpoint or single step on the thread (function
-// force_sig_info_to_task in kernel/signal.c):
+// The kernel forces the SIGTRAP of a breakpoint or single-step on the thread
+// (force_sig_info_to_task() in kernel/signal.c):
 //   - If the thread blocks SIGTRAP, the kernel unblocks it and sets the action to
 //     SIG_DFL.
 //   - If the program ignores SIGTRAP, the kernel sets the action to SIG_DFL.
 // The previous state cannot be read afterwards. So the agent must know or infer it:
 //
-//   mask    At a stop that is not a trap, the mask is unchanged. The agent then
-//           records for the process whether SIGTRAP was blocked together with the
-//           other signals of that mask. After a hit, it looks up these other signals.
-//           If they are unknown, it assumes that SIGTRAP was blocked if nearly all of
-//           them are. libc blocks all signals around clone() and posix_spawn(). SIGTRAP
-//           is also blocked inside the program's own handler of SIGTRAP. The signal
-//           frame shows whether the thread is in it.
+//   mask    At a stop that is not a trap, the mask is unchanged. The agent then records
+//           for the process whether SIGTRAP was blocked together with the other signals
+//           of that mask. After a hit, it looks up the other signals of the mask. If
+//           that combination is unknown, it assumes that SIGTRAP was blocked if nearly
+//           all other signals are. libc blocks all signals around clone() and
+//           posix_spawn(). SIGTRAP is also blocked inside the program's own SIGTRAP
+//           handler. The signal frame shows whether the thread is in it.
 //   action  The agent reads it through a system call of the target when it grabs the
 //           target. A tracepoint on sigaction() reports later changes. After a hit that
 //           may have reset the action, /proc/PID/status shows whether it did.
 //
 // Not covered
-//   - A thread blocks SIGTRAP and few other signals itself, after its first stop and
-//     before its first hit. Then SIGTRAP stays unblocked.
-//   - A program installs a handler of SIGTRAP without its libc, and a hit occurs while
-//     SIGTRAP is blocked. Then the handler stays reset.
+//   - A thread itself blocks SIGTRAP and a few other signals, after its first stop and
+//     before its first hit. SIGTRAP then stays unblocked.
+//   - A program installs a SIGTRAP handler without its libc, and a hit occurs while
+//     SIGTRAP is blocked. The handler then stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
 
 #include "process/maps.hpp"
@@ -41,10 +41,10 @@
 namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
-constexpr std::uint64_t sig_ignore = 1; // the kernel's value of SIG_IGN
-// The mask of a thread that blocks all signals has at least so many, without SIGTRAP.
-// SIGKILL and SIGSTOP cannot be blocked, and libc may leave out the signals that it
-// uses itself.
+constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
+// The mask of a thread that blocks all signals contains at least this many besides
+// SIGTRAP. SIGKILL and SIGSTOP cannot be blocked, and libc may leave out the signals
+// that it uses itself.
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
@@ -70,14 +70,14 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
     }
 }
 
-// The offset of a system call's argument in the rescue's region. It is in the page of
-// the header and after the header. No thread of the target uses these bytes.
+// The offset of a system call's argument in the rescue's region: in the header's page,
+// after the header. No thread of the target uses these bytes.
 constexpr std::uint64_t scratch_in_rescue = 0x1800;
 
 // Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null. If
-// the rescue is installed and `previous` is null, the argument is in the rescue's
+// the rescue is installed and only `wanted` is given, the argument is in the rescue's
 // region. Otherwise it is temporarily below the red zone of the thread's stack, and the
-// previous bytes are restored. Returns false if the call fails.
+// bytes there are restored. Returns false if the call fails.
 bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
                                   KernelAction* previous)
 {
@@ -149,7 +149,7 @@ bool TrapSignals::deliver(Thread& thread)
 }
 
 // Returns whether a handler's signal frame is still on the stack. The frame begins with
-// the return address. Then struct ucontext follows, which contains the rip of the
+// the return address. It is followed by struct ucontext, which contains the rip of the
 // interrupted code after flags, link, stack and sixteen registers (x86-64).
 static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
 {
@@ -161,8 +161,8 @@ static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64
            rip == handler.interrupted;
 }
 
-// Returns whether the thread is still in such a handler. Forgets the handlers that it
-// has left by a return or a longjmp().
+// Returns whether the thread is still in a SIGTRAP handler of the program. Forgets the
+// handlers that the thread has left by a return or a longjmp().
 static bool in_trap_handler(Thread& thread)
 {
     user_regs_struct user;
@@ -220,7 +220,8 @@ static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
     return std::nullopt;
 }
 
-// Returns the addresses of all such system calls in a mapping.
+// Returns the addresses of all rt_sigaction() system calls in a mapping. Returns none
+// for a mapping that is too large.
 static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
                                                const Mapping& mapping)
 {
@@ -244,9 +245,9 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
     }
 }
 
-// Watches the function sigaction() of a C library. Its system call is not watched,
-// because posix_spawn() also makes it, dozens of times. In the program itself, which
-// may contain its own C library, the system calls are watched instead.
+// Watches the function sigaction() in C libraries. The system call in it is not
+// watched, because posix_spawn() also makes that call, dozens of times. In the program
+// itself, which may contain its own C library, the system calls are watched instead.
 void TrapSignals::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -283,10 +284,8 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         space.tracepoints.forget(*unwritten);
 }
 
-// Returns whether the rescue may replace the action. A handler that is reset when it
-// runs, and an ignored signal, are left to the kernel.
-// Returns why the program's action for SIGTRAP cannot be replaced by the rescue. Empty
-// if it can.
+// Returns why the rescue cannot replace the program's action for SIGTRAP. Empty if it
+// can.
 static std::string rescue_refusal(const TrapAction& action)
 {
     if (!action.known)
@@ -350,7 +349,7 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
 }
 
 // Does nothing if no thread can make a system call now. If the target cannot have a
-// rescue, only records the reason.
+// rescue, records only the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -402,8 +401,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // A handler of the program may return through our restorer; then the region
-        // stays.
+        // If the program has a handler, it may return through our restorer, so the
+        // region stays.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
@@ -503,7 +502,7 @@ void TrapSignals::repair_after_trap(Thread& thread)
     const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
     if ((status_number(status, field, 0, 16) & trap_bit) != 0)
         return;
-    // The kernel has reset the handler only. Flags, restorer and mask are unchanged.
+    // The kernel has reset only the handler. Flags, restorer and mask are unchanged.
     KernelAction remaining;
     if (!exchange_action(thread, nullptr, &remaining))
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keeps a program's mask and action of SIGTRAP as the program has set them, although
-// breakpoints change them. Also installs the handler that restores the text if the
-// agent dies (rescue.hpp).
+// Keeps SIGTRAP's action, and its bit in the signal masks, as the program has set them,
+// although breakpoints change them. Also installs the handler that restores the text if
+// the agent dies (rescue.hpp).
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -21,29 +21,30 @@ public:
 
     // Remembers the signal mask of a stopped thread, and whether it blocks SIGTRAP.
     static void learn_mask(Thread& thread);
-    // Asks the kernel for the program's action of SIGTRAP, through one of its threads.
+    // Asks the kernel for the program's action for SIGTRAP, through one of its threads.
     void learn_action(Process& process, Thread& thread);
 
-    // Restores mask and action after the kernel forced a SIGTRAP of ours on the thread.
+    // Restores mask and action after the kernel has forced a SIGTRAP on the thread
+    // because of our breakpoint.
     void repair_after_trap(Thread& thread);
-    // Delivers a SIGTRAP of the program itself. Returns false if the caller must
+    // Delivers a SIGTRAP that is the program's own. Returns false if the caller must
     // deliver it.
     bool deliver(Thread& thread);
 
     // Writes breakpoints at the places where the program changes the action.
     static void watch_sigaction(StoppedWorld& world);
     // Makes the program's call at such a breakpoint. Returns false if the program must
-    // make the call itself. Then see_sigaction() records the new action.
+    // make the call itself, in which case see_sigaction() must record the new action.
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
     // Records the action that the program is about to set at such a breakpoint.
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
     // Installs the rescue before the first breakpoint of a target is written. Returns
     // false if no breakpoint may be written, because nothing would restore the text
-    // when the agent dies. That is so if no thread can make a system call now, for
+    // when the agent dies. This happens if no thread can make a system call now, for
     // example in a frozen process.
     bool ensure_rescue(StoppedWorld& world);
-    // Gives the program's own action back to the kernel, and unmaps the rescue if no
+    // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.
     void remove_rescue(StoppedWorld& world, bool all_stopped);
 
