@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The times at which the agent's main loop must do something without being requested.
-// The earliest of them interrupts waitpid().
+// The times at which the agent's main loop must do something without a request. The
+// earliest of them interrupts waitpid().
 #pragma once
 
 #include "base/clock_ns.hpp"

@@ -282,8 +282,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     if (!reply)
         return reply.error();
     // The agent's number replaces ours, which may belong to an earlier grab() of this
-    // pid. Events that next_event() has not returned yet are subtracted: it will count
-    // them.
+    // pid. Events that next_event() has not returned yet are subtracted, because it
+    // will count them.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
@@ -293,8 +293,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-// Sends a request. Its body ends in the number of sites. A few sites follow in the
-// body; a longer list is in a memfd.
+// Sends a request: this body, and then the number of sites. A few sites follow in the
+// body; a longer list is sent in a memfd.
 Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
                                                       std::uint32_t request,
                                                       std::span<const std::byte> body)

@@ -6,7 +6,8 @@
 //               <──replies, events──               └─dt_fire──> arena (shared)
 //
 // Each member function except expect() sends one request and waits for its reply.
-// Events that arrive meanwhile are kept for next_event(). The order of a session:
+// Events that arrive before the reply are kept for next_event(). The order of a
+// session:
 //
 //   AgentClient agent = AgentClient::start();      early, because it forks
 //   agent.set_arena(...);                          before the first plant()
@@ -59,7 +60,7 @@ enum class EvalTime : std::uint8_t {
 
 struct EnvChange {
     std::string name;
-    std::optional<std::string> value; // nothing: the variable is removed
+    std::optional<std::string> value; // nullopt: the variable is removed
 };
 
 struct Target {
@@ -70,7 +71,7 @@ struct Target {
 enum class SiteKind : std::uint8_t {
     entry,        // arg0.. = arguments, as the calling convention passes them
     ret,          // arg0 = Site::arg0 (offset in the function), arg1 = return value
-    offset,       // arg0.. = the registers for arguments, which may contain anything
+    offset,       // arg0.. = the argument registers, which may contain anything
     static_probe, // arg0.. = operands of its note; Site::arg0 = index into StaticTable
     jump_out,     // ret at an indirect jump; Site::arg0 = index into StaticTable
 };
@@ -91,13 +92,13 @@ constexpr bool has_operands(SiteKind kind)
     return kind == SiteKind::static_probe || kind == SiteKind::jump_out;
 }
 
-// The operands of a jump_out site in StaticTable are the destination of the jump, and
-// then the first address and the end of each part of the function. The part with the
-// function's entry comes first. The site fires if the destination is in none of the
+// In StaticTable, the operands of a jump_out site are the destination of the jump,
+// followed by the first address and the end of each part of the function. The part with
+// the function's entry comes first. The site fires if the destination is in none of the
 // parts.
 constexpr std::size_t operands_per_part = 2;
 
-// Why a place cannot have a probe by any mechanism.
+// Why no mechanism can probe a place.
 // clang-format off
 #define DT_NEVER_PROBED(X)                                                             \
     X(no,            "")                                                               \
@@ -126,15 +127,16 @@ struct Site {
     std::uint8_t pad : 6 = 0;
     // For ret: the offset in the function. For entry: PatchSite::loop_end.
     std::uint64_t arg0 = 0;
-    std::array<std::byte, 8> expected{}; // the bytes of the file at this place
+    std::array<std::byte, 8> expected{}; // the file's bytes at this place
     // How far the bytes around the site may be moved (PatchSite). If first and end are
-    // 0, that is not known. If both equal `at`, the bytes must not be moved.
+    // 0, the limits are unknown. If both equal `at`, the bytes must not be moved.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};
     std::array<std::uint8_t, 2> pad_at_end{};
 };
 
-// A mapping of executable memory (proc(5), maps) when the client made the sites in it.
+// An executable mapping, as it was when the client made the sites in it (proc(5),
+// maps).
 struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file
@@ -142,7 +144,7 @@ struct SeenText {
     std::uint64_t inode = 0; // 0: anonymous
 };
 
-// Which probes of a target its forked children have, too.
+// Which of a target's probes its forked children also have.
 enum class Follow : std::uint8_t { none, statics, all };
 
 // Which processes remain targets when they execute another program.
@@ -178,7 +180,7 @@ struct Refusal {
 };
 
 struct PlantReport {
-    std::uint32_t n_planted = 0;      // sites without the refused ones
+    std::uint32_t n_planted = 0;      // all sites except the refused ones
     std::uint32_t n_tracepoints = 0;  // all tracepoints that the target now has
     std::vector<Refusal> refused;     // ascending by site
     std::vector<Refusal> breakpoints; // ascending by site; why each has no jump
@@ -216,7 +218,7 @@ struct AgentEvent {
         exited,            // the process has exited and is not a target any more
         execed,            // it executes another program, which has no probes
         libraries_changed, // a thread waits for resume_after_library_change()
-        forked,            // it has a new child, which has clean text or is a target
+        forked,            // it has a new child, which is a target or has clean text
         given_up,          // it kept the agent waiting and is not traced any more
         agent_error,       // the agent reports an error; pid may be 0
         agent_gone,        // the agent has died; this is the last event
@@ -245,8 +247,8 @@ struct ProfileTimer {
 
 class AgentClient {
 public:
-    // Forks the agent. The calling process should have few threads and little memory.
-    // Returns an Error if socketpair(2) or fork(2) fails.
+    // Forks the agent. The calling process should still have few threads and little
+    // memory. Returns an Error if socketpair(2) or fork(2) fails.
     static Result<AgentClient> start();
     AgentClient(AgentClient&&) noexcept;
     AgentClient& operator=(AgentClient&&) noexcept;
@@ -255,21 +257,21 @@ public:
     // Closes the socket and waits until the agent has released all targets and exited.
     ~AgentClient();
 
-    // Sets the parts of the arena, which the agent maps one after the other. The
-    // program part is read-only, and the other parts are read-write. No target maps the
-    // private part, which is optional (private_bytes 0). The caller keeps the
-    // descriptors. The sizes are multiples of 64 KiB.
+    // Sets the parts of the arena, which the agent maps next to each other. The program
+    // part is read-only, and the other parts are read-write. No target maps the private
+    // part, which is optional (private_bytes 0). The caller keeps the descriptors. The
+    // sizes are multiples of 64 KiB.
     Result<Ok> set_arena(int program_fd, std::uint64_t program_bytes, int data_fd,
                          std::uint64_t data_bytes, int private_fd = -1,
                          std::uint64_t private_bytes = 0);
 
-    // Starts a command, which stops at the point of evaltime. The text of an error
-    // names the command:
+    // Starts a command, and stops it at the point that evaltime selects. The text of an
+    // error names the command:
     //   Code::not_found     there is no such file
     //   Code::permission    it is not executable
     //   Code::unsupported   it is a 32-bit program
     //   Code::invalid       its exec failed for another reason, or it ended before the
-    //                       point of evaltime
+    //                       point that evaltime selects
     Result<Target> create(const std::vector<std::string>& argv,
                           const std::vector<EnvChange>& env, EvalTime evaltime);
 
@@ -282,14 +284,14 @@ public:
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 
-    // Announces that n_sites sites will be planted. If a processor is idle, the agent
-    // prefaults memory for them while n_threads threads of the caller make the sites.
-    // Does not wait for a reply.
+    // Announces that n_sites sites will be planted. While n_threads threads of the
+    // caller make the sites, the agent prefaults memory for them if another processor
+    // is idle. Does not wait for a reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
     // Returns for each site what plant() would do now with all these sites. The target
-    // is not stopped or changed. So the plan does not include reasons that appear only
-    // when the runtime is loaded, such as limits of the process. Code::busy if the
-    // target has probes.
+    // is not stopped or changed. So the plan does not include refusals that occur only
+    // when the runtime is loaded, such as those caused by limits of the process.
+    // Fails with Code::busy if the target has probes.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
     // Plants probes. The target is stopped while breakpoints are planted. For jumps it
@@ -305,19 +307,20 @@ public:
                               Mechanism mechanism = Mechanism::automatic,
                               std::span<const SeenText> seen = {},
                               const StaticTable& statics = {});
-    // Removes probes, which are identified by address and probe. With the last probe of
-    // a tracepoint the text is restored. Sites that are not planted are ignored.
+    // Removes probes, which are identified by address and probe. When the last probe of
+    // a tracepoint is removed, the text is restored. Sites that are not planted are
+    // ignored.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
     // Follows children that the process forks from now on while it has probes. They
     // become targets with the same probes, or with the static ones only, until they
     // execute another program. Their own children are followed, too. A process that
     // `exec` selects remains a target when it executes another program. It then waits
-    // until the event is answered by resume_after_library_change().
+    // until resume_after_library_change() answers the event.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it
-    // has raised. Text that is not equal to `now` any more remains unchanged.
+    // has raised. Text that is no longer equal to `now` remains unchanged.
     Result<Ok> put_back(pid_t pid, const LeftBehind& left);
 
     // Lets a created target run. Has no effect on a running target.
@@ -325,13 +328,13 @@ public:
     // Answers an event, so that the threads that wait for the answer continue. change:
     // the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
-    // Restores every byte of the target and stops tracing all its threads. Code::gone
-    // if it has already died.
+    // Restores every byte of the target and stops tracing all its threads. Fails with
+    // Code::gone if the target has already died.
     Result<Ok> detach(pid_t pid);
-    // Replaces the timers for sampling. An empty list ends sampling. Returns a sentence for
-    // the user about samples that were left out, or an empty one.
+    // Replaces the timers for sampling. An empty list ends sampling. Returns a message
+    // for the user about samples that were left out, or an empty text.
     Result<std::string> profile(std::span<const ProfileTimer> timers);
-    // Kills a created target that should not run after all (SIGKILL).
+    // Kills a created target that will not be started after all (SIGKILL).
     Result<Ok> kill(pid_t pid);
 
     // Returns a descriptor to poll for reading. When it is readable, call next_event()

@@ -22,7 +22,7 @@ public:
     void receive() { mail_.receive(); } // reads without waiting
     std::optional<Request> next() { return mail_.next(); }
     bool has_exited() const { return mail_.closed(); }
-    // Reads requests during a wait for a thread, and lets waitpid() be interrupted
+    // Reads requests during a wait for a thread, and allows waitpid() to be interrupted
     // again. The requests are served later: the next rang() returns true. Returns
     // whether the client has exited.
     bool check_in_wait();

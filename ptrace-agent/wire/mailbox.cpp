@@ -115,8 +115,8 @@ void Mailbox::ring_at(std::uint64_t when_ns)
 }
 
 // Sends SIGIO to the agent's main thread whenever a descriptor in the epoll set becomes
-// readable. This needs a thread of its own, because waitpid() cannot wait for a
-// descriptor and userfaultfd(2) raises no signal.
+// readable. This needs its own thread, because waitpid() cannot wait for a descriptor
+// and userfaultfd(2) raises no signal.
 static void ring_for_all(int epoll, pid_t agent)
 {
     epoll_event event{};
@@ -224,8 +224,8 @@ void Mailbox::flush()
             ::send(socket_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
-        // If the socket is full, a SIGIO announces when it has space again. If the
-        // client has exited, receive() finds out.
+        // If the socket is full, SIGIO will report when it has space again. If the
+        // client has exited, receive() will notice.
         if (n <= 0)
             break;
         sent += static_cast<std::size_t>(n);

@@ -39,7 +39,8 @@ public:
     // whether something has rung since the last call: input, space for output, a timer,
     // another descriptor, or SIGTERM.
     static bool rang();
-    // Waits until something rings, or until the time is over. Negative: no time limit.
+    // Waits until something rings, or until the timeout has passed. Negative: no
+    // timeout.
     static void wait_for_ring(int timeout_ms);
     // Rings after this time, and then every millisecond until rang() is called.
     static void ring_in_ms(int ms);
@@ -48,7 +49,7 @@ public:
     static void ring_at(std::uint64_t when_ns);
 
     // Interrupts blocking system calls of the agent's main thread at this interval; 0
-    // ends that.
+    // turns this off.
     static void interrupt_every_ms(int ms);
 
     // Rings whenever this descriptor becomes readable, until it is closed.

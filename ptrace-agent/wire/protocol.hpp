@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The messages between AgentClient and Agent, on a stream socket of one machine.
+// The messages between AgentClient and Agent, on a local stream socket.
 //
 //   message = Header, then header.bytes of body; integers as in memory
 //
-// Each request has exactly one reply, ok or error. Replies have the order of the
+// Each request has exactly one reply, ok or error. Replies are sent in the order of the
 // requests. The client waits for each reply, except for that to `expect`. Events may
 // arrive between replies at any time. Descriptors (set_arena; lists of sites,
 // site_list.hpp) are sent with the request's first byte. Both ends are the same binary,
-// so the protocol has no version. Nevertheless the bounds of a body are checked when it
-// is read.
+// so the protocol has no version. Nevertheless, reads of a body are checked against its
+// bounds.
 #pragma once
 
 #include "base/result.hpp"

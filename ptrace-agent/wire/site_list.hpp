@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A list of sites on its way from the client to the agent. A short list is in the body
-// of the request. A long one, which may have megabytes, is in a memfd and copied only
-// once.
+// A list of sites that the client sends to the agent. A short list is in the body of
+// the request. A long one, which may be megabytes in size, is in a memfd and is copied
+// only once.
 //
 //   client   list_of(sites) ──▶ sealed memfd ──▶ sent with the request
 //   agent    SiteList::take(body, memfd) ──▶ read-only span
@@ -19,10 +19,10 @@
 
 namespace dt::agent {
 
-constexpr std::size_t few_sites = 256; // at most so many are in the body
+constexpr std::size_t few_sites = 256; // at most this many are sent in the body
 
-// Returns a sealed memfd with the sites. Returns an Error if memfd_create(2), write(2)
-// or fcntl(2) fails.
+// Returns a sealed memfd that contains the sites. Returns an Error if memfd_create(2),
+// write(2) or fcntl(2) fails.
 Result<Fd> list_of(std::span<const Site> sites);
 
 class SiteList {
