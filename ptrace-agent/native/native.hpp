@@ -6,15 +6,16 @@
 //                   └─ refused, with a reason: the engine interprets the clause
 //
 // A clause can be compiled if it consists of a predicate and of actions that count, sum,
-// quantize or record. Their values are made of arguments, constants, `timestamp` and
-// thread-local integers. Such a clause needs no frame and no stack of the runtime. It needs
-// a shard only if it records. If its code encounters a case that it does not handle, it has
-// not changed any data yet, and jumps to the engine.
+// quantize or record. Their values are computed from arguments, constants, `timestamp`
+// and thread-local integers. Such a clause needs no frame and no stack of the runtime.
+// It needs a shard only if it records. If its code encounters a case that it does not
+// handle, it has not changed any data yet, and jumps to the engine.
 //
 // All probes of a clause share its code. Data that differs from probe to probe is in
-// the site (struct dt_rt_site). There is an exception: if static probes keep the arguments
-// that the clause reads in different places, each combination of places has its own code.
-// Code is made for one target, because it contains addresses of that target.
+// the site (struct dt_rt_site). Static probes are an exception: if they keep the
+// arguments that the clause reads in different places, each combination of places has
+// its own code. Code is made for one target, because it contains addresses of that
+// target.
 #pragma once
 
 #include "base/result.hpp"
@@ -63,13 +64,13 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value; // without a DIFO if the part is a name of the probe
+        Value value; // without a DIFO if the part is probefunc or the like
     };
     std::vector<Part> key; // the key of an aggregation
 };
 
-// The place of a clause among the clauses of its probe. If the number of clauses changes
-// later, the compiled code leaves the probe to the engine.
+// The position of a clause among the clauses of its probe. If the number of clauses
+// changes later, the compiled code leaves the probe to the engine.
 struct Place {
     std::uint32_t n_clauses = 1;
     bool is_last = true;
@@ -90,13 +91,13 @@ struct ClausePlan {
         bool time = false;
         bool thread = false;             // pid or tid
         std::vector<std::uint32_t> self; // ids of thread-local variables, ascending
-        // A bit for each argument that is read before the actions, because reading it
-        // may need the engine.
+        // A bit for each argument that is read before the actions, because the engine
+        // may be needed to read it.
         std::uint32_t ahead = 0;
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // the most registers of DIF that one value uses
+    unsigned n_registers = 0;         // the most DIF registers that one value uses
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine has to run it.
@@ -110,7 +111,7 @@ struct Compiled {
     std::vector<std::byte> bytes;
     // Offsets in the code. If a thread faults in [begin, end), it has no struct rseq at
     // the usual place, or an argument is not readable. It continues at `to`, where the
-    // code does not need that.
+    // code needs neither.
     struct Fixup {
         std::uint64_t begin, end, to;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides which clauses can be compiled, and what they need. This file depends on DIF, not
-// on the machine.
+// Decides which clauses can be compiled, and what they need. This file depends on DIF,
+// but not on the machine.
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"
@@ -47,11 +47,11 @@ private:
     const void* base_;
     const dt_arena* arena_;
     ClausePlan& plan_;
-    std::uint32_t registers_ = 0; // registers that the present value uses
-    bool stores_ = false;         // a value so far stores to a variable
-    bool reads_self_ = false;     // the present value reads a thread-local variable
+    std::uint32_t registers_ = 0; // registers that the current value uses
+    bool stores_ = false;         // a value planned so far stores to a variable
+    bool reads_self_ = false;     // the current value uses a thread-local variable
     std::vector<Step::Part> key_; // key of the next aggregation
-    bool key_is_stale_ = false;   // an earlier value of the clause may change the key
+    bool key_is_stale_ = false;   // a store in the clause may change the key
 };
 
 bool is_readable(const dt_operand& operand)
@@ -76,8 +76,8 @@ bool is_readable(const dt_operand& operand)
     }
 }
 
-// Returns whether the operand is read before the actions: reading it may fault, or takes
-// more than a move.
+// Returns whether the operand is read before the actions, because reading it may fault
+// or takes more than a move.
 bool is_ahead(const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_CONST)
@@ -116,7 +116,7 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
     return refuse("it uses a builtin that needs the engine");
 }
 
-// Returns whether the variable has slots, by the rule of dif/slots.c.
+// Returns whether the variable has slots, according to the rule in dif/slots.c.
 bool Planner::has_slot(std::uint32_t id) const
 {
     if (id >= DT_SLOT_EASY_IDS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodes code for a known distance from the runtime's image, by xbyak. Only files of this
-// folder include this.
+// Encodes code at a known distance from the runtime's image, with xbyak. Only files in
+// this folder include this.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -100,8 +100,8 @@ private:
     static constexpr std::size_t buffer_bytes = 16384;
     static void* buffer()
     {
-        // Alignment here gives the same alignment in the target. Literals need it in
-        // programs that set AC.
+        // Code that is aligned here has the same alignment in the target. Literals need
+        // that in programs that set AC.
         alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Adds to counters. A thread adds to the set of its CPU without a lock, in a restartable
-// sequence (rseq(2)). If that is not possible, it adds to the shared set by a locked
+// sequence (rseq(2)). If that is not possible, it adds to the shared set with a locked
 // instruction.
 //
 // The addition is the last instruction of the sequence. If the thread is interrupted before
 // it (by preemption, a signal or a debugger's step), the kernel continues it at `abort`,
-// which adds to the shared set. So no addition is tried twice, and a thread that is stepped
-// does not repeat the sequence forever.
+// which adds to the shared set. So no sequence is tried twice, and a thread that is
+// single-stepped does not repeat it forever.
 //
 //        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
 //        start:  find the set of this CPU  (cpu_id is out of range if not registered)
 //                add                       (this is the commit)
 //        end:    disarm
 //
-// The sequence is disarmed each time. The kernel reads the descriptor at rseq_cs at any time,
-// and it may be unmapped later.
+// The sequence is disarmed each time, because the kernel may read the descriptor
+// through rseq_cs at any time, and the descriptor may be unmapped later.
 #include "ptrace-agent/native/arch/x86_64/counters.hpp"
 
 #include "dif/actions.h"
@@ -114,7 +114,8 @@ void Counters::count(const dt_action& action, std::optional<Reg64> key)
 void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
-        // Notes that a value was added, even if the sum is 0. Threads may do so twice.
+        // Notes that a value was added, even if the sum is 0. Several threads may do
+        // this.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
             a_.lock();
@@ -129,7 +130,7 @@ void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64
 {
     Reg64 size = registers_.in_pool(value)
                      ? value
-                     : registers_.temporary({value}); // it is not used again
+                     : registers_.temporary({value}); // `value` is not used again
     Reg64 sign = registers_.temporary({value, size});
     a_.mov(sign, value);
     if (size.getIdx() != value.getIdx())
@@ -138,7 +139,7 @@ void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64
     a_.xor_(size, sign);
     a_.mov(rcx, size);
     a_.sub(size, sign);
-    a_.cmovo(size, rcx); // INT64_MIN has the bucket of INT64_MIN + 1
+    a_.cmovo(size, rcx); // INT64_MIN goes into the bucket of INT64_MIN + 1
     a_.mov(rcx, -1);
     a_.bsr(size, size);
     a_.cmovz(size, rcx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emits the additions to counters of aggregations.
+// Emits the additions to the counters of aggregations.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/frame.hpp"
@@ -18,11 +18,12 @@ public:
     void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void place_sections();
-    void add_fixups(Compiled& to) const; // of the first look at the area of rseq(2)
+    void add_fixups(Compiled& to) const; // for the first accesses to struct rseq
 
 private:
-    // Calls add(shared) to emit the addition. rcx contains the address of the set, or of the
-    // key in it. shared: other CPUs use this set, too.
+    // Calls add(shared) to emit the addition. rcx contains the address of the CPU's set
+    // of counters, or of the key's counters in it. shared: other CPUs use this set,
+    // too.
     template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
 
     struct Section {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The code of one routine, its registers and its exits, which the emitting classes share.
+// The code, the registers and the exits of one routine, which the emitting classes
+// share.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/register_pool.hpp"

@@ -5,8 +5,8 @@
 //                     ├ has another key: try the next place, a few times; then the engine
 //                     └ is empty: claim it for this key; the engine handles this firing
 //
-// The table is that of dif/counters.h. Entries are never removed, so the result stays valid
-// without a lock. A thread that dies after claiming a place leaves it unused.
+// dif/counters.h describes the table. Entries are never removed, so the result stays
+// valid without a lock. A thread that dies after claiming a place leaves it unused.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/counters.h"
@@ -83,7 +83,7 @@ Reg64 Routine::find_key(const Step& step)
     auto search = std::make_unique<Search>();
     auto compare = [this, words](Label& empty, Label& other) {
         static_assert(offsetof(dt_counted_key, key) == 8);
-        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // first, since a known key never changes
+        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // tested first: a known key never changes
         a_.jne(empty);
         for (std::size_t i = 0; i < words.size(); ++i) {
             a_.cmp(ptr[rcx + 8 * (i + 1)], words[i]);

@@ -2,16 +2,17 @@
 // Reads the arguments of a static probe. The runtime does the same in runtime/operands.c.
 // There are three kinds:
 //
-//   direct   a complete register that no routine changes: used where it is
-//   moved    another register, a part of one, or a constant: read whenever it is used
-//   ahead    memory, and values that need arithmetic: read once to a slot on the stack,
-//            before any action runs, so that the clause can still be left to the engine
+//   direct   a full register that the routine never changes: used in place
+//   moved    another register, a part of one, or a constant: read each time it is used
+//   ahead    memory, and values that need arithmetic: read once into a slot on the
+//            stack, before any action runs, so that the clause can still be left to the
+//            engine
 //
 // Memory is read only where it is expected to be readable: near the stack pointer, at an
 // address that the program's file contains, in the thread's own area, or in a range that
-// the agent found readable. The engine reads any other address, by a system call. If the
-// memory was unmapped since then, the load faults. The agent then continues the thread in
-// the engine (`Fixup`), which reports the fault.
+// the agent found readable. The engine reads any other address. If the memory has been
+// unmapped since, the load faults. The agent then continues the thread in the engine
+// (`Fixup`), which reports the fault.
 #include "ptrace-agent/native/arch/x86_64/operands.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
@@ -84,7 +85,7 @@ void OperandReader::load_operand(Reg64 to, std::uint32_t n)
     widen(to, operand);
 }
 
-// Reads the bits of an operand. The bits above it are undefined.
+// Loads an operand's bits. The higher bits of `to` are undefined.
 void OperandReader::read_operand(Reg64 to, const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_GENERAL)
@@ -238,7 +239,7 @@ void OperandReader::widen_float(Reg64 value)
     a_.L(zero);
 }
 
-// Reads arguments of the kind `ahead` to their slots. All registers of the pool are free now.
+// Reads arguments of the kind `ahead` into their slots.
 void OperandReader::load_ahead(std::uint32_t arguments)
 {
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emits the reading of arguments of static probes.
+// Emits code that reads the arguments of static probes.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/frame.hpp"
@@ -14,10 +14,10 @@ public:
     explicit OperandReader(Frame& frame) : Part(frame) {}
 
     void load_operand(Reg64 to, std::uint32_t n); // does not change the flags
-    // Reads these arguments to their slots. All registers of the pool are free.
+    // Reads these arguments into their slots. All registers of the pool must be free.
     void load_ahead(std::uint32_t arguments);
     void place_lookups();
-    void add_fixups(Compiled& to) const; // of loads that may fault
+    void add_fixups(Compiled& to) const; // for loads that may fault
 
 private:
     void read_operand(Reg64 to, const dt_operand& operand);
@@ -29,7 +29,7 @@ private:
     // Returns the slot of an argument that is read ahead.
     Xbyak::Address slot(std::uint32_t n) const;
 
-    std::uint32_t have_ahead_ = 0; // bits of the arguments that were read so far
+    std::uint32_t have_ahead_ = 0; // bits of the arguments that have been read so far
     struct Lookup {
         Label unsure, known;
         std::function<void()> rest;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Writes records of clauses whose values are integers. The engine does the same in
+// Writes records for clauses whose values are integers. The engine does the same in
 // dif/fire.c and dif/buffer.c.
 //
-// The routine takes the CPU's shard as dt_rt_enter does, by writing the pid to its lock. So
-// the recovery of shards whose process has died is the same. If the shard is busy or its
-// buffer is full, the engine runs the clause. The record is built after the `used` bytes of
-// the buffer, and published by increasing `used`.
+// The routine takes the CPU's shard as dt_rt_enter does, by writing the pid to its
+// lock. So shards of dead processes are recovered in the same way. If the shard is busy
+// or its buffer is full, the engine runs the clause. The record is built after the
+// `used` bytes of the buffer, and published by increasing `used`.
 //
 //   %rax  the CPU's number in take_shard(), the record after it
 //
-// Another register of the pool is held for the shard.
+// Another register from the pool is held for the shard.
 #include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
@@ -21,14 +21,15 @@ using namespace Xbyak::util;
 constexpr std::uint32_t cpu_mask = 0xfff; // enter.S, CPU_MASK
 constexpr std::uint32_t cpu_segment = 0x7b;
 
-// Loads the index of the active buffer to ecx, 0 or 1.
+// Loads the index of the active buffer, 0 or 1, into ecx.
 void Recorder::active_buffer()
 {
     a_.mov(ecx, ptr[shard_ + offsetof(dt_shard, active)]);
     a_.and_(ecx, 1);
 }
 
-// Returns the operand of the buffer's `used`. ecx is the index of the buffer, and changes.
+// Returns the operand for the buffer's `used`. ecx contains the index of the buffer,
+// and is changed.
 Xbyak::Address Recorder::used_bytes()
 {
     static_assert(sizeof(dt_buffer) == 32);
@@ -38,7 +39,7 @@ Xbyak::Address Recorder::used_bytes()
 }
 
 // Takes the shard and writes the header of the record. r11 is the time, which becomes the
-// shard's last time. %rax is held already.
+// shard's last time. %rax is already held.
 void Recorder::take_shard()
 {
     const dt_shard_plan& plan = frame_.arena().plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emits the recording of integers in the shard of the CPU.
+// Emits code that records integers in the CPU's shard.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/frame.hpp"

@@ -8,7 +8,8 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// Returns whether the argument is a complete register that routines never change.
+// Returns whether the argument is a full 64-bit register that the routine never
+// changes.
 static bool is_direct(const ClausePlan& plan, std::uint32_t n)
 {
     if (n >= plan.operands.size())
@@ -19,7 +20,7 @@ static bool is_direct(const ClausePlan& plan, std::uint32_t n)
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // this one and the next three are not in the pool then
+    case Xbyak::Operand::RSI: // the pool omits this and the next 3 if they are read
     case Xbyak::Operand::RDI:
     case Xbyak::Operand::R8:
     case Xbyak::Operand::R9:

@@ -26,10 +26,10 @@ public:
     // save: the registers that a first emission of the routine found to be used.
     RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
 
-    // Returns a register of the pool that is none of `but`, for a value that is used up
-    // before the next call.
+    // Returns a register of the pool that is not in `but`, for a value that is not
+    // needed after the next call.
     Reg64 temporary(std::initializer_list<Reg64> but);
-    Reg64 use(Reg64 reg);    // notes that the register has to be saved
+    Reg64 use(Reg64 reg);    // notes that the register must be saved
     void hold(Reg64 reg);    // takes it from the pool
     void release(Reg64 reg); // has no effect if the register is not held
     bool in_pool(Reg64 reg) const;
@@ -42,8 +42,9 @@ public:
     std::uint32_t ahead() const { return ahead_; } // bits of arguments read ahead
     std::size_t n_slots() const;                   // the number of these arguments
 
-    // Words above those that the routine pushed: 0 is the program's rax, 1 rcx, 2 rbx, 3 the
-    // program's stack.
+    // `word` numbers the words above those that the routine pushed: 0 is the program's
+    // rax, 1 rcx, 2 rbx, 3 the top of its stack. above() returns the word's index from
+    // rsp, saved() its operand.
     std::size_t above(unsigned word) const;
     Xbyak::Address saved(unsigned word) const;
     std::optional<Xbyak::Address> saved(Reg64 reg) const; // if the routine saved it

@@ -39,7 +39,7 @@ void Routine::enter()
         a_.lea(rsp, ptr[rsp - 8 * registers_.n_slots()]);
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
     a_.jnz(leave_); // the engine would do nothing either
-    // Another clause may have been added to the probe since.
+    // Another clause may have been added to the probe since the routine was compiled.
     const std::uint32_t n = plan_.place.n_clauses;
     a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
     a_.cmp(dword[rcx + offsetof(dt_probe, flags)],
@@ -47,7 +47,8 @@ void Routine::enter()
     a_.jne(bail_);
 }
 
-// Restores all registers except those that dt_rt_enter pushed. The flags are in %ax then.
+// Restores all registers except those that dt_rt_enter pushed. Afterwards the flags are
+// in %ax.
 void Routine::restore()
 {
     if (registers_.ahead() != 0)
@@ -74,8 +75,8 @@ void Routine::leave()
     a_.jmp(ptr[rax + offsetof(dt_rt_site, code)]);
 }
 
-// Computes the address of the site with the index %ebx in %rax, which is how dt_rt_enter
-// jumps to the code of a site. Does not change the flags.
+// Loads %rax with the address of the site with the index in %ebx, as dt_rt_enter does
+// before it jumps to the code of a site. Does not change the flags.
 void Routine::to_site()
 {
     static_assert(sizeof(dt_rt_site) == 64);
@@ -187,7 +188,7 @@ Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint
         return Error{
             Code::unsupported,
             "it uses ids or variables of the thread, and there is no rdfsbase"};
-    // Emit the code once to find which registers have to be saved.
+    // Emit the code once to find out which registers must be saved.
     x86::Frame sketch(plan, target, at, {});
     if (auto code = x86::Routine(sketch).emit(); !code)
         return code;

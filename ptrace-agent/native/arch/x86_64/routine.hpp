@@ -5,21 +5,22 @@
 //   %rcx  scratch, which any step may change
 //   pool  rdx, r10, r11 and the argument registers that the clause does not read. If the
 //         routine uses one, it saves it on the target's stack. rax is in the pool if the
-//         flags are on the stack (RegisterPool::flags_on_stack()). Otherwise %ax contains the flags.
+//         flags are on the stack (RegisterPool::flags_on_stack()). Otherwise %ax
+//         contains the flags.
 //
 // Some arguments of a static probe are read before the first action. They are on the stack,
 // below the saved registers.
 //
 // r11 contains the time, if the clause uses it. r10 contains the hash of the thread's slots
-// or the address of the only slot, if the clause uses thread-local variables. Offsets of
-// keys' counters, the shard and the record are in registers that are held, which means that
-// they are taken from the pool. The remaining registers are used for those of DIF.
+// or the address of the only slot, if the clause uses thread-local variables. Offsets
+// of keys' counters, the shard and the record are in registers that are held, which
+// means that they are taken from the pool. The remaining registers hold DIF registers.
 //
-// A routine has these steps. Up to the last one, any case that it does not handle jumps
-// to `bail`, and the engine runs the clause.
+// A routine has these steps. Before the last one, a case that the routine does not
+// handle jumps to `bail`, and the engine runs the clause.
 //
-//   1. Test that the agent lives and that the probe has the same clauses as when it was
-//      compiled.
+//   1. Test that the agent is alive and that the probe has the same clauses as when the
+//      routine was compiled.
 //   2. Evaluate the predicate.
 //   3. Test that the session is active.
 //   4. Read the time, find the thread's variables, read arguments to the stack.
@@ -56,8 +57,8 @@ private:
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);
 
-    // value.cpp. value() and text() return the register that contains the value: one of the
-    // pool, or that of an argument.
+    // value.cpp. value() and text() return the register that contains the value: one
+    // from the pool, or that of an argument.
     Reg64 value(const Value& value);
     Reg64 text(const Value& value);
     bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);

@@ -11,7 +11,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The shift that the consumer uses. With another one the engine runs the clause.
+// The shift that the consumer uses. With a different one, the engine runs the clause.
 constexpr unsigned clock_shift = 32;
 
 // Finds the entry of the thread. If the clause has thread-local variables, r10 becomes the
@@ -44,8 +44,9 @@ void Routine::find_thread()
     a_.mov(r10, ptr[rcx + offsetof(dt_rt_thread, slot_hash)]);
 }
 
-// Continues if the thread's slot for the variable is at the first place of its hash. Jumps to
-// absent if that place is empty, because then the variable was never set.
+// Continues if the thread's slot for the variable is at the first place for its hash.
+// Jumps to `absent` if that place is empty, because the variable was then never set.
+// Otherwise jumps to `bail`.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
     const dt_dyn_plan& plan = frame_.arena().dyn;
@@ -82,8 +83,8 @@ Xbyak::Address Routine::variable(std::uint32_t id)
     return qword[rcx + offsetof(dt_slot, value)];
 }
 
-// Emits code for the needs that the routine does not have yet. absent: if the predicate
-// is only a variable, and the variable was never set, the code jumps there.
+// Emits code for those needs that earlier code has not met. If the predicate is only a
+// variable, and the variable was never set, the code jumps to `absent`.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {
@@ -109,7 +110,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
     operands_.load_ahead(needs.ahead);
 }
 
-// Loads the time in nanoseconds to r11.
+// Loads the time in nanoseconds into r11.
 void Routine::sample_time()
 {
     auto clock = [](std::size_t member) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Translates values and predicates from DIF to machine code, one instruction at a time.
 //
-// Branches of DIF only go forward, so one pass is enough. The flags of a comparison stay in
-// the processor's flags until another instruction changes them. A text that branches on
-// them after that is refused. Registers whose value is known become immediates, up to
+// DIF branches only go forward, so one pass is enough. The result of a comparison stays
+// in the processor's flags until another instruction changes them. DIF that branches on
+// it after that is refused. DIF registers with a known value become immediates, up to
 // the next branch target.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
@@ -204,7 +204,7 @@ void Routine::shift(std::uint32_t insn)
     }
 }
 
-// Translates one instruction. Returns whether the flags are those of a comparison afterwards.
+// Translates one instruction. Returns whether the flags are then those of a comparison.
 bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels)
 {
     const auto* text = static_cast<const dt_u32*>(dt_at(plan_.arena, difo.text));
