@@ -7,8 +7,8 @@
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 /*
- * A write to a bell that did not wait is repeated at most this many times, which
- * is more than the number of threads that can write to a bell at once.
+ * A write to a bell that did not wait is repeated at most this many times,
+ * which is more than the number of threads that can write to a bell at once.
  */
 #define DT_RT_RINGS 4096
 
@@ -20,7 +20,7 @@ static int dt_rt_agent_died(void)
 /*
  * Returns whether the runtime may execute an int3 to reach the agent, on a
  * kernel without doorbells (write protection by userfaultfd). If the session's
- * lease has run out, the agent may be dead, and the trap would kill the target.
+ * lease has expired, the agent may be dead, and the trap would kill the target.
  */
 static int dt_rt_may_trap(const struct dt_rt_run *run)
 {

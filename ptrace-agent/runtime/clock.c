@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time in a target. The runtime converts the processor's time stamp counter to
- * nanoseconds by the clock line, factors that the consumer renews (struct
- * dt_clock). If there is no clock line, the time comes from the kernel, by a
- * system call if those are allowed, otherwise by an upcall.
+ * nanoseconds with the clock line, a set of factors that the consumer renews
+ * (struct dt_clock). If there is no clock line, the time comes from the kernel,
+ * by a system call if the runtime may make them, otherwise by an upcall.
  *
- * The runtime does not wait while the consumer rewrites the line. It tries a few
- * times and then takes the time from the kernel. If the time is not available,
- * the result is 0, and the engine uses the shard's last time.
+ * The runtime does not wait while the consumer rewrites the line. It tries a
+ * few times and then takes the time from the kernel. If the time is not
+ * available, the result is 0, and the engine uses the shard's last time.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -48,7 +48,10 @@ DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq))
 		return 1;
-	/* The counter of this CPU may be a little lower than that of another. */
+	/*
+	 * The counter of this CPU may be a little lower than that of another
+	 * CPU.
+	 */
 	if (DT_UNLIKELY(passed >> 63))
 		passed = 0;
 	*ns = start + (dt_u64)((unsigned __int128)passed * mult >> shift);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entry and exit of the runtime, its int3, and its memory accesses that may fault.
+ * Entry to and exit from the runtime, its int3, and its memory accesses that may fault.
  *
  * The runtime uses these words of the target's stack, at offsets from the program's
  * stack pointer:
@@ -11,18 +11,18 @@
  *   -152  %rax
  *   -160  flags (22 bits) | site << 32 | cpu << 51
  *
- * No instruction before pushfq changes the flags. So an inert site does not pay for saving
- * them, and the processor itself tests the condition of a conditional jump.
+ * No instruction before pushfq changes the flags. So an inert site does not pay for
+ * saving them, and dt_rt_conditions can test the program's condition with a jcc.
  *
  * `add` and `sahf` restore the flags, except DF, AC and TF, which they do not change.
- * popfq is several times slower. It is used if the program had DF or AC set, which are
- * cleared while the engine runs. The fast path never changes TF. The slow path clears it:
- * if a debugger stepped over pushfq, the saved flags contain its TF, and restoring that
- * would cause a trap that the debugger did not request.
+ * popfq is several times slower. It is used only if the program had DF or AC set, which
+ * are cleared while the engine runs. The fast path never changes TF. The slow path
+ * clears it: if a debugger stepped over pushfq, the saved flags contain its TF, and
+ * restoring that would cause a trap that the debugger did not request.
  *
  * If the agent is dead, the exit uses up to nine more words after the gate, once.
  *
- * Each word on the stack is read in the width in which it was written, because otherwise
+ * Each word on the stack is read with the width with which it was written; otherwise
  * the processor would wait for the store. The search for a free shard is an exception.
  */
 #include "asm_offsets.h"
@@ -35,7 +35,7 @@
 #define DF_OR_AC 0x40400
 #define OF_BIT 11
 #define TF 0x100
-#define OWNER_DIED 0x40000000 /* the only bit that is set in the highest byte */
+#define OWNER_DIED 0x40000000 /* no other bit of the highest byte is ever set */
 #define SYS_rt_sigprocmask 14
 #define SYS_gettid 186
 #define CPU_SEGMENT 0x7b /* __CPUNODE_SEG of Linux, whose limit contains the CPU's number */
@@ -75,7 +75,10 @@ dt_rt_enter:
 	jrcxz	dt_rt_skip
 	jmp	*SITE_CODE(%rax)
 
-	/* Only %rbx, %rcx and %rax were changed. %rax is the address of the site. */
+	/*
+	 * Only %rbx, %rcx and %rax have been changed. %rax is the address of the
+	 * site.
+	 */
 dt_rt_skip:
 	mov	SITE_BACK(%rax), %rbx
 	mov	CONFIG(CONFIG_GATHER), %ecx
@@ -115,8 +118,8 @@ dt_rt_generic:
 	/*
 	 * %ecx is the number of the shard. Its lock is held. Any target of the session can write
 	 * to that lock, and if one clears it, two of our threads could use one stack.
-	 * So the stack has a word of its own, which only this process maps. A forked
-	 * child finds its parent's pid in some of these words; these count as free.
+	 * So the stack has its own word, which only this process maps. A forked child
+	 * may find its parent's pid in some of these words, which it treats as free.
 	 */
 .Lheld:
 	mov	%ecx, %eax
@@ -206,7 +209,10 @@ dt_rt_leave0:
 	jmp	*%rbx
 dt_rt_leave_end:
 
-	/* The rare cases of the exit, with three words on the stack, later with two. */
+	/*
+	 * The rare cases of the exit: first with three words on the stack, later with
+	 * two.
+	 */
 dt_rt_aside3:
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
 	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
@@ -236,7 +242,7 @@ dt_rt_aside_end:
 	/*
 	 * Restores the signal mask of this thread after the agent has died. The agent
 	 * blocks the signals of a thread while that thread is on its way to the gate.
-	 * Changes %rax, %rcx and flags.
+	 * Changes %rax, %rcx and the flags.
 	 */
 .Lunmask:
 	cmpl	$0, CONFIG(CONFIG_MASKED_TID)
@@ -296,7 +302,10 @@ dt_rt_aside_end:
 	sub	CONFIG(CONFIG_N_SHARDS), %ecx
 	jmp	.Lmodulo_again
 
-	/* Fires if the condition of one jcc holds. The flags are those of the program. */
+	/*
+	 * Each piece fires if the condition of one jcc holds. The flags are the
+	 * program's.
+	 */
 	.p2align 4
 dt_rt_conditions:
 	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
@@ -306,8 +315,8 @@ dt_rt_conditions:
 	.endr
 
 	/*
-	 * Another target cleared the lock while a thread of this process held it. The
-	 * lock is held again now. Try the next shard.
+	 * Another target has cleared the lock while a thread of this process held it.
+	 * The lock is held again now. Try the next shard.
 	 */
 .Lstack_in_use:
 	mov	%cl, 3(%rsp)
@@ -315,7 +324,7 @@ dt_rt_conditions:
 
 	/*
 	 * The shard of this CPU is held. Try the others in order. The byte above the
-	 * flags on the stack contains the number of the shard that is tried.
+	 * flags on the stack contains the number of the shard that is being tried.
 	 */
 .Lsearch:
 	mov	4(%rsp), %eax
@@ -390,7 +399,10 @@ dt_rt_upcall_trap:
 	 */
 	.p2align 4
 dt_rt_load_begin:
-	/* Loads the word at %rdi to %rax. %rdx: 0, or not 0 if the word is not readable */
+	/*
+	 * Loads the word at %rdi into %rax. %rdx is 0, or nonzero if the word is not
+	 * readable.
+	 */
 dt_rt_peek:
 	mov	(%rdi), %rax
 	xor	%edx, %edx
@@ -444,7 +456,8 @@ dt_rt_copy:
 
 	/*
 	 * struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max)
-	 * Copies the string with its NUL, at most max bytes. at: length without the NUL
+	 * Copies the string with its NUL, but at most max bytes. at: the length without
+	 * the NUL
 	 */
 	.p2align 4
 dt_rt_copy_string:

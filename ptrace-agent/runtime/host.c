@@ -19,8 +19,8 @@ static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 	if (run->firing->kind == DT_RT_STATIC)
 		return dt_rt_static_arg(run, n, value, bad);
 	/*
-	 * arg6 and later arguments are on the stack, above the return address. A
-	 * return probe has only two arguments.
+	 * arg6 and later arguments are on the stack, above the return address.
+	 * A return probe has only two arguments.
 	 */
 	if (run->firing->kind != DT_RT_RETURN &&
 	    run->firing->kind != DT_RT_JUMP_OUT && n >= 6 &&
@@ -67,9 +67,9 @@ int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)
 }
 
 /*
- * Returns the entry for this fs_base in the agent's table of threads, or null if
- * there is no such entry. *hint is the index of the entry that was found last. It
- * is tried first.
+ * Returns the entry for this fs_base in the agent's table of threads, or null
+ * if there is no such entry. *hint is the index of the entry that was found
+ * last, which is tried first.
  */
 static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
 						    dt_u32 *hint)

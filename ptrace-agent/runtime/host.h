@@ -11,13 +11,13 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 /*
- * Hidden, so that code computes its address relative to the pc, and no loader has
- * to fill it in.
+ * Hidden, so that code computes its address relative to the pc, and no loader
+ * has to fill it in.
  */
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));
 
-/* The words by which a walk of the stack found the caller of one frame. */
+/* The words from which a walk of the stack found the caller of one frame. */
 struct dt_rt_noted {
 	dt_u64 pc_at, pc; /* the return address */
 	/* the saved %rbp; the same as pc_at and pc if %rbp was not saved */
@@ -35,9 +35,9 @@ struct dt_rt_noted_stack {
 #define DT_RT_NOTED_STACKS 4 /* a power of two */
 
 /*
- * Data that is kept from one firing to the next, above the frame on each shard's
- * stack. The thread that holds the shard may write it. The first firing on the
- * shard fills in ops with addresses of functions in this image.
+ * Data that is kept from one firing to the next, above the frame on each
+ * shard's stack. The thread that holds the shard may write it. The first firing
+ * on the shard fills in ops with addresses of functions in this image.
  */
 struct dt_rt_notes {
 	dt_u64 ready; /* the config's address once this is filled in */
@@ -54,8 +54,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 		 "enter.S finds it");
 
 /*
- * The state while one thread fires the probes of a site. host is the first member,
- * so that an operation can convert its host argument to this.
+ * The state while one thread fires the probes of a site. host is the first
+ * member, so that an operation can convert its host argument to this.
  */
 struct dt_rt_run {
 	struct dt_host host;
@@ -76,8 +76,8 @@ struct dt_rt_copied {
 	dt_u64 at; /* the address that faulted, or the length of a string */
 };
 /*
- * Reads a word of the stack. Returns 0, or -1 if it is not readable. This changes
- * only two registers, so that it is cheap in a loop.
+ * Reads a word of the stack. Returns 0, or -1 if it is not readable. This
+ * changes only two registers, so it is cheap in a loop.
  */
 DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 {
@@ -104,8 +104,8 @@ void dt_rt_identify(struct dt_host *host);
 
 /* --- operands.c --- */
 /*
- * Reads argument n of the static probe that fires. Returns 0, or -1 and the address
- * *bad that is not readable.
+ * Reads argument n of the static probe that fires. Returns 0, or -1 and the
+ * address *bad that is not readable.
  */
 int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset);

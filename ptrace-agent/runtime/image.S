@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Embeds the linked runtime in the constants of libptrace_agent. */
+/* Embeds the linked runtime as a constant in libptrace_agent. */
 	.section .rodata
 	.globl dt_runtime_image, dt_runtime_image_end
 	.hidden dt_runtime_image, dt_runtime_image_end

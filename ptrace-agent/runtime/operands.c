@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the arguments of static probes, each when the D program uses it. An argument
+ * Reads each argument of a static probe when the D program uses it. An argument
  * is in a register of the frame, in a vector register, which the runtime never
- * changes, or in memory. The destination of an indirect jump is read in the same way.
+ * changes, or in memory. The destination of an indirect jump is read in the
+ * same way.
  */
 #include "ptrace-agent/runtime/host.h"
 #include "ptrace-agent/runtime/operands.h"
@@ -88,9 +89,10 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 }
 
 /*
- * Returns whether the indirect jump that is about to run leads out of all parts of its
- * function. *offset is the distance of the jump from the function's entry. If the
- * destination cannot be read, it returns 0, because the jump will fault.
+ * Returns whether the indirect jump that is about to run leads out of all parts
+ * of its function. *offset is the distance of the jump from the function's
+ * entry. Returns 0 if the destination cannot be read, because the jump will
+ * then fault.
  */
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {

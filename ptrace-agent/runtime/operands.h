@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Converts the bits of a static probe's argument to the value that D programs read. The
- * runtime and the agent use this.
+ * Converts the bits of a static probe's argument to the value that D programs
+ * read, for the runtime and the agent.
  */
 #ifndef PTRACE_AGENT_RUNTIME_OPERANDS_H
 #define PTRACE_AGENT_RUNTIME_OPERANDS_H
@@ -11,7 +11,7 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 /*
- * Returns the value of an operand. Integers are extended by their sign or with zeros.
+ * Returns the value of an operand. Integers are sign-extended or zero-extended.
  * A float becomes a double.
  */
 static inline dt_u64 dt_rt_operand_value(const struct dt_operand *o,

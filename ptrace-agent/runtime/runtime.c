@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the firings of a site that a thread reached, on the shard that
- * dt_rt_enter took.
+ * Runs the firings of a site that a thread has reached, on the shard that
+ * dt_rt_enter has taken.
  *
  * This code runs on the shard's stack inside the target, and interrupts the
  * target at any instruction. So it uses no libc, no thread-local storage and no
@@ -20,7 +20,7 @@
 #endif
 DT_RT_OUTSIDE void dt_rt_fire(struct dt_rt_frame *frame);
 
-/* Returns whether a jcc is taken whose opcode has these low four bits. */
+/* Returns whether a jcc with these low four bits in its opcode is taken. */
 static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 {
 	dt_u64 carry = flags & 1, parity = flags >> 2 & 1;
@@ -34,7 +34,8 @@ static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 
 /*
  * Fires one probe. The arguments of an entry probe are in the registers of the
- * System V AMD64 ABI, 3.2.3. A return probe has the offset and the return value.
+ * System V AMD64 ABI, 3.2.3. Those of a return probe are the offset and the
+ * return value.
  */
 static void dt_rt_fire_one(struct dt_rt_run *run,
 			   const struct dt_rt_firing *firing)

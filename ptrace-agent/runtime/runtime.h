@@ -9,15 +9,15 @@
  *
  * Between the image and the compiled code, at DT_RT_RAISED, is a list of the
  * semaphores that the agent changed in the program's data. The runtime does not
- * read it. If the agent is killed, its client or the next agent of the target
- * restores the semaphores by it.
+ * read it. If the agent is killed, its client, or the next client that grabs
+ * the target, uses the list to restore them.
  *
  * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
  * which the agent writes. Sites fire while it is not 0. In a forked child the
  * kernel makes it a page of zeros (MADV_WIPEONFORK) and removes the arena and
- * the stacks (MADV_DONTFORK): the child may give up its rights, and the agent
- * may not know of it. If the agent knew of the child, it removed the jumps
- * there. A jump that is still in the child fires nothing.
+ * the stacks (MADV_DONTFORK): the child may give up its privileges, and the
+ * agent may not know of the child. If the agent knew of the child, it removed
+ * the jumps there. A jump that is still in the child fires nothing.
  *
  * All these parts are at fixed distances from each other. So the image needs no
  * relocation and finds the config relative to its own pc. The arena is mapped
@@ -36,9 +36,9 @@
  *
  *   1. It pushes three more words on the target's stack, so that 160 bytes are used
  *      there, including the red zone.
- *   2. It takes a shard by the lock that all targets share, and the shard's stack by a
- *      word that only this process can write. If no shard is free, it counts the drop
- *      NOSHARD and jumps to the tail.
+ *   2. It takes a shard with a lock that all targets share, and the shard's
+ *      stack with a word that only this process can write. If no shard is free,
+ *      it counts the drop NOSHARD and jumps to the tail.
  *   3. It switches to the shard's stack, builds a struct dt_rt_frame there and calls
  *      dt_rt_fire().
  *   4. It switches back to the target's stack, releases the shard and jumps to
@@ -64,22 +64,22 @@
  * the site in %rax. It builds no frame and never waits. It may hold a shard
  * while it runs.
  *
- * Threads that leave. If a thread has to leave the runtime, so that the agent
- * can detach from it, the agent sets config->gather and lets the thread run. A
- * thread that reaches the exit of the runtime then waits at the gate. From
- * there on, in the ranges header->leaves, its registers say where the program
- * is. %rbx is the address to return to. The program's flags, %rax, %rcx and
- * %rbx were pushed in reverse order. The last `depth` + 1 of these four words
- * are still on the stack, the word of %rbx at the highest address.
+ * Threads that leave. If a thread must leave the runtime, for example so that
+ * the agent can detach from it, the agent sets config->gather and lets the
+ * thread run. A thread that reaches the exit of the runtime then waits at the
+ * gate. From there on, in the ranges header->leaves, its registers show where
+ * the program is. %rbx is the address to return to. The program's flags, %rax,
+ * %rcx and %rbx were pushed in reverse order. The last `depth` + 1 of these
+ * four words are still on the stack, with the word of %rbx at the highest
+ * address.
  *
  * Asking the agent (upcalls). The agent can die at any time, so the runtime
  * must not do anything that harms the target without an agent. It executes no
- * trap that would kill the target, sends no signal, and, unless
- * config->may_call is set, makes no system call that a seccomp filter would
- * punish.
+ * trap that would kill the target. Unless config->may_call is set, it also
+ * sends no signal, and makes no system call that a seccomp filter would punish.
  *
  * For this there are three pages, two doorbells (called bells) and the gate,
- * which the agent write-protects by userfaultfd(2). A thread that writes to a
+ * which the agent write-protects with userfaultfd(2). A thread that writes to a
  * protected page waits in the kernel until the agent resumes it, or until the
  * agent has exited for any reason. The gate is protected while gather is set.
  * One of the two bells is protected at any time.
@@ -87,9 +87,10 @@
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
  * shard has its own word in each bell. The agent finds the upcall by the word
  * that is written, and the kernel reports the thread. A write does not wait if
- * the agent just released this bell for another thread, or in a forked child.
- * The upcall then is not answered, and the runtime tries the other bell. If
- * has_bells is 0, an upcall is an int3, and threads do not wait at the gate.
+ * the agent has just released this bell for another thread, or in a forked
+ * child. In that case the upcall is not answered, and the runtime tries the
+ * other bell. If has_bells is 0, an upcall is an int3, and threads do not wait
+ * at the gate.
  *
  * The runtime makes a system call only if config->may_call is set, or after the
  * agent has died, for config->masked_tid.
@@ -123,18 +124,19 @@ struct dt_rt_header {
 	dt_u64 enter;	    /* trampolines jump here */
 	dt_u64 upcall_trap; /* an int3 with struct dt_rt_upcall * in %rdi */
 	/*
-	 * A fault (SIGSEGV, SIGBUS) of an instruction in [load_begin, load_end) becomes
-	 * a fault of the D clause. The agent sets rip to load_fixup and %rdx to the
-	 * address that faulted.
+	 * A fault (SIGSEGV, SIGBUS) of an instruction in [load_begin, load_end)
+	 * becomes a fault of the D clause. The agent sets rip to load_fixup and
+	 * %rdx to the address that faulted.
 	 */
 	dt_u64 load_begin, load_end, load_fixup;
 	/* The frame is complete from frame_begin on, and not used from leave_begin on. */
 	dt_u64 frame_begin;
 	dt_u64 leave_begin, leave_end;
 	/*
-	 * Values of site->code for sites without compiled code. generic fires, skip does
-	 * not fire. conditions is the first of 16 pieces of code, each of which fires if
-	 * the condition of one jcc holds. They are DT_RT_CONDITION_BYTES apart.
+	 * Values of site->code for sites without compiled code. generic fires,
+	 * skip does not fire. conditions is the first of 16 pieces of code,
+	 * each of which fires if the condition of one jcc holds. They are
+	 * DT_RT_CONDITION_BYTES apart.
 	 */
 	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
@@ -145,17 +147,18 @@ struct dt_rt_header {
 #define DT_RT_CONDITION_BYTES 16
 
 /*
- * A thread of the target. These are the entries of a hash table by fs_base with linear
- * probing. An entry with fs_base 0 is free. The entry of a thread that has ended stays
- * until another thread has the same fs_base. The agent then replaces the ids, tid first.
+ * A thread of the target. These are the entries of a hash table by fs_base with
+ * linear probing. An entry with fs_base 0 is free. The entry of a thread that
+ * has exited stays until another thread has the same fs_base. The agent then
+ * replaces the ids, tid first.
  */
 struct dt_rt_thread {
 	dt_u64 fs_base;
 	dt_u32 tid;
 	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
 	/*
-	 * The key of this thread's variables (dif/slots.c), without the id of the
-	 * variable. 0: the thread has no slots.
+	 * The key of this thread's variables (dif/slots.c), without the id of
+	 * the variable. 0: the thread has no slots.
 	 */
 	dt_u64 slot_key;
 	dt_u64 slot_hash; /* hash of slot_key; the hash of a variable's key is this ^ id */
@@ -168,8 +171,8 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 }
 
 /*
- * DT_RT_LIBRARIES is not a probe. It fires where the dynamic linker notifies debuggers of
- * loaded libraries.
+ * DT_RT_LIBRARIES is not a probe. It fires where the dynamic linker notifies
+ * debuggers of changes to the loaded libraries.
  */
 enum dt_rt_kind {
 	DT_RT_ENTRY,
@@ -184,11 +187,12 @@ struct dt_rt_firing {
 	dt_u32 probe;
 	dt_u32 kind; /* enum dt_rt_kind */
 	/*
-	 * For DT_RT_RETURN this is the offset in the function. For DT_RT_STATIC it is
-	 * the index of the first operand in the low 32 bits, and the number of operands
-	 * in the high ones. DT_RT_JUMP_OUT has operands too: the destination, then two
-	 * constants for each part of the function, its first address and its end. The
-	 * first part begins with the function's entry.
+	 * For DT_RT_RETURN this is the offset in the function. For DT_RT_STATIC
+	 * it is the index of the first operand in the low 32 bits, and the
+	 * number of operands in the high ones. DT_RT_JUMP_OUT also has
+	 * operands: the destination, then two constants for each part of the
+	 * function, its first address and its end. The first part begins with
+	 * the function's entry.
 	 */
 	dt_u64 arg0;
 };
@@ -199,32 +203,32 @@ struct dt_rt_site {
 	dt_u64 at;   /* the instruction's address, which is the pc for D programs */
 	dt_u64 back; /* the trampoline's tail */
 	/*
-	 * The agent writes these two as one dt_u64 while threads run. Read them as one
-	 * dt_u64, too.
+	 * The agent writes these two members as one dt_u64 while threads run.
+	 * Read them as one dt_u64, too.
 	 */
 	dt_u32 first_firing;
 	dt_u32 n_firings;
 	dt_u64 code;	     /* dt_rt_enter jumps here */
 	/*
-	 * These three describe the only firing of a site whose code was compiled. They
-	 * do not change after that.
+	 * These three members describe the only firing of a site whose code was
+	 * compiled. They do not change after that.
 	 */
 	dt_u64 probe; /* address of its struct dt_probe */
 	dt_u64 arg0;
 	dt_u32 epid;
 	/*
-	 * A conditional jump is a return only when it is taken. Both members contain the
-	 * low four bits of the opcode of jcc, plus DT_RT_CONDITIONAL, or 0. `condition`
-	 * is tested first, at sites that have only return probes. `taken` is tested for
-	 * each return probe.
+	 * A conditional jump is a return only when it is taken. These two
+	 * members contain the low four bits of the jcc's opcode plus
+	 * DT_RT_CONDITIONAL, or 0. `condition` is tested first, at sites that
+	 * have only return probes. `taken` is tested for each return probe.
 	 */
 	dt_u16 condition;
 	dt_u16 taken;
 	/*
-	 * The compiled code of a site runs only one clause. If the probe has more
-	 * clauses, the site `next`, which has no trampoline, runs the others. The code
-	 * of this site continues there. `from` of that site is the EPID at which the
-	 * probe continues.
+	 * The compiled code of a site runs only one clause. If the probe has
+	 * more clauses, the site `next`, which has no trampoline, runs the
+	 * others. The code of this site continues there. That site's `from` is
+	 * the EPID at which the probe continues.
 	 */
 	dt_u32 next;
 	dt_u32 from; /* 0: the probe begins with this site */
@@ -232,10 +236,10 @@ struct dt_rt_site {
 #define DT_RT_CONDITIONAL 0x10
 
 /*
- * A semaphore of static probes that the agent incremented by one, and the place in the file
- * that was mapped at its address. While the same place is mapped there, it is the same
- * semaphore. The list is in private memory, so the list of a forked child describes the
- * child's own semaphores.
+ * A semaphore of static probes that the agent incremented by one, and the place
+ * in the file that was mapped at its address. While the same place is mapped
+ * there, it is the same semaphore. The list is in private memory, so the list
+ * of a forked child describes the child's own semaphores.
  */
 struct dt_rt_raised {
 	dt_u64 at;
@@ -260,10 +264,11 @@ struct dt_rt_range {
 #define DT_RT_MAX_RANGES 4096
 
 /*
- * struct dt_rt_rule (abi/frame_rule.h) in a hash table by `at`, with linear probing over
- * DT_RT_RULE_REACH entries. An entry whose `at` is 0 is free; `at` is written last. Entries are
- * removed only all at once, under rules_seq. The agent writes the rules that it encountered
- * when it walked a stack. If a place has no rule, the runtime asks the agent for the stack.
+ * struct dt_rt_rule (abi/frame_rule.h) in a hash table by `at`, with linear
+ * probing over DT_RT_RULE_REACH entries. An entry whose `at` is 0 is free; `at`
+ * is written last. Entries are removed only all at once, under rules_seq. The
+ * agent writes the rules for the frames that it found when it walked a stack.
+ * If a place has no rule, the runtime requests the stack from the agent.
  */
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
@@ -274,15 +279,15 @@ static inline dt_u32 dt_rt_rule_slot(dt_u64 at)
 	       (DT_RT_MAX_RULES - 1);
 }
 
-/* The way to find the number of the CPU. */
+/* How the runtime finds the number of the CPU. */
 enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
-/* The way to find fs_base. */
+/* How the runtime finds fs_base. */
 enum dt_rt_fs { DT_RT_FS_RDFSBASE, DT_RT_FS_CALL };
 
 struct dt_rt_config {
 	/*
-	 * The agent's robust futex word: FUTEX_OWNER_DIED after the agent has died. It
-	 * has a page to itself, which the kernel writes while the agent dies.
+	 * The agent's robust futex word, in which the kernel sets
+	 * FUTEX_OWNER_DIED when the agent dies. It has a page to itself.
 	 */
 	dt_u32 alive, alive_pad[1023];
 	dt_u64 magic;
@@ -300,8 +305,8 @@ struct dt_rt_config {
 	dt_u32 errno_pad;
 	dt_s64 errno_offset;  /* from fs_base */
 	/*
-	 * 1: every thread has its struct rseq where compiled code looks for it, and the
-	 * kernel updates the CPU number in it.
+	 * 1: compiled code may use restartable sequences
+	 * (ptrace-agent/inject/rseq.hpp).
 	 */
 	dt_u32 rseq, rseq_pad;
 	dt_u32 uid, gid, ppid, n_ranges;
@@ -309,12 +314,13 @@ struct dt_rt_config {
 	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
 	dt_u32 rules_seq;     /* odd while the agent removes rules */
 	dt_u32 gather;	      /* 1: threads that leave the runtime wait at the gate */
-	dt_u32 has_bells;     /* 0: this kernel does not support such pages */
+	dt_u32 has_bells;     /* 0: the kernel does not support or allow them */
 	/*
-	 * The thread whose signals the agent has blocked, by its number in its own pid
-	 * namespace. 0: no thread. gather is set while a thread is blocked. If the agent
-	 * dies, that thread restores its own mask by a system call when it leaves the
-	 * runtime, provided that the mask is still mask_now.
+	 * The thread whose signals the agent has blocked, by its number in its
+	 * own pid namespace. 0: no thread. gather is set while a thread is
+	 * blocked. If the agent dies, that thread restores its own mask by a
+	 * system call when it leaves the runtime, provided that the mask is
+	 * still mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;
@@ -327,29 +333,30 @@ struct dt_rt_config {
 };
 
 /*
- * The registers of the program, on the shard's stack while a probe fires. rsp points at
- * r15 when dt_rt_fire() is called.
+ * The registers of the program, on the shard's stack while a probe fires. rsp
+ * points at r15 when dt_rt_fire() is called.
  */
 struct dt_rt_frame {
 	dt_u64 r15, r14, r13, r12, r11, r10, r9, r8;
 	dt_u64 rdi, rsi, rbp, rbx, rdx, rcx, rax;
-	dt_u64 rflags, rsp; /* the values of the program */
+	dt_u64 rflags, rsp; /* the program's values */
 	dt_u64 back;	    /* site->back, the address to return to */
 	dt_u64 lock;	    /* address of the shard's lock word */
-	dt_u64 user_rsp;    /* the stack pointer after the last push of dt_rt_enter */
+	dt_u64 user_rsp;    /* the target's stack pointer after the last push */
 	dt_u64 site;	    /* index */
 	dt_u32 shard;	    /* number */
 	dt_u32 cpu;
 };
 
 /*
- * Notes are data that the runtime keeps from one firing of a shard to the next. They are
- * zero at first, and contain only hints and addresses that the runtime computed itself.
+ * Notes are data that the runtime keeps from one firing of a shard to the next.
+ * They are initially zero, and contain only hints and addresses that the
+ * runtime itself computed.
  */
 #define DT_RT_NOTES_BYTES 4096
 /*
- * The offset, in the notes, of the pid of the process whose thread uses the
- * stack (or 0).
+ * The offset in the notes of the pid of the process whose thread uses the
+ * stack. The pid is 0 if no thread uses it.
  */
 #define DT_RT_NOTES_HOLDER 8
 /* The address of the frame on the shard's stack that begins at `stack`. */
@@ -380,7 +387,7 @@ struct dt_rt_upcall {
 	dt_u64 frame;  /* struct dt_rt_frame */
 	dt_u64 a[3];
 	dt_u64 value;
-	dt_u32 answered; /* 0: the agent did not receive this upcall */
+	dt_u32 answered; /* 0: the agent has not served this upcall yet */
 	dt_u32 pad;
 };
 #define DT_RT_BELL_BYTES 4096ull

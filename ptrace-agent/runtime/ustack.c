@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ustack() walks the stack by the rules that the agent wrote (struct dt_rt_rule).
+ * ustack() walks the stack with the rules that the agent wrote (struct
+ * dt_rt_rule).
  *
  *   pc of the site ─ rule ─▶ CFA ─ word below it ─▶ pc - 1 of the caller ─ rule ─▶ ...
  *
- * The result is always that of the agent's own walk, which the rules describe. The
- * runtime requests the complete stack from the agent in these cases:
+ * The result is always the same as that of the agent's own walk, which the
+ * rules describe. The runtime requests the complete stack from the agent in
+ * these cases:
  *
- *   - a place of the text has no rule; the agent then adds the missing rules
+ *   - a pc has no rule; the agent then adds the missing rules
  *   - the stack does not ascend, or leaves the memory that it is in
- *   - the agent removed rules while the stack was walked
+ *   - the agent removed rules during the walk
  *
- * The words that were read for a stack are noted for each shard. See dt_rt_again().
+ * Each shard notes the words that were read for a stack. See dt_rt_again().
  *
- * Every word is read by dt_rt_peek(), which may fail, and only in the readable range
- * of the stack pointer. A walk ends after max frames, and each step goes up.
+ * Every word is read by dt_rt_peek(), which may fail, and only in the readable
+ * range that contains the stack pointer. A walk ends after max frames, and each
+ * step moves up the stack.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -36,7 +39,10 @@ static const struct dt_rt_rule *dt_rt_rule_of(dt_u64 at)
 	return DT_NULL;
 }
 
-/* The registers of a frame that rules need. Words at `end` or above cannot be read. */
+/*
+ * The registers of a frame that rules use. Words at `end` or above cannot be
+ * read.
+ */
 struct dt_rt_place {
 	dt_u64 sp, bp;
 	dt_u64 end;
@@ -64,7 +70,10 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 	return 0;
 }
 
-/* Finds the caller in text without unwind information, by the frame pointer. */
+/*
+ * Finds the caller in text without unwind information, using the frame
+ * pointer.
+ */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
 	if (!p->bp)
@@ -81,8 +90,8 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 }
 
 /*
- * Finds the caller of a frame, and notes the words that it used. A pc of 0 means
- * that the stack ends here. Returns -1 if the agent has to walk this stack.
+ * Finds the caller of a frame, and notes the words that it used. A pc of 0
+ * means that the stack ends here. Returns -1 if the agent must walk this stack.
  */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -112,8 +121,8 @@ DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 }
 
 /*
- * Returns the number of frames stored in pcs, or 0 if the agent has to walk this
- * stack. Notes the words that it read in `to`, if they fit.
+ * Stores frames in pcs and returns their number, or 0 if the agent must walk
+ * this stack. Notes in `to` the words that it has read, if they fit.
  */
 static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 						   dt_u64 *pcs, dt_u32 max,
@@ -143,7 +152,10 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 		pc = words->pc;
 		at = pc - 1;
 	}
-	/* If only one frame was found, the agent may find more: ptrace-agent/unwind.hpp. */
+	/*
+	 * If only one frame was found, the agent may find more:
+	 * ptrace-agent/unwind.hpp.
+	 */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -161,9 +173,9 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 }
 
 /*
- * Returns the stack of an earlier firing, if it is still the same, which is common.
- * If all words that the walk read then are unchanged, a new walk would have the same
- * result. Returns 0 otherwise.
+ * Stores the stack of an earlier firing again and returns its number of frames,
+ * if the stack is still the same, which is common. It is the same if all words
+ * that the earlier walk read are unchanged. Returns 0 otherwise.
  */
 DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
 			     const struct dt_rt_noted_stack *noted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builtin variables and signals of a target, from inside it. Values that are
- * only in /proc are requested from the agent.
+ * Builtin variables of a target, and signals to it, from inside the target.
+ * Values that are only in /proc are requested from the agent.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -30,8 +30,8 @@ int dt_rt_gs_base(dt_u64 *value)
 #define STATE_gs_base(run, value) dt_rt_gs_base(value)
 
 /*
- * Reads a register. Returns -1 if there is no such register, or if only the agent
- * can read it.
+ * Reads a register. Returns -1 if there is no such register, or if only the
+ * agent can read it.
  */
 static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
 {
@@ -109,7 +109,7 @@ int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value)
 		return 0;
 	case DIF_VAR_errno:
 		return dt_rt_errno(run, value);
-	case DIF_VAR_ipl: /* no interrupt levels and no jails here */
+	case DIF_VAR_ipl: /* Linux has no interrupt levels and no jails */
 	case DIF_VAR_jid:
 		*value = 0;
 		return 0;
