@@ -17,14 +17,14 @@ namespace dt::agent {
 
 void run_agent(Fd socket)
 {
-    // The agent ignores the signals of the terminal, because it must outlive the
-    // consumer and the targets. It has a process group of its own, so that a signal to
-    // the consumer's group does not end it. It stays in the session, so that commands
-    // can join the consumer's group.
+    // The agent ignores the terminal's signals, because it must outlive the consumer
+    // and the targets. It has its own process group, so that a signal to the consumer's
+    // group does not end it. It stays in the session, so that commands can join the
+    // consumer's group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
-    // Prevents a SIGCHLD for each hit.
+    // SA_NOCLDSTOP prevents a SIGCHLD for each hit.
     struct sigaction quiet = {};
     quiet.sa_handler = SIG_DFL;
     quiet.sa_flags = SA_NOCLDSTOP;
@@ -33,8 +33,9 @@ void run_agent(Fd socket)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     setpgid(0, 0);
-    // Raise the limits of malloc(3), so that growing arrays of a hundred thousand sites
-    // are not mapped again at each step and not returned to the kernel at each end.
+    // Raise the limits of malloc(3), so that arrays that grow to a hundred thousand
+    // sites are not remapped each time they grow, and are not returned to the kernel
+    // each time they are freed.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     // `pkill -9 dtrace` must not match the name.
@@ -145,8 +146,8 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime fires into the arena that it was loaded with. Runtimes of an earlier
-    // session, or of an earlier attempt of this one, are removed.
+    // A runtime fires into the arena that it was loaded with. So the runtimes of an
+    // earlier session, or of this session's earlier attempt, are removed.
     std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end in the loop
     for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent: a process that traces all targets by ptrace(2), in one thread.
+// The agent: a process that traces all targets with ptrace(2), in one thread.
 //
 //   run():   client's requests ──┐
 //            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
@@ -8,11 +8,11 @@
 // interrupts the call (mailbox.hpp). A breakpoint hit costs the calls waitpid, GETREGS,
 // GETSIGINFO, GETSIGMASK, SETREGS and CONT, and the work of the D program.
 //
-// A target may exit between any two system calls. So ESRCH of a ptrace() call on a
-// thread is no error. It means that the thread's exit will be reported, and the report
-// removes the thread.
+// A target may exit between any two system calls. So ESRCH from a ptrace() call is not
+// an error. It means that the kernel will report the thread's exit. The agent removes
+// the thread when it gets that report.
 //
-// README.md lists the rooms and their files.
+// README.md lists the subfolders and their files.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -100,7 +100,7 @@ private:
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
     Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
-    std::shared_ptr<AddressSpace> ended_; // of the process that ended last
+    std::shared_ptr<AddressSpace> ended_; // of the process that exited last
 };
 
 } // namespace dt::agent

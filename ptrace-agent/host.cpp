@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-constexpr std::uint32_t max_looks = 1000; // tests of a busy shard
+constexpr std::uint32_t max_looks = 1000; // how often a busy shard is tried
 
 static FiringHost& self(dt_host* host)
 {
@@ -159,9 +159,10 @@ void FiringHost::fire_profile(std::uint32_t probe)
     dt_fire(&host_, probe, args, 2);
 }
 
-// Returns arguments that are not in the registers of a call. From arg6 on they are on
-// the stack, after the return address. A return probe has only two arguments, which
-// fire() passes. An argument that cannot be read is 0.
+// Returns an argument that fire() has not passed to the engine: the operands of a
+// static probe, and arguments from arg6 on, which are on the stack after the return
+// address. A return probe has only two arguments, which fire() passes. An argument that
+// cannot be read is 0.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;
@@ -207,7 +208,7 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
     std::uint64_t length = 0;
     while (length < max) {
         std::uint64_t in_page = page_bytes - (addr + length) % page_bytes;
-        // Most strings are short, so the first read is.
+        // Most strings are short, so the first read is short, too.
         std::uint64_t part = length == 0 ? 256 : page_bytes;
         std::uint64_t n = std::min({max - length, in_page, part});
         if (load(addr + length, to + length, n, bad) != 0)

@@ -2,10 +2,10 @@
 // The agent as a host of the engine: one stopped thread at one tracepoint.
 //
 // The thread is in a ptrace-stop, and its registers are known. Its pc is at the
-// instruction that the breakpoint replaced. Its memory is read by process_vm_readv(2),
-// so a page that the program cannot read itself causes a fault here, too. The engine
-// runs in the agent's own thread, so the other targets' stops wait until the probe has
-// fired.
+// instruction that the breakpoint replaced. Its memory is read with
+// process_vm_readv(2), so a page that the program cannot read itself causes a fault
+// here, too. The engine runs in the agent's own thread, so the other targets' stops
+// wait until the probe has fired.
 #pragma once
 
 #include "dif/engine.h"
@@ -35,7 +35,7 @@ public:
     int arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad);
     std::int64_t ustack(std::uint64_t* pcs, std::uint32_t max);
 
-    // host_upcall.cpp: serves an upcall of the runtime, in which the thread is stopped.
+    // host_upcall.cpp: serves an upcall of the runtime, at which the thread is stopped.
     void answer(dt_rt_upcall& call);
 
     // host_vars.cpp: variables that describe the process.

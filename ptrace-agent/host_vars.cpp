@@ -44,8 +44,8 @@ const std::string& FiringHost::status()
     return status_;
 }
 
-// Reads errno of the program from the memory of the thread. Its offset is found once
-// per program (linker.cpp).
+// Reads the program's errno from the thread's memory. Its offset is determined once per
+// program (linker.cpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
     auto offset = thread_.process->space->errno_place.offset(*thread_.process->space);
@@ -117,7 +117,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     std::string text;
     switch (id) {
     case DIF_VAR_execname:
-        // The leader's name, because threads may have names of their own.
+        // Use the leader's name, because threads may have their own names.
         text = read_proc_file(pid, "comm", 64);
         if (!text.empty() && text.back() == '\n')
             text.pop_back();

@@ -11,7 +11,7 @@
 
 namespace dt::agent {
 
-// Reads the lower 64 bits of a vector register. Returns false if that fails.
+// Reads the low 64 bits of a vector register. Returns false if that fails.
 static bool read_vector_low(pid_t tid, unsigned number, std::uint64_t& low)
 {
     user_fpregs_struct fp;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Handles the stops of threads: a signal, a hit, a new task, a new program, job
+// Handles the stops of threads: for a signal, a hit, a new task, a new program, or job
 // control.
 //
-// The program's own stops keep their effect. A signal is delivered with the siginfo
-// that it arrived with, and PTRACE_LISTEN keeps a group-stop. A SIGTRAP is ours only if
-// the kernel raised it for a breakpoint that we wrote.
+// Stops that are not caused by tracing keep their effect. A signal is delivered with
+// the siginfo with which it arrived, and PTRACE_LISTEN keeps a group-stop. A SIGTRAP is
+// ours only if the kernel raised it for a breakpoint that we wrote.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -23,9 +23,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
-// Returns the signal that a thread gets when it is detached from this stop. A late
-// thread may be in a step, or at a breakpoint that was removed. Then its registers are
-// restored, and the SIGTRAP is discarded.
+// Returns the signal that a thread gets when it is detached from this stop. The SIGTRAP
+// of a breakpoint of ours, or of a late thread's step, is discarded. If the breakpoint
+// was removed, the pc is set back to it.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -85,7 +85,8 @@ void Agent::handle_stop(Thread& thread)
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        // Before the step ends, because the child has inherited it.
+        // This comes before the end of the step, because the child has inherited the
+        // step.
         follower_.handle_new_task(thread);
         if (thread.step.active)
             hits_.end_step(thread);
@@ -105,8 +106,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Returns whether the stop has nothing to do with tracing. The program then only gets
-// its signal, if there is one.
+// Returns whether the stop has nothing to do with tracing, so that the program only has
+// to get its signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
@@ -139,7 +140,7 @@ void Agent::go_on(Thread& thread, int signal)
     resume_thread(PTRACE_CONT, thread, signal);
     if (!has_deferred(thread) || thread.interrupted)
         return;
-    if (thread.queue_is_full) { // it needs time to handle its queued signals
+    if (thread.queue_is_full) { // the program needs time to handle its queued signals
         alarms_.set_if_unset(Alarms::full_queue, monotonic_ns() + crowded_wait_ns);
         return;
     }
@@ -262,8 +263,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// Handles a new task whose parent was killed before its stop announced the task. The
-// task's text is restored as in the process that ended last, and the task is detached.
+// Handles a new task whose parent was killed before its stop announced the task.
+// Restores the task's text as in the process that exited last, and detaches from the
+// task.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -296,7 +298,7 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // A vfork child has left its parent's memory and is not a target.
+    // This is a vfork child that has left its parent's memory and is not a target.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

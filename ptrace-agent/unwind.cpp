@@ -19,8 +19,8 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_wo
 
 namespace dt::agent {
 
-// Caches a few pages of the target during one walk, which reads the same pages word by
-// word.
+// Caches a few of the target's pages during one walk, which reads the same pages word
+// by word.
 class PageCache {
 public:
     explicit PageCache(AddressSpace& space) : space_(space) {}
@@ -51,12 +51,12 @@ private:
 };
 
 // The state of one walk. It is in a static variable, because libunwind does not pass
-// our argument to the accessors while it searches unwind tables. That is safe because
+// our argument to the accessors while it searches unwind tables. That is safe, because
 // only one thread of the agent walks stacks.
 //
-// Call frame information is untrusted: it is a program of the target, and may contain
+// Call frame information is untrusted: it is a program from the target, and may contain
 // loops. Each of its instructions is read through read(), so reads_left bounds the
-// walk. When it is 0, every read fails, and the walk ends.
+// walk. Once reads_left is 0, every read fails, and the walk ends.
 struct Walk {
     const Registers* regs;
     PageCache memory;
@@ -80,8 +80,7 @@ static int access_mem(unw_addr_space_t, unw_word_t addr, unw_word_t* value, int 
     return 0;
 }
 
-// libunwind uses the register numbers of DWARF: rax rdx rcx rbx rsi rdi rbp rsp r8..r15
-// rip.
+// libunwind uses DWARF's register numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip.
 static int access_reg(unw_addr_space_t, unw_regnum_t number, unw_word_t* value,
                       int write, void*)
 {
@@ -150,8 +149,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
                                               state);
 }
 
-// Does nothing: libunwind itself frees the data that it obtained through a table of
-// this format.
+// Does nothing, because libunwind itself frees the data that it has obtained through a
+// table of this format.
 static void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}
 
 static UnwindState* state_of(Process& process)
@@ -206,7 +205,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
         walked.to_end = pc == 0;
         bool up = places.empty() || sp > places.back().sp;
         if (pc == 0 || (!up && unw_is_signal_frame(&cursor) <= 0))
-            break; // the stack pointer must rise, or the walk might not end
+            break; // unless the stack pointer rises, the walk might not end
         signal = signal || (want_signals && unw_is_signal_frame(&cursor) > 0);
         unw_get_reg(&cursor, UNW_X86_64_RBP, &bp);
         places.push_back({pc, sp, bp});

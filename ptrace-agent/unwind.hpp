@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // ustack(): finds the program counters of a stopped thread's callers.
 //
-// libunwind walks the stack by the call frame information of the target's objects. It
-// uses frame pointers if an object has none. The unwind information for a pc is cached
-// for each address space. If libunwind finds no caller, the thread may be at the first
-// instruction of a function. Then the word at the top of the stack is taken as the
-// caller, if it points into executable memory.
+// libunwind walks the stack with the call frame information of the target's objects. It
+// uses frame pointers if an object has none. Each address space has a cache of the
+// unwind information by pc. If libunwind finds no caller, the thread may be at the
+// first instruction of a function. Then the word at the top of the stack is taken as
+// the caller, if it points into executable memory.
 //
 // A walk is bounded. It finds at most `max` frames, makes a limited number of reads,
 // and ends at a frame that does not lead to a higher stack address.
 //
 // If the target has a runtime, the agent gives it a rule (unwind_rules.hpp) for each
-// frame of a walk. It gives a rule only if that leads to the same caller as libunwind.
-// With these rules the runtime walks such stacks itself. It makes an upcall for all
-// other stacks.
+// frame of a walk. It gives only rules that lead to the same caller as libunwind. With
+// these rules the runtime walks such stacks itself. It makes an upcall for all other
+// stacks.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -28,7 +28,7 @@ namespace dt::agent {
 std::int64_t unwind_user_stack(Process& process, const Registers& regs,
                                std::uint64_t* pcs, std::uint32_t max);
 
-// Discards the cached unwind information and the runtime's rules. Must be called when
+// Discards the cached unwind information and the runtime's rules. Must be called after
 // objects were mapped or unmapped.
 void forget_unwind(AddressSpace& space);
 

@@ -114,7 +114,8 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
 std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at,
                                                     const ReadBytes& read)
 {
-    // The ELF header is in the last mapping at or below the text that has offset 0.
+    // The ELF header is in the last mapping of the file with offset 0 that is not above
+    // the text.
     const Mapping* text = find_mapping(mappings_, at);
     const Mapping* first = nullptr;
     for (const Mapping& each : mappings_) {

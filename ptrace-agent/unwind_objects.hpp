@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the call frame information of a process' objects in its memory: the sorted
+// Finds the call frame information of a process's objects in its memory: the sorted
 // table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). The program headers
 // that are mapped with each object lead to it.
 //
@@ -34,7 +34,8 @@ public:
     explicit UnwindObjects(pid_t pid) : pid_(pid) {}
 
     // Returns the table for this address in the text, or null if its object has none.
-    // Caches tables, and reads the mappings again only for text that it does not know.
+    // Caches tables, and reads the mappings again only for an address that is in no
+    // known executable mapping.
     const FrameTable* table_at(TargetAddr at, const ReadBytes& read);
 
 private:

@@ -6,7 +6,8 @@
 //   - The CFA is %rsp or %rbp plus a number, or a word on the stack.
 //   - %rbp is unchanged, or saved on the stack.
 //   - The return address is the word below the CFA.
-// An expression is evaluated if it amounts to this at one address, as in a PLT.
+// A DWARF expression is evaluated if at the given address it amounts to one of these,
+// as in a PLT.
 //
 // Text without call frame information has the rule that libunwind falls back to
 // (DT_RT_FROM_GUESS). Examples are code that was generated at run time, and Go. There
@@ -36,9 +37,9 @@ struct StackPlace {
 // Reads a word of the target's stack. Returns false on failure.
 using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 
-// Returns the caller's registers as the runtime computes them by this rule. The pc is 0
-// if there is no caller. Returns nothing if a word of the stack cannot be read, or if a
-// guess is too far from the stack pointer.
+// Returns the caller's registers as the runtime computes them from this rule. The pc is
+// 0 if there is no caller. Returns nothing if a word of the stack cannot be read, or if
+// a guess is too far from the stack pointer.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 
