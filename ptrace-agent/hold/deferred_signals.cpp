@@ -47,10 +47,10 @@ void cancel_deferred(Process& process, int arrived)
         });
 }
 
-// Returns whether this is a signal of job control that needs no deferral, because the
-// program has no handler for it. A stop signal that was sent to the thread alone is
-// deferred nevertheless: it may come from stop() in the clause that the thread executes,
-// which must end first.
+// Returns whether this is a job-control signal that needs no deferral, because the
+// program has no handler for it. Sets Thread::delivers if the signal stops the process.
+// A stop signal that was sent only to the thread is deferred nevertheless: it may come
+// from stop() in the clause that the thread is executing, which must end first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;

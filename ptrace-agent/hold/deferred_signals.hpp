@@ -3,21 +3,22 @@
 // thread has left it (Thread::deferred).
 //
 // Deferred signals are merged as the kernel merges blocked signals. When the thread has
-// left our code, each of them is sent to it again. The kernel gives the new signal a
-// siginfo of its own. When the thread stops for that signal, the agent replaces this
-// siginfo by the original one.
+// left our code, each of them is sent to it again. The kernel gives the new signal its
+// own siginfo. When the thread stops for that signal, the agent replaces this siginfo
+// with the original one.
 //
 // Job-control signals are an exception. When SIGCONT is sent, the kernel drops the
 // pending stop signals and continues the process. When a stop signal is sent, the
 // kernel drops a pending SIGCONT. Suppose a SIGCONT is deferred, a SIGSTOP arrives, and
 // the agent then sends the SIGCONT again: the process runs, although it should be
 // stopped. So:
-//   - A stop signal without a handler is delivered in our code. It runs no code of the
-//     program, and the kernel knows whether a SIGCONT has arrived since.
+//   - A stop signal without a handler is delivered in our code, unless it was sent only
+//     to the thread. It runs no code of the program, and the kernel knows whether a
+//     SIGCONT has arrived since.
 //   - SIGCONT without a handler took effect when it was sent.
 //   - With a handler, the signal is deferred. It is dropped if a signal arrives that
-//     cancels it. Only a signal that arrives in the microseconds between our last look
-//     and our tgkill(2) is still cancelled itself.
+//     cancels it. Only a signal that arrives in the microseconds between our last check
+//     and our tgkill(2) is itself cancelled.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
@@ -28,7 +29,8 @@ namespace dt::agent {
 bool is_stop_signal(int signal);
 // Adds a signal to the deferred signals of the thread, or merges it with one of them.
 // The thread must be in the stop of this signal. A job-control signal without a handler
-// is not deferred: resume_thread() delivers it (Thread::delivers).
+// is not deferred, unless it is a stop signal that was sent only to the thread.
+// resume_thread() delivers a stop signal that is not deferred (Thread::delivers).
 void defer_signal(Thread& thread, const siginfo_t& info);
 // Returns whether the thread has a deferred signal that has not been sent again yet.
 bool has_deferred(const Thread& thread);

@@ -333,7 +333,7 @@ void Follower::begin_program(Thread& thread)
                                 std::make_shared<AddressSpace>(process.pid, table_));
     if (guest == 0) {
         // A process that we do not trace may still run in this memory, so the text is
-        // restored. If the memory is not in use any more, the writes fail without harm.
+        // restored. If the memory is no longer in use, the writes fail without harm.
         before->tracepoints.restore_originals(before->tracepoints.without_jump());
         before->forget_all();
     } else if (before->owner() == process.pid) {

@@ -5,11 +5,10 @@
 //   turn of the child    our inherited mappings are unmapped, the child gets its own
 //                        runtime, its probes are planted, and it runs
 //
-// A followed child is a target of its own: its runtime fires with its pid, it has its
-// own jumps and breakpoints, and its exit is reported. It runs no instruction before
-// its probes are planted. Planting stops all threads of the child. That is impossible
-// while another target is stopped, so the child waits until the agent's loop reaches
-// it.
+// A followed child is a separate target: its runtime fires with its pid, it has its own
+// jumps and breakpoints, and its exit is reported. It runs no instruction before its
+// probes are planted. Planting stops all threads of the child. That is impossible while
+// another target is stopped, so the child waits until the agent's loop reaches it.
 //
 // An exec removes the probes. Which processes remain targets depends on -x follow:
 //   - With follow=exec, a followed child remains a target. A vfork child, which shared

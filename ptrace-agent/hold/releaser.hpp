@@ -7,7 +7,7 @@
 //   1. All threads stop. A hit that is not handled yet is undone.
 //   2. The original text is restored.
 //   3. The threads leave our code, and it is unmapped. Slots are unmapped if no thread
-//      may be in one.
+//      can be in one.
 //   4. Each thread is detached, with the signal of its stop.
 //
 // Some threads are detached later:

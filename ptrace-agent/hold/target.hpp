@@ -88,7 +88,7 @@ struct Thread {
     // Time at which the hold ends even if the client is silent (monotonic ns); 0:
     // never.
     std::uint64_t hold_ends_ns = 0;
-    // The number of the library change that the client has to answer before the hold
+    // The number of the library change that the client must answer before the hold
     // ends; 0: the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
@@ -203,7 +203,7 @@ struct Process {
     bool arrived = false;      // at the point that create() runs it to
     bool no_events = false;    // being released or killed, so it sends no events
     bool planted = false;      // the client wants reports of its library changes
-    bool by_kernel = false;    // the kernel fires its probes; nothing of ours is in it
+    bool by_kernel = false;    // the kernel fires its probes, without any code of ours
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
     int answered_change = 0;   // the last of them that the client has answered

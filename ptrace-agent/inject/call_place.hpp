@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where the injected system calls of a target execute: the address of a `syscall`
+// Where injected system calls execute in a target: the address of a `syscall`
 // instruction in the target's text.
 //
 //   not searched for ──> the stub (call_stub.hpp), which the agent has written
 //                    └─> an existing instruction, if no mapping has space for the stub
 //
-// When the stub is removed, the place is searched for again by the next call.
+// After the stub is removed, the next call searches for a place again.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -21,18 +21,18 @@ class AddressSpace;
 class CallPlace {
 public:
     bool known() const { return insn_.value != 0; }
-    TargetAddr insn() const { return insn_; } // 0: not known
+    TargetAddr insn() const { return insn_; } // 0: unknown
     TargetAddr stub() const { return stub_; } // 0: not written
     void use_stub(TargetAddr at) { stub_ = insn_ = at; }
     void use_existing(TargetAddr at) { insn_ = at; }
-    // Keeps a stub that a late thread is still in, after forget_all().
+    // Called after forget_all() to keep a stub that a late thread is still in.
     void keep_stub(TargetAddr at) { stub_ = at; }
     // Overwrites the stub with the zeros that were there before.
     void remove_stub(AddressSpace& space);
     // Does the same in a forked child, which has a copy of the memory.
     void remove_stub_in(pid_t child) const;
 
-    // Why no system call can be injected. Empty if it can.
+    // Why no system call can be injected. Empty if one can.
     const std::string& refusal() const { return refusal_; }
     void refuse(std::string why) { refusal_ = std::move(why); }
 

@@ -4,9 +4,9 @@
  *
  * Before a call the agent fills in the block. It sets the thread's registers to the
  * arguments and its pc to the first instruction. Usually the agent stops the thread
- * after that instruction and restores the thread itself. If the agent dies in between,
- * the thread executes the rest of the stub. This restores the signal mask and then all
- * registers from the block. The only push writes below the stack's red zone.
+ * after that instruction and restores the thread itself. If the agent dies during the
+ * call, the thread executes the rest of the stub. This restores the signal mask and
+ * then all registers from the block. The only push writes below the stack's red zone.
  */
 #if defined(__x86_64__)
 	.section .rodata.call_stub, "a", @progbits

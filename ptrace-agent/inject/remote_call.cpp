@@ -122,7 +122,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
         if (!mapping.executable || !mapping.readable || mapping.path == "[vsyscall]")
             continue;
         if (auto found = find_syscall_in(space, mapping)) {
-            // A probe may have replaced the instruction by a breakpoint.
+            // A breakpoint may have replaced the instruction.
             if (space.tracepoints.find(*found) != nullptr)
                 continue;
             space.call_place.use_existing(*found);

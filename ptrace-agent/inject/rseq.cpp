@@ -79,7 +79,7 @@ void RseqAreas::end(AddressSpace& space)
         space.runtime.writer().announce(space.runtime.config().rseq, 0);
 }
 
-// At this point the runtime does not know the thread, and the kernel has not registered
+// At this point the runtime does not know the thread, and the thread has not registered
 // its struct rseq.
 void RseqAreas::begin(Thread& thread)
 {

@@ -29,7 +29,7 @@ public:
     // Learns from a stopped thread's registers. Does nothing without a runtime.
     void learn(Thread& thread);
     // Learns from an upcall. The fs_base comes from the runtime, so the program may
-    // have changed it. A wrong value does harm only in this target.
+    // have changed it. A wrong value can do harm only in this target.
     void learn_from_upcall(Thread& thread, std::uint64_t fs_base);
 
 private:

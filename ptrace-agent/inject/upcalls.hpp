@@ -26,9 +26,9 @@ public:
     {
     }
 
-    // Serves the doorbells of all targets that have rung. Does not wait.
+    // Serves the doorbells that have rung in all targets. Does not wait.
     void serve_all();
-    // Serves the doorbells of one target that have rung. Does not wait.
+    // Serves the doorbells that have rung in one target. Does not wait.
     void serve(const std::shared_ptr<AddressSpace>& space);
     // Serves one request. `at` is the address of its struct dt_rt_upcall in the target.
     void serve_call(Thread& thread, TargetAddr at);

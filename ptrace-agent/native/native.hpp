@@ -100,7 +100,8 @@ struct ClausePlan {
     unsigned n_registers = 0;         // the most DIF registers that one value uses
 };
 
-// Plans a clause. Returns Code::unsupported, with the reason, if the engine has to run it.
+// Plans a clause. Returns Code::unsupported, with the reason, if the engine must run
+// it.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
@@ -118,7 +119,7 @@ struct Compiled {
     std::vector<Fixup> fixups;
 };
 // Compiles a planned clause for the address `at`, relative to the image. Returns
-// Code::unsupported, with the reason, if the engine has to run it.
+// Code::unsupported, with the reason, if the engine must run it.
 Result<Compiled> compile(const ClausePlan& plan, const Target& target,
                          std::uint64_t at);
 

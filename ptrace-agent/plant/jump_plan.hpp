@@ -15,7 +15,7 @@
 
 namespace dt::agent {
 
-// Memory of a target for trampolines. One implementation maps it in the target. Another
+// Memory for trampolines in a target. One implementation maps it in the target. Another
 // only records it, for a listing.
 class Room {
 public:

@@ -37,8 +37,8 @@ void KnownText::forget(AddressSpace& space, Tracepoint& tp)
     space.tracepoints.forget(tp);
 }
 
-// Forgets the tracepoints in a range if their breakpoint or jump is not in the text any
-// more.
+// Forgets the tracepoints in a range if their breakpoint or jump is no longer in the
+// text.
 void KnownText::forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
 {
     for (Tracepoint* tp : space.tracepoints.without_jump(from, end)) {
@@ -63,7 +63,7 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
            a.file == b.file;
 }
 
-// Examines only the mappings of text that have changed since the last call. A changed
+// Examines only the text mappings that have changed since the last call. A changed
 // mapping that still contains some of our tracepoints is examined again by the next
 // call.
 void KnownText::forget_unmapped(AddressSpace& space)

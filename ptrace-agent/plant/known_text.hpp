@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mappings of text that the agent knows in one address space. It compares them with
-// the present ones, to find breakpoints and jumps in text that was unmapped.
+// The text mappings that the agent knows in one address space. The agent compares them
+// with the current ones, to find breakpoints and jumps in text that was unmapped.
 //
 //   mapping changed ──> tracepoint without its breakpoint or jump ──> forgotten probe
 //                                                                        └─> event
@@ -21,18 +21,18 @@ class Tracepoint;
 
 class KnownText {
 public:
-    // Records that the target was grabbed. From now on the client examines the mappings
-    // itself. tid: AddressSpace::proc_tid().
+    // Records the mappings when the target is grabbed, before the client examines them.
+    // tid: AddressSpace::proc_tid().
     void record_grab(pid_t tid);
-    // Returns whether text was mapped or unmapped since then. False if the target was
-    // not grabbed.
+    // Returns whether text was mapped or unmapped since record_grab(). False if the
+    // target was not grabbed.
     bool changed_since_grab(pid_t tid) const;
 
-    // Forgets the breakpoints and jumps in text that was unmapped. Other text may be
-    // mapped there now, and is left unchanged.
+    // Forgets the breakpoints and jumps in text that was unmapped. Other text that may
+    // be mapped there now is left unchanged.
     void forget_unmapped(AddressSpace& space);
-    // Returns the probes that were forgotten and not yet returned. Each is reported by
-    // an event.
+    // Returns the forgotten probes that this has not returned before. The caller
+    // reports them in an event.
     std::vector<ForgottenProbe> take_forgotten();
 
     // Forgets the mappings, after the process has executed another program.
@@ -42,8 +42,8 @@ private:
     void forget(AddressSpace& space, Tracepoint& tp);
     void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end);
 
-    std::size_t at_grab_ = 0;       // text_mappings() then; 0: not grabbed
-    std::vector<Mapping> mappings_; // as forget_unmapped() found them last
+    std::size_t at_grab_ = 0;       // text_mappings() at the grab; 0: not grabbed
+    std::vector<Mapping> mappings_; // as forget_unmapped() last found them
     std::vector<ForgottenProbe> forgotten_;
 };
 

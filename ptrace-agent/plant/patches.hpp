@@ -6,7 +6,7 @@
 // A patch passes through three states:
 //
 //   prepared   Its trampoline is written, and no jump leads there yet. Writing it takes
-//              most of the time, and the target can run meanwhile.
+//              most of the time, but the target can run during that time.
 //   standing   Its jump is in the text.
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().

@@ -145,8 +145,8 @@ void place_all(PlacedSites& work, std::span<const Site> sites, PeriodicTask peri
         std::stable_sort(order.begin(), order.end(), before);
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
-    // One look-up in the table per site is slow. If only the agent's own tracepoints
-    // exist, a search in a short list replaces it.
+    // Looking up each site in the table is slow. If only the agent's own tracepoints
+    // exist, a short list of them is searched instead.
     const bool any_there = work.space.tracepoints.size() > n_few;
     const std::vector<Tracepoint*> few =
         any_there ? std::vector<Tracepoint*>() : work.space.tracepoints.all();

@@ -123,7 +123,7 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
     }
     if (linker_.watch(world, &linker) &&
         space.known_text.changed_since_grab(space.proc_tid())) {
-        // They have changed since the client examined them.
+        // The mappings have changed since the client examined them.
         client_wait_.report_libraries_changed(space.owner());
     }
     // The linker may have unmapped text before its breakpoint was written.
@@ -476,7 +476,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     std::vector<Tracepoint*> breakpoints;
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
-    // A byte that is not our breakpoint any more is left alone.
+    // A byte that is no longer our breakpoint is left alone.
     space->tracepoints.restore_originals(breakpoints);
     jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)

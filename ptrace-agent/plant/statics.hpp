@@ -82,7 +82,7 @@ private:
 
     std::vector<Entry> entries_;
     std::multimap<TargetAddr, std::uint64_t> by_site_;
-    std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites of each semaphore
+    std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites for each semaphore
     std::vector<dt_operand> operands_;
     // For each list of operands, as bytes, its index in operands_.
     std::map<std::string, std::uint32_t> lists_;

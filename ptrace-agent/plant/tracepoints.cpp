@@ -122,7 +122,8 @@ std::vector<Tracepoint*> Tracepoints::without_jump(std::span<Tracepoint* const> 
     return all;
 }
 
-// Sorts the tracepoints by address, in which order planting usually adds them.
+// Sorts the tracepoints by address, which is also the order in which planting usually
+// adds them.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {
     auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
@@ -140,8 +141,8 @@ std::vector<Tracepoint*> Tracepoints::all() const
     return all;
 }
 
-// Writes breakpoints (plant) or original bytes. For each page, reads and writes once
-// from the first site to the last.
+// Writes breakpoints if `plant` is true, else original bytes. For each page, reads and
+// writes everything from the first site to the last at once.
 std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, bool plant)
 {
     std::vector<Tracepoint*> failed;
@@ -174,7 +175,7 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            if (plant) // it may be listed no more because of an earlier jump
+            if (plant) // an earlier jump may have removed it from the list
                 note_jumpless(tp->at());
         }
     }

@@ -8,7 +8,7 @@
 // Invariants
 //   - A byte of text is written only while it has the expected value: the original one
 //     for planting, our breakpoint for restoring. A byte that another debugger has
-//     written stays.
+//     written is left alone.
 //   - Tracepoint::original() is known from before the breakpoint is written until after
 //     the byte is restored.
 //
@@ -47,7 +47,7 @@ public:
 
     // The agent's own use of a hit.
     enum Purpose : std::uint8_t {
-        fires,              // none: a hit only fires probes
+        fires,              // none; a hit only fires probes
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
@@ -64,7 +64,7 @@ public:
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
     std::optional<std::uint32_t> site; // its number in the runtime, if it has a jump
-    TargetAddr first, end, beyond;     // as in PatchSite, also the next two
+    TargetAddr first, end, beyond;     // these and the next two are as in PatchSite
     FurtherBlocks further{};
     TargetAddr loop_end;
     bool led_past = false; // a loop that branches back to here does not fire its jump
@@ -88,8 +88,8 @@ public:
     std::size_t size() const { return table_.size(id_); }
     std::vector<Tracepoint*> all() const; // ascending by address
     // Returns the tracepoints that have no jump, ascending by address: breakpoints, and
-    // new ones that will become a breakpoint or a jump. Usually they are few. `but`
-    // (ascending) is left out.
+    // new ones that will become a breakpoint or a jump. There are usually few of them.
+    // Tracepoints in `but` (ascending) are left out.
     std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
@@ -99,10 +99,10 @@ public:
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
     void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
 
-    // Restores the breakpoints in a forked child, which has a copy of this memory.
+    // Restores the original bytes in a forked child, which has a copy of this memory.
     void restore_copy(pid_t child) const;
     void forget_all(); // after the process has executed another program
-    // Replaces our breakpoints by the original bytes, in bytes that were read from
+    // Replaces our breakpoints with the original bytes, in bytes that were read from
     // address `from`.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
 

@@ -12,7 +12,7 @@
 
 /*
  * Hidden, so that code computes its address relative to the pc, and no loader
- * has to fill it in.
+ * needs to fill it in.
  */
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));

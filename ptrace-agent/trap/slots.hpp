@@ -43,11 +43,11 @@ public:
     void free(pid_t tid);
 
     // Writes a copy that a thread can run without a stop: the instruction, then a jump
-    // to the next one. It exists as long as the slots. Returns its address, or nothing
-    // if no slot is free, or if a different instruction of the same address was copied
-    // before.
+    // to the next one. The copy exists as long as the slots. Returns its address, or
+    // nothing if no slot is free, if the slot cannot be written, or if a different
+    // instruction at the same address was copied before.
     std::optional<TargetAddr> copy(AddressSpace& space, const Instruction& insn);
-    // Returns the instruction whose copy begins at this address, or null.
+    // Returns the instruction that was copied to this address, or null.
     const Instruction* copied_to(TargetAddr at) const;
 
     void forget_all() { *this = {}; }

@@ -16,7 +16,7 @@
 //   agent.resume(t.pid);                           a created target runs only now
 //   poll fd(), next_event(), ... agent.detach(t.pid);
 //
-// A grabbed target runs all the time, except during short stops in grab(), plant(),
+// A grabbed target keeps running, except during short stops in grab(), plant(),
 // remove() and detach(). After the first plant(), a thread that calls dlopen() or
 // dlclose() waits from the event libraries_changed until resume_after_library_change().
 // The objects are mapped by then, and their constructors have not run. If the client is
@@ -215,11 +215,11 @@ struct ForgottenProbe {
 
 struct AgentEvent {
     enum Kind : std::uint8_t {
-        exited,            // the process has exited and is not a target any more
+        exited,            // the process has exited and is no longer a target
         execed,            // it executes another program, which has no probes
         libraries_changed, // a thread waits for resume_after_library_change()
         forked,            // it has a new child, which is a target or has clean text
-        given_up,          // it kept the agent waiting and is not traced any more
+        given_up,          // it kept the agent waiting and is no longer traced
         agent_error,       // the agent reports an error; pid may be 0
         agent_gone,        // the agent has died; this is the last event
     } kind = exited;
@@ -299,7 +299,7 @@ public:
     // while the target runs. A refused site is not an error of the call.
     //
     // seen: the mappings from which the sites were made, ascending; the agent compares
-    // them with the present ones unless the list is empty.
+    // them with the current ones unless the list is empty.
     //
     // Code::gone if the process has exited, or has executed another program that
     // next_event() has not reported.
