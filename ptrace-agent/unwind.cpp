@@ -218,8 +218,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Gives the runtime a rule for each frame, if the rule leads to the caller that the
-// walk found.
+// Gives the runtime the rules of the frames in a walk. Leaves out a rule that does not
+// lead to the caller that the walk found.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)

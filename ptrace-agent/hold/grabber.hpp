@@ -3,8 +3,8 @@
 //
 // PTRACE_SEIZE stops no thread. The agent seizes the threads until a pass over
 // /proc/PID/task finds no new one. The kernel attaches to the children of seized
-// threads before their first instruction. refusals.hpp explains why a process cannot be
-// seized.
+// threads before their first instruction. The functions in refusals.hpp find out why a
+// process cannot be seized.
 #pragma once
 
 #include "ptrace-agent/hold/follower.hpp"
@@ -33,7 +33,7 @@ private:
     // Seizes all threads. ends: the deadline (monotonic ns). If it is 0, it is set
     // after the first pass.
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
-    // Returns whether a thread of the process is not traced.
+    // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
     // Waits for threads that are in the middle of execve(2). Returns true if there was
     // one. The caller then stops all threads and calls again.

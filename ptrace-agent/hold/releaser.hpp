@@ -82,7 +82,7 @@ private:
     // Waits for injected calls of released targets that did not return in time, so that
     // the stub can be removed from their text. The targets run during this wait.
     void await_late_calls(std::uint64_t timeout_ns);
-    // Handles stops until the condition is true for no thread, or until the time `ends`
+    // Handles stops until no thread meets the condition, or until the time `ends`
     // (monotonic ns).
     void wait_for(const std::function<bool(const Thread&)>& which, std::uint64_t ends);
     void report_lost_signals(const Thread& thread);

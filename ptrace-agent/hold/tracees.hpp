@@ -38,7 +38,8 @@ public:
     // dies before that, the report is not lost.
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
-    // Returns false if the stop belongs to the call. Then the thread runs again.
+    // Returns false if the stop belongs to the call, in which case the thread has been
+    // resumed.
     virtual bool end_late_call(Thread& thread) = 0;
     // Finishes the trap or step of a stopped thread, because its text may change.
     virtual void settle(Thread& thread) = 0;

@@ -78,7 +78,7 @@ public:
     // Removes the jumps that no probe needs after the probes of the tracepoints in
     // `idle` were removed.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
-    // Frees the trampolines of removed jumps. Does nothing if a thread may be in one.
+    // Frees the trampolines of removed jumps. Does nothing if a thread might be in one.
     void reclaim(AddressSpace& space);
 
 private:

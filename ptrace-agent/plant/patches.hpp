@@ -70,8 +70,8 @@ public:
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
     // Writes the jumps of the prepared patches. Before that, move_threads moves the
-    // threads that are inside a window into its trampoline. Retires a patch if its text
-    // is not as expected or cannot be written. Returns these patches.
+    // threads that are inside a window into its trampoline. Retires the patches whose
+    // text is not as expected or cannot be written, and returns them.
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
     std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
     // Restores the original bytes where our jumps still are, and retires the patches.

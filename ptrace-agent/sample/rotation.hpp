@@ -22,7 +22,7 @@ class Rotation {
 public:
     enum class Found { running, asleep, unknown };
 
-    // Adds a thread, which is idle at first.
+    // Adds a thread, which is initially idle.
     void add(pid_t tid) { idle_.push_back({tid, 0}); }
     void begin(); // begins a tick
     // Returns the next thread of this tick, or nothing once all have been examined. The

@@ -78,7 +78,7 @@ enum class SiteKind : std::uint8_t {
 
 // The contents of a static probe's note about one of its sites.
 struct StaticFacts {
-    TargetAddr semaphore; // 16 bits, not 0 while the probe is traced; 0 if it has none
+    TargetAddr semaphore; // a 16-bit count, nonzero while traced; address 0: none
     std::uint32_t first_operand = 0, n_operands = 0;
 };
 struct StaticTable {

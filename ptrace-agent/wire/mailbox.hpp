@@ -45,7 +45,7 @@ public:
     // Rings after this time, and then every millisecond until rang() is called.
     static void ring_in_ms(int ms);
 
-    // Rings once at this time of CLOCK_MONOTONIC; 0 cancels the ring.
+    // Rings at this CLOCK_MONOTONIC time; 0 cancels the ring.
     static void ring_at(std::uint64_t when_ns);
 
     // Interrupts blocking system calls of the agent's main thread at this interval; 0
