@@ -19,9 +19,9 @@ std::string read_note(std::string_view description, DefinitionNote& note)
     if (!take_text(description, note.provider))
         return "has an unterminated name";
     if (!is_note_name(note.provider))
-        return "has a name that cannot be a provider's";
+        return "has an invalid provider name";
     if (!take_text(description, note.text))
-        return "has a text that does not end";
+        return "has an unterminated text";
     return "";
 }
 

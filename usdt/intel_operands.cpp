@@ -91,7 +91,7 @@ std::string parse_intel_operand(std::string_view text, Operand& out, bool sized)
         minus = false;
     }
     bool others = out.reg != Operand::no_register || out.index != Operand::no_register;
-    return out.of_rip && others ? "has a register besides rip" : "";
+    return out.of_rip && others ? "has a register in addition to rip" : "";
 }
 
 } // namespace dt::usdt

@@ -80,7 +80,7 @@ std::string parse_constant(Text& text, Operand& out)
                 text.take('+');
         std::string_view term = text.word();
         if (term.empty())
-            return "has a constant that does not end";
+            return "has an incomplete constant";
         std::uint64_t number = 0;
         if (term[0] >= '0' && term[0] <= '9') {
             if (!parse_number(term, number))
@@ -103,7 +103,7 @@ std::string parse_address(Text& text, Operand& out)
         if (!base)
             return "has no known base register";
         if (base->vector || base->bytes != 8)
-            return "has a base that is no 64-bit register";
+            return "has a base that is not a 64-bit register";
         out.reg = base->number;
         out.of_rip = base->rip;
     }
@@ -124,7 +124,7 @@ std::string parse_address(Text& text, Operand& out)
     if (!text.take(')'))
         return "has an address without its closing parenthesis";
     if (out.of_rip && out.index != Operand::no_register)
-        return "has an index besides %rip";
+        return "has an index in addition to %rip";
     return "";
 }
 
@@ -181,7 +181,7 @@ std::string parse_size(std::string_view text, Operand& out)
         return "has a size that is not 1, 2, 4 or 8 bytes";
     out.bytes = static_cast<std::uint8_t>(text[0] - '0');
     if (out.is_float && out.bytes < 4)
-        return "is floating and of less than 4 bytes";
+        return "is a floating-point value of less than 4 bytes";
     return "";
 }
 
@@ -232,7 +232,7 @@ Operand parse_one(std::string_view word, bool is_intel)
             wrong = parse_operand(text, out, sized);
         }
         if (wrong.empty() && !text.at_end())
-            wrong = "has text after its end";
+            wrong = "has trailing text";
     }
     if (!wrong.empty()) {
         out.form = OperandForm::unknown;

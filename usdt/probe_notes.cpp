@@ -30,9 +30,9 @@ std::string read_note(std::string_view left, ProbeNote& note)
     if (!take_text(left, note.provider) || !take_text(left, note.name))
         return "has unterminated names";
     if (!is_note_name(note.provider) || !is_note_name(note.name))
-        return "has a name that cannot be one";
+        return "has an invalid name";
     if (!take_text(left, note.arguments))
-        return "has arguments that do not end";
+        return "has unterminated arguments";
     return "";
 }
 

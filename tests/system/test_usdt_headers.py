@@ -184,16 +184,16 @@ def a_type_that_cannot_be_an_argument_is_a_compile_time_error(t):
         for declaration, value in CANNOT_BE.items():
             contains(refused(t, compiler, f"#include <dtrace/sdt.h>\nvoid f(void)\n{{ {declaration} = {{0}}; "
                                           f"DTRACE_PROBE2(bad, bad, 1, {value}); }}"),
-                     "an argument of a static probe is an integer or enumeration of at most 8 bytes")
+                     "an argument of a static probe must be an integer or enum of at most 8 bytes")
     contains(refused(t, "g++", "#include <dtrace/sdt.h>\n#include <atomic>\nvoid f(std::atomic<int>& v)\n"
-                               "{ DTRACE_PROBE1(bad, bad, v); }"), "an argument of a static probe is an integer")
+                               "{ DTRACE_PROBE1(bad, bad, v); }"), "an argument of a static probe must be an integer")
 
 def semaphores_that_no_probe_uses_do_not_compile(t):
     for compiler in ("gcc", "g++", "clang", "clang++"):
         for text in ("DTRACE_SEMAPHORE(a, b);\n", "DTRACE_SEMAPHORE_EXTERN(a, b);\nint f(void);\nint f(void) "
                      "{ if (DTRACE_PROBE_ENABLED(a, b)) return 1; return 0; }\n"):
             for header in ("dtrace/sdt.h", "sys/sdt.h"):
-                contains(refused(t, compiler, f"#include <{header}>\n{text}"), "want DTRACE_USE_SEMAPHORES defined before")
+                contains(refused(t, compiler, f"#include <{header}>\n{text}"), "require DTRACE_USE_SEMAPHORES to be defined before")
             for before in ("#define DTRACE_USE_SEMAPHORES\n#include <dtrace/sdt.h>\n",
                            "#define _SDT_HAS_SEMAPHORES\n#include <sys/sdt.h>\n",
                            "#include <dtrace/sdt.h>\n#define _SDT_HAS_SEMAPHORES 1\n#include <sys/sdt.h>\n"):
@@ -207,7 +207,7 @@ def null_is_an_argument_without_a_warning(t):
 
 def a_program_that_is_not_of_64_bits_does_not_compile(t):
     for compiler, flag in itertools.product(("gcc", "clang"), ("-m32", "-mx32")):
-        contains(refused(t, compiler, "#include <dtrace/sdt.h>\n", flag), "64-bit x86 programs only")
+        contains(refused(t, compiler, "#include <dtrace/sdt.h>\n", flag), "only in 64-bit x86 programs")
 
 def headers_compile_with_every_standard(t):
     text = ('#define _SDT_HAS_SEMAPHORES 1\n#define SDT_USE_VARIADIC\n#include <sys/sdt.h>\n'
@@ -439,19 +439,19 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 ('void f() { p::fire(1, 1); }', wrong_type),
                 ('void f(int* i) { DTRACE_FIRE(p, i, 1); }', wrong_type),
                 ('struct S {}; void f(S s) { dtrace::probe<"a", "b", S>::fire(s); }',
-                 "an argument of a static probe is an integer"),
-                ('void f() { dtrace::probe<"a", "b c">::fire(); }', "a probe's names have letters, digits"),
+                 "an argument of a static probe must be an integer"),
+                ('void f() { dtrace::probe<"a", "b c">::fire(); }', "a probe's names may contain only letters, digits"),
                 ('void f() { dtrace::probe<"a", "1b">::fire(); }', "begin with a letter or _"),
                 ('void f() { dtrace::probe<"1a", "b">::fire(); }', "begin with a letter or _"),
                 ('void f() { dtrace::probe<"a1", "b">::fire(); }', "must not end in a digit"),
-                ('void f() { dtrace::probe<"a-b", "b">::fire(); }', "and no -"),
-                ('void f() { dtrace::probe<"", "b">::fire(); }', "a probe's names have letters, digits"),
+                ('void f() { dtrace::probe<"a-b", "b">::fire(); }', "must not contain -"),
+                ('void f() { dtrace::probe<"", "b">::fire(); }', "a probe's names may contain only letters, digits"),
                 *((f'void f() {{ dtrace::probe<"{own}", "b">::fire(); }}', "is one of DTrace's own")
                   for own in ("pid", "dtrace", "profile", "tick", "usdt", "syscall", "rawfbt")),
-                (f'void f() {{ dtrace::probe<"{"p" * 56}", "b">::fire(); }}', "55 characters at most"),
-                (f'void f() {{ dtrace::probe<"a", "{"n" * 64}">::fire(); }}', "63 characters at most"),
-                (f'void f() {{ dtrace::probe<"a", "{"n" * 60}--">::fire(); }}', "63 characters at most"),
-                (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "100 characters at most"),
+                (f'void f() {{ dtrace::probe<"{"p" * 56}", "b">::fire(); }}', "at most 55 characters"),
+                (f'void f() {{ dtrace::probe<"a", "{"n" * 64}">::fire(); }}', "at most 63 characters"),
+                (f'void f() {{ dtrace::probe<"a", "{"n" * 60}--">::fire(); }}', "at most 63 characters"),
+                (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "at most 100 characters"),
                 ('void f(int i) { dtrace::probe<"a", "b", int&>::fire(i); }', "must not be const, references or arrays")):
             first = refused(t, compiler, start + text + "\n", "-std=c++20")
             if not re.search(error, first):

@@ -51,8 +51,8 @@ static int dt_check_length(const char *what, const char *name, size_t max_bytes)
 		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
 	if (n > max_bytes)
 		return dt_usdt_fail(EINVAL,
-				    "%s %s... has %zu bytes of at most %zu: "
-				    "give it a shorter name",
+				    "%s %s... has %zu bytes, which exceeds the "
+				    "maximum of %zu: give it a shorter name",
 				    what, dt_shown(name, 20).text, n,
 				    max_bytes);
 	return 0;
@@ -67,15 +67,16 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 		return error;
 	if (!dt_begins_name(name[0]))
 		return dt_usdt_fail(
-		    EINVAL, "a %s's name begins with %s: letters and _ can",
-		    what, dt_shown(name, 1).text);
+		    EINVAL,
+		    "a %s's name begins with %s, not with a letter or _", what,
+		    dt_shown(name, 1).text);
 	for (const char *c = name; *c; c++)
 		if (!dt_begins_name(*c) && !dt_is_digit(*c) &&
 		    !strchr(also, *c))
 			return dt_usdt_fail(
 			    EINVAL,
-			    "%s %.*s... continues with %s: letters, digits%s and "
-			    "_ are possible",
+			    "%s %.*s... contains %s: only letters, digits%s and "
+			    "_ are allowed",
 			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    *also ? ", -" : "");
 	return 0;
@@ -99,8 +100,8 @@ int dt_usdt_check_provider(const char *name)
 				    name);
 	if (!error && dt_is_digit(name[strlen(name) - 1]))
 		return dt_usdt_fail(EINVAL,
-				    "provider %s ends in a digit: D has the "
-				    "pid there, append _",
+				    "provider %s ends in a digit, but D "
+				    "appends the pid: append _ to the name",
 				    name);
 	return error;
 }
@@ -114,8 +115,9 @@ int dt_usdt_check_name(const char *name)
 		in_note += *c == '-';
 	if (!error && in_note > DT_USDT_MAX_NAME)
 		return dt_usdt_fail(EINVAL,
-				    "probe %.20s... has %zu bytes of at most "
-				    "%d in its note, where - is __",
+				    "probe %.20s... has %zu bytes, which exceeds "
+				    "the maximum of %d (its note has __ instead "
+				    "of -)",
 				    name, in_note, DT_USDT_MAX_NAME);
 	return error;
 }
@@ -131,8 +133,8 @@ static int dt_check_visible(const char *what, const char *name,
 		if (*c <= ' ' || *c > '~' || strchr(never, *c))
 			return dt_usdt_fail(
 			    EINVAL,
-			    "%s %.*s... continues with %s: visible ASCII without "
-			    "%s is possible",
+			    "%s %.*s... contains %s: only visible ASCII except "
+			    "%s is allowed",
 			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    never[1] ? ": and /" : ":");
 	return 0;
@@ -145,8 +147,8 @@ int dt_usdt_check_module(const char *name)
 	/* The module's name may become the name of a file. */
 	if (!error && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
 		return dt_usdt_fail(EINVAL,
-				    "a module's name is '%s': folders are "
-				    "called so",
+				    "a module's name is '%s', which is the name "
+				    "of a directory",
 				    name);
 	return error;
 }
@@ -186,7 +188,7 @@ int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted)
 		if (!size)
 			return dt_usdt_fail(
 			    EINVAL,
-			    "'%s' is no type of an argument: there are"
+			    "'%s' is not an argument type; the types are"
 #define X(name, size) " " name
 			    DT_USDT_TYPES(X),
 #undef X

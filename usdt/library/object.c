@@ -200,7 +200,7 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 	if (fd < 0)
 		return dt_trouble(trouble, errno, "memfd_create");
 	if (dt_write_all(fd, &image->bytes) != 0) {
-		dt_trouble(trouble, errno, "write to a file of memory");
+		dt_trouble(trouble, errno, "write to a memory file");
 		close(fd);
 		return -1;
 	}
@@ -252,7 +252,7 @@ int dt_usdt_load_image(struct dt_usdt_object *object,
 	return dt_usdt_fail(
 	    folder.error,
 	    "the probes of module %s can be loaded neither from memory (%s) "
-	    "nor from a file (%s): TMPDIR may name a folder for it",
+	    "nor from a file (%s): set TMPDIR to a directory for it",
 	    module, memory.text, folder.text);
 }
 

@@ -146,7 +146,7 @@ static int dt_check_types(PyObject *types)
 		if (type && *type && !strpbrk(type, ", \t\n"))
 			continue;
 		PyErr_Format(PyExc_TypeError,
-			     "type %zd of the probe is no word", i);
+			     "type %zd of the probe is not a single word", i);
 		return -1;
 	}
 	return 0;
@@ -327,7 +327,7 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 		text = PyBytes_AsString(value);
 	} else {
 		PyErr_SetString(PyExc_TypeError,
-				"a string argument is str, bytes or None");
+				"a string argument must be str, bytes or None");
 		return -1;
 	}
 	*word = (uint64_t)(uintptr_t)text;
@@ -379,7 +379,7 @@ static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values,
 {
 	if (n != self->n_kinds) {
 		PyErr_Format(PyExc_TypeError,
-			     "the probe has %zd arguments, not %zd",
+			     "the probe takes %zd arguments, not %zd",
 			     self->n_kinds, n);
 		return NULL;
 	}
@@ -394,40 +394,41 @@ static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values,
 static PyMethodDef dt_provider_methods[] = {
     {"probe", DT_METHOD(dt_provider_probe), METH_VARARGS | METH_KEYWORDS,
      "probe(name, *types, function=None)\n--\n\n"
-     "A probe that the next load() makes. Its function is the probe's name if "
-     "none is given.\n"
+     "Adds a probe, which the next load() creates. The default for `function` is "
+     "`name`.\n"
      "Types: int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
      "pointer\n"
-     "string double; at most 12. ValueError: a name or a type that cannot be."},
+     "string double; at most 12. ValueError: an invalid name or type."},
     {"load", DT_METHOD(dt_provider_load), METH_NOARGS,
      "load()\n--\n\n"
-     "Makes what was added since the last load(). OSError: code can be loaded "
-     "neither from\n"
-     "memory nor from $TMPDIR; the probes stay off then, and can be fired all "
-     "the same."},
+     "Creates the probes that were added since the last load(). OSError: code can "
+     "be loaded\n"
+     "neither from memory nor from $TMPDIR; the probes then stay disabled, and "
+     "firing them\n"
+     "has no effect."},
     {"destroy", DT_METHOD(dt_provider_destroy), METH_NOARGS,
-     "destroy()\n--\n\nUnloads the provider. Its probes stay disabled from then on."},
+     "destroy()\n--\n\nUnloads the provider. Its probes stay disabled afterwards."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef dt_probe_methods[] = {
     {"fire", DT_METHOD(dt_probe_fire), METH_FASTCALL,
      "fire(*values)\n--\n\n"
-     "Fires if somebody traces. A value for each type: int, cut to its size, "
-     "or None for 0;\n"
-     "str (as UTF-8; surrogates as os.fsencode() has them), bytes or None for a "
+     "Fires the probe if it is traced. Pass a value for each type: int, truncated "
+     "to its size, or None for 0;\n"
+     "str (as UTF-8; surrogates as in os.fsencode()), bytes or None for a "
      "string, up to\n"
-     "its first zero byte; float. TypeError: too few or too many. A value of "
-     "another type is 0\n"
-     "to who traces, and sys.unraisablehook() is told once for each probe: "
-     "whether somebody\n"
-     "traces changes nothing for the program."},
+     "its first zero byte; float. TypeError: too few or too many values. A value "
+     "of a wrong type\n"
+     "is traced as 0 and reported once for each probe to sys.unraisablehook(), "
+     "so that tracing\n"
+     "does not change what the program does."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef dt_probe_members[] = {
     {"enabled", (getter)dt_probe_enabled, NULL,
-     "Whether somebody traces, as bool(probe).", NULL},
+     "Whether the probe is traced, like bool(probe).", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -436,9 +437,9 @@ static PyType_Slot dt_provider_slots[] = {
     {Py_tp_dealloc, dt_provider_dealloc},
     {Py_tp_methods, dt_provider_methods},
     {Py_tp_doc, "Provider(name, module=None)\n--\n\n"
-		"name: letters, digits and _, the last no digit. module: what "
-		"D shows as the\n"
-		"probes' module; the name, if none is given."},
+		"name: letters, digits and _, not ending in a digit. module: "
+		"the module name\n"
+		"that D shows for the probes; the default is `name`."},
     {0, NULL},
 };
 
@@ -447,7 +448,7 @@ static PyType_Slot dt_probe_slots[] = {
     {Py_tp_methods, dt_probe_methods},
     {Py_tp_getset, dt_probe_members},
     {Py_nb_bool, dt_probe_bool},
-    {Py_tp_doc, "A probe of a Provider; true while somebody traces it."},
+    {Py_tp_doc, "A probe of a Provider; true while it is traced."},
     {0, NULL},
 };
 

@@ -131,15 +131,16 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     struct Row {
         std::string name, part;
     };
-    const Row providers[] = {{"", "empty"},
-                             {"9a", "begins with 9"},
-                             {"a9", "ends in a digit"},
-                             {"pid", "one of DTrace's own"},
-                             {"syscall", "one of DTrace's own"},
-                             {"a-b", "continues with -"},
-                             {"a\033[m", "a... continues with \\x1b:"},
-                             {"\033[m" + std::string(56, 'a'), "provider \\x1b[ma"},
-                             {std::string(56, 'a'), "56 bytes of at most 55"}};
+    const Row providers[] = {
+        {"", "empty"},
+        {"9a", "begins with 9"},
+        {"a9", "ends in a digit"},
+        {"pid", "one of DTrace's own"},
+        {"syscall", "one of DTrace's own"},
+        {"a-b", "contains -"},
+        {"a\033[m", "a... contains \\x1b:"},
+        {"\033[m" + std::string(56, 'a'), "provider \\x1b[ma"},
+        {std::string(56, 'a'), "56 bytes, which exceeds the maximum of 55"}};
     for (const Row& row : providers) {
         EXPECT_EQ(create(row.name), nullptr) << row.name;
         EXPECT_NE(std::string(dtrace_usdt_error()).find(row.part), std::string::npos)
@@ -158,13 +159,14 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
 
     Provider provider = create("names");
     Probe probe = nullptr;
-    const Row names[] = {{"", "empty"},
-                         {"1a", "begins with 1"},
-                         {"a b", "continues with \\x20:"},
-                         {"a:b", "continues with :"},
-                         {"\u00e4", "begins with \\xc3:"},
-                         {std::string(64, 'a'), "64 bytes of at most 63"},
-                         {std::string(40, 'a') + std::string(23, '-'), "in its note"}};
+    const Row names[] = {
+        {"", "empty"},
+        {"1a", "begins with 1"},
+        {"a b", "contains \\x20:"},
+        {"a:b", "contains :"},
+        {"\u00e4", "begins with \\xc3,"},
+        {std::string(64, 'a'), "64 bytes, which exceeds the maximum of 63"},
+        {std::string(40, 'a') + std::string(23, '-'), "its note has __ instead of -"}};
     for (const Row& row : names) {
         EXPECT_EQ(add(provider, probe, row.name), EINVAL) << row.name;
         EXPECT_NE(std::string(dtrace_usdt_error()).find(row.part), std::string::npos)
@@ -183,12 +185,13 @@ TEST(UsdtLibrary, RefusesTypesThatItDoesNotKnow)
     Provider provider = create("types");
     Probe probe = nullptr;
     EXPECT_EQ(add(provider, probe, "a", "int32_t int"), EINVAL);
-    EXPECT_NE(std::string(dtrace_usdt_error()).find("'int' is no type"),
+    EXPECT_NE(std::string(dtrace_usdt_error()).find("'int' is not an argument type"),
               std::string::npos);
     EXPECT_NE(std::string(dtrace_usdt_error()).find("uint16_t"), std::string::npos);
     EXPECT_EQ(add(provider, probe, "a", "\033[m"), EINVAL);
-    EXPECT_NE(std::string(dtrace_usdt_error()).find("'\\x1b[m' is no type"),
-              std::string::npos);
+    EXPECT_NE(
+        std::string(dtrace_usdt_error()).find("'\\x1b[m' is not an argument type"),
+        std::string::npos);
     std::string many;
     for (int i = 0; i < 12; i++)
         many += "double, ";

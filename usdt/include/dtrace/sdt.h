@@ -58,7 +58,7 @@
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
-#error "dtrace/sdt.h: static probes are for 64-bit x86 programs only, not for -m32 or -mx32"
+#error "dtrace/sdt.h: static probes work only in 64-bit x86 programs, not with -m32 or -mx32"
 #endif
 
 /*
@@ -81,7 +81,7 @@
 #define DTRACE_SDT_SEMAPHORE_(provider, name) 0
 #define DTRACE_SDT_USE_(provider, name) (void)0
 #define DTRACE_SDT_NEED_SEMAPHORES_                                            \
-	_Pragma("GCC error \"DTRACE_SEMAPHORE and DTRACE_PROBE_ENABLED want DTRACE_USE_SEMAPHORES defined before the header of static probes is included: no probe would have the semaphore\"")
+	_Pragma("GCC error \"DTRACE_SEMAPHORE and DTRACE_PROBE_ENABLED require DTRACE_USE_SEMAPHORES to be defined before the header for static probes is included: otherwise no probe has a semaphore\"")
 #endif
 
 /* Removes SystemTap's macros, in case its header was included first. */
@@ -254,7 +254,7 @@
 #endif
 
 #define DTRACE_SDT_REFUSAL_                                                    \
-	"an argument of a static probe is an integer or enumeration of at most 8 " \
+	"an argument of a static probe must be an integer or enum of at most 8 " \
 	"bytes, a pointer, an array, a function, a float or a double"
 
 #ifdef __cplusplus

@@ -33,7 +33,7 @@
 #define DTRACE_USDT_H
 
 #ifndef __x86_64__
-#error "dtrace/usdt.h knows x86-64 only"
+#error "dtrace/usdt.h supports only x86-64"
 #endif
 
 #include <stdint.h>
@@ -156,7 +156,7 @@ static inline uint64_t dtrace_usdt_double(double value)
 }
 
 #define DTRACE_USDT_REFUSAL_                                                   \
-	"a value of a static probe has at most 8 bytes: convert a long double to double"
+	"a static probe's value has at most 8 bytes: convert a long double to double"
 
 #ifdef __cplusplus
 } // extern "C"

@@ -33,12 +33,12 @@
 #pragma once
 
 #if __cplusplus < 202002L
-#error "dtrace/usdt.hpp needs C++20; dtrace/sdt.h has static probes for every C and C++"
+#error "dtrace/usdt.hpp needs C++20; dtrace/sdt.h works with all versions of C and C++"
 #endif
 
 #if defined(__code_model_large__) && defined(__PIC__) && !defined(__clang__)
 #error                                                                                 \
-    "dtrace/usdt.hpp: GCC cannot name a variable to the assembler with -mcmodel=large -fPIC"
+    "dtrace/usdt.hpp: GCC cannot pass a variable's name to the assembler with -mcmodel=large -fPIC"
 #endif
 
 #include <dtrace/sdt.h>
@@ -307,29 +307,33 @@ struct Semaphore {
 
 template <usdt_detail::Name provider, usdt_detail::Name name, class... Args>
 class probe {
-    static_assert(sizeof...(Args) <= 12, "a static probe has at most 12 arguments");
+    static_assert(sizeof...(Args) <= 12,
+                  "a static probe may have at most 12 arguments");
     static_assert(
         (std::is_same_v<Args, std::decay_t<Args>> && ...),
         "argument types of a static probe must not be const, references or arrays");
 
     static constexpr const usdt_detail::Text& text_ =
         usdt_detail::text_of<provider, name>;
-    static_assert(text_.is_name, "a probe's names have letters, digits, _ and - only");
+    static_assert(text_.is_name,
+                  "a probe's names may contain only letters, digits, _ and -");
     static_assert(!usdt_detail::is_digit(provider.text[0]) &&
                       !usdt_detail::is_digit(name.text[0]),
-                  "a probe's names begin with a letter or _");
+                  "a probe's names must begin with a letter or _");
     static_assert(sizeof provider.text < 2 ||
                       !usdt_detail::is_digit(provider.text[sizeof provider.text - 2]),
                   "a provider's name must not end in a digit: D appends the pid to it");
     static_assert(!usdt_detail::has_dash(provider),
-                  "a provider's name has letters, digits and _, and no -");
+                  "a provider's name must not contain -, only letters, digits and _");
     static_assert(!usdt_detail::is_of_dtrace(provider),
                   "this provider is one of DTrace's own: give it another name");
     static_assert(usdt_detail::in_note(provider) <= DTRACE_USDT_MAX_PROVIDER_BYTES,
-                  "a provider's name has 55 characters at most");
-    static_assert(usdt_detail::in_note(name) <= DTRACE_USDT_MAX_NAME_BYTES,
-                  "a probe's name has 63 characters at most, and each - counts twice");
-    static_assert(text_.fits, "a probe's two names have 100 characters at most");
+                  "a provider's name may have at most 55 characters");
+    static_assert(
+        usdt_detail::in_note(name) <= DTRACE_USDT_MAX_NAME_BYTES,
+        "a probe's name may have at most 63 characters, and each - counts as two");
+    static_assert(text_.fits,
+                  "a probe's two names together may have at most 100 characters");
 
     // Each module has its own semaphore, because a tracer increments the counter of
     // each module separately.
