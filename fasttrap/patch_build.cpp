@@ -240,8 +240,9 @@ Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, Target
     put_jump_over(window, jump, to);
     if (!std::equal(behind.begin(),
                     behind.begin() + static_cast<std::ptrdiff_t>(n_behind), first))
-        return Error{Code::invalid,
-                     "the place does not suit the bytes behind the window"};
+        return Error{
+            Code::invalid,
+            "the trampoline's address is incompatible with the bytes after the window"};
     return Ok{};
 }
 
@@ -279,11 +280,12 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
         return Error{Code::invalid, "the trampoline is out of the jump's reach"};
     std::size_t n_stubs = window.form == PatchForm::punned ? 1 : window.chained.size();
     if (place.stubs.size() != n_stubs)
-        return Error{Code::invalid, "the place is not one for this form of window"};
+        return Error{Code::invalid,
+                     "the number of stubs is wrong for this form of window"};
     for (TargetAddr stub : place.stubs)
         if (!is_within_2_gib(window.at(), stub) ||
             !is_within_2_gib(stub, place.trampoline))
-            return Error{Code::invalid, "the stub is out of the jumps' reach"};
+            return Error{Code::invalid, "a stub is out of reach of its jumps"};
     if (auto put = put_trampoline(window, place.trampoline, area); !put)
         return put.error();
     put_original(window);

@@ -56,7 +56,7 @@ private:
         if (before != nullptr && head < before->end())
             return probe_in(*before, site, head);
         if (site.at < site.first || site.at >= site.end)
-            return "nothing around it may be moved";
+            return "no instruction around it can be moved";
 
         head = run_.forward(head, site.end, site.at);
         if (head != site.at) { // the site is an endbr64
@@ -135,7 +135,7 @@ private:
         for (TargetAddr at = site.first; at < head;) {
             Result<Instruction> insn = arch_.decode(text.subspan(at - site.first), at);
             if (!insn)
-                return "the instructions before it are not known";
+                return "the instructions before it cannot be decoded";
             Moving::How how = arch_.moving(*insn).how;
             if (how == Moving::anywhere)
                 before_.push_back({*insn, std::nullopt});

@@ -13,11 +13,11 @@ std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAd
 {
     Result<Instruction> insn = arch_.decode(text, at);
     if (!insn) {
-        reason = "its bytes are no instruction that is known";
+        reason = "its bytes are not a known instruction";
         return std::nullopt;
     }
     if (insn->next() > end) {
-        reason = "an instruction goes beyond where the site's limits end";
+        reason = "an instruction extends past the end of the site's limits";
         return std::nullopt;
     }
     return std::move(*insn);
@@ -93,7 +93,7 @@ void Run::take_padding(std::span<const std::byte> text, TargetAddr at, TargetAdd
     n = std::min<std::size_t>(n, end - at);
     padding = static_cast<std::uint8_t>(std::min(n, wanted));
     std::copy_n(text.begin(), padding, padding_text.begin());
-    reason = "no padding behind it";
+    reason = "there is no padding after it";
 }
 
 void Run::append_to(Window& window) const

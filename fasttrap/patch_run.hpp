@@ -6,7 +6,8 @@
 
 namespace dt {
 
-inline constexpr std::string_view inner_branch = "a branch in the window leads into it";
+inline constexpr std::string_view inner_branch =
+    "a branch in the window targets the window itself";
 
 struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}

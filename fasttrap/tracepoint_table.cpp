@@ -112,7 +112,7 @@ Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
         added->link_.entry = added;
         if (cds_lfht_add_unique(buckets_, hash_of(key.space, key.at), matches, &key,
                                 &added->link_.node) != &added->link_.node)
-            return Error{Code::busy, "add a tracepoint: the address has one already"};
+            return Error{Code::busy, "add a tracepoint: the address already has one"};
     }
     std::vector<TableEntry*>& own = by_space_[added->space_];
     added->index_ = own.size();

@@ -43,9 +43,9 @@ def a_process_that_was_not_traced_has_no_patches(t):
 
 def form_of(patch):
     """Returns what -lv calls the mechanism of a patch that --patches prints."""
-    return ("a jump, and one over the instructions behind it" if patch.startswith("two ")
-            else "a jump, and several over the instructions behind it" if "overlapping jumps" in patch
-            else "a jump that ends in the instructions behind it" if "and on to" in patch
+    return ("a jump, and another one over the instructions after it" if patch.startswith("two ")
+            else "a jump, and several more over the instructions after it" if "overlapping jumps" in patch
+            else "a jump whose last bytes belong to the instructions after it" if "and on to" in patch
             else "a jump")
 
 SHORT_BODIES = (
@@ -97,7 +97,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
             if not n - refused <= int(counts.get(kind, 0)) <= n:
                 raise AssertionError(f"{compiler}: {counts}, and {refused} places refused")
         listed = t.run("-lvn", probes, "-c", str(program))
-        contains(listed.stdout, "a jump, and several over the instructions behind it")
+        contains(listed.stdout, "a jump, and several more over the instructions after it")
 
 # Functions of one byte with no padding between them, such as an empty hook and the stubs next to it.
 ONE_BYTE_FUNCTIONS = r"""
@@ -139,7 +139,7 @@ def a_listing_predicts_how_sites_are_planted(t):
         jumps = [text for text in planned if text.startswith("a jump")]
         refused = [text.removeprefix("none: ") for text in planned if text.startswith("none: ")]
         equal(len(jumps) + len(refused), len(planned), "sites that are neither")
-        if len(jumps) < 8000 or not any("behind it" in text for text in jumps):
+        if len(jumps) < 8000 or not any("after it" in text for text in jumps):
             raise AssertionError(f"{len(jumps)} jumps are too few for all forms")
         tracer = Planted(t, target.pid, f"{probes} {{ @ = count(); }} {probes} {{ @b = count(); }}")
         rows = ROW.findall(patches(t, target.pid))

@@ -355,7 +355,7 @@ Result<Instruction> refuse(Code code, const char* why)
 std::string_view refusal_of(const Instruction& insn)
 {
     if (insn.has(prefix_two_segments))
-        return "two segment prefixes";
+        return "the instruction has two segment prefixes";
     if (insn.encoding != Encoding::legacy || insn.opcode_map > 1)
         return {};
     unsigned modrm = insn.modrm_at != 0 ? byte_at(insn, insn.modrm_at) : 0;
@@ -373,9 +373,9 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
     if (layout.problem == Layout::too_short)
         return refuse(Code::corrupt, "the text ends inside the instruction");
     if (layout.problem == Layout::too_long)
-        return refuse(Code::corrupt, "no instruction is longer than 15 bytes");
+        return refuse(Code::corrupt, "the instruction is longer than 15 bytes");
     if (layout.problem == Layout::unknown_map)
-        return refuse(Code::unsupported, "an unknown opcode map");
+        return refuse(Code::unsupported, "the instruction has an unknown opcode map");
 
     Instruction insn;
     insn.at = at;
@@ -397,14 +397,15 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
     std::optional<Disassembler::Found> found = memo.decode(layout, insn);
     if (!found) {
         if (!is_newer(layout, insn))
-            return refuse(Code::corrupt, "no instruction that is known");
+            return refuse(Code::corrupt, "the bytes are not a known instruction");
         insn.reads = insn.writes = 0xffff;
         return insn;
     }
     // For example, capstone decodes ud1 as two bytes. A refused instruction never runs as
     // a copy, so capstone's length does not matter.
     if (found->length != layout.length && refusal_of(insn).empty())
-        return refuse(Code::unsupported, "a length that is in dispute");
+        return refuse(Code::unsupported,
+                      "two decoders disagree on the length of the instruction");
     insn.reads = found->reads;
     insn.writes = found->writes;
     fill_meaning(layout, insn);
@@ -412,12 +413,13 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.flow != ControlFlow::stop && insn.flow != ControlFlow::other &&
         insn.flow != ControlFlow::syscall)
         return refuse(Code::unsupported,
-                      "a near branch whose operand size differs between processors");
+                      "the operand size of this near branch depends on the processor");
     // For "repne loope", AMD processors run loopne and Intel processors run loope.
     bool is_loop_by_flag = operation_of(insn) == Op::loop_ && insn.opcode != 0xe2;
     if (is_loop_by_flag && (insn.has(prefix_rep) || insn.has(prefix_repne)))
-        return refuse(Code::unsupported,
-                      "a loop whose repeat prefix processors read differently");
+        return refuse(
+            Code::unsupported,
+            "the meaning of this loop's repeat prefix depends on the processor");
     return insn;
 }
 

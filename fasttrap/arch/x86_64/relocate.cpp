@@ -214,11 +214,11 @@ Moving moving_call(const Instruction& insn)
     if (insn.flow == ControlFlow::call)
         return {Moving::last, {}, push_and_literal + far_jump_bytes};
     if (insn.operands[0].kind == Operand::reg && insn.operands[0].number == Reg::rsp)
-        return refuse("a call to where the stack pointer points");
+        return refuse("a call to the address in the stack pointer");
     if (insn.has_memory && insn.memory.base == Reg::rsp) {
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
-            return refuse("a call through a part of the stack pointer");
+            return refuse("a call through %esp, or far above the stack pointer");
         // The return address would overwrite this word.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
             return refuse("a call through a word below the stack pointer");
@@ -244,12 +244,13 @@ Moving moving(const Instruction& insn)
     if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::stop &&
         operation_of(insn) == Op::unmodelled)
         return refuse(insn.flow == ControlFlow::syscall
-                          ? "a system call stays where it is"
+                          ? "a system call cannot be moved"
                           : "a branch in an unsupported encoding");
     switch (insn.flow) {
     case ControlFlow::next:
         if (is_endbr(insn))
-            return {Moving::stays, "endbr64 is where indirect branches land", 0};
+            return {Moving::stays, "endbr64 must remain where indirect branches land",
+                    0};
         if (is_lea(insn) && insn.rip_relative)
             return {Moving::anywhere, {}, max_relocated_lea};
         return {Moving::anywhere, {}, insn.length};

@@ -81,10 +81,11 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
     // It does not extend over a branch target, a call, a system call or an endbr64.
     EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
-              "no padding behind it");
-    EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)), "no padding behind it");
-    EXPECT_EQ(reason_of(Text("0f05 31c0 c3").site(4)), "no padding behind it");
-    EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "no padding behind it");
+              "there is no padding after it");
+    EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)),
+              "there is no padding after it");
+    EXPECT_EQ(reason_of(Text("0f05 31c0 c3").site(4)), "there is no padding after it");
+    EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "there is no padding after it");
 }
 
 // Returns where the copy of the branch in moved[i] leads. The copy is a jcc with a
@@ -229,16 +230,16 @@ TEST(PatchPlan, TakesSitesOfOneAddressOnce)
 TEST(PatchPlan, RefusesByName)
 {
     EXPECT_EQ(reason_of(Text("0f05 4889c3 c3").site(0)),
-              "a system call stays where it is");
+              "a system call cannot be moved");
     EXPECT_EQ(reason_of(Text("55 0fff00 909090").site(0)), "ud0 raises an exception");
     EXPECT_EQ(reason_of(Text("06 5548 89e5").site(0)),
-              "its bytes are no instruction that is known");
+              "its bytes are not a known instruction");
     // sub $0x100, %rsp is longer than the extent.
     EXPECT_EQ(reason_of(Text("4881ec00010000 c3").site(0, 7, 0, 6)),
-              "an instruction goes beyond where the site's limits end");
+              "an instruction extends past the end of the site's limits");
     // The jmp leads to the second instruction of its own window.
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
-              "a branch in the window leads into it");
+              "a branch in the window targets the window itself");
     // A site in the middle of an instruction in a window is refused.
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -258,7 +259,7 @@ TEST(PatchPlan, RefusesASiteWithoutRoom)
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 4).behind(0, 0)),
               "too few bytes before the next branch target");
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 0)),
-              "nothing around it may be moved");
+              "no instruction around it can be moved");
 }
 
 TEST(PatchBuild, MakesHeadTailMovedInstructionsAndTheJumpBack)

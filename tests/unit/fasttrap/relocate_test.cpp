@@ -167,15 +167,16 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
 
 TEST(Relocate, RefusesByName)
 {
-    EXPECT_EQ(refused("ffd4"), "a call to where the stack pointer points");
+    EXPECT_EQ(refused("ffd4"), "a call to the address in the stack pointer");
     EXPECT_EQ(refused("ff5424f8"), "a call through a word below the stack pointer");
-    EXPECT_EQ(refused("67ff542408"), "a call through a part of the stack pointer");
-    EXPECT_EQ(refused("0f05"), "a system call stays where it is");
-    EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the mode");
+    EXPECT_EQ(refused("67ff542408"),
+              "a call through %esp, or far above the stack pointer");
+    EXPECT_EQ(refused("0f05"), "a system call cannot be moved");
+    EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the privilege");
     EXPECT_EQ(refused("c7f800000000"), "transaction");
     EXPECT_EQ(refused("0fffc0"), "ud0 raises an exception");
-    EXPECT_EQ(refused("cc"), "int3 is a breakpoint of somebody else");
-    EXPECT_EQ(refused("cd80"), "int n enters the kernel by a gate");
+    EXPECT_EQ(refused("cc"), "int3 is a breakpoint not set by dtrace");
+    EXPECT_EQ(refused("cd80"), "int n enters the kernel through a gate");
     EXPECT_EQ(x86_64.moving(instruction("f30f1efa")).how, Moving::stays);
 }
 
