@@ -174,7 +174,7 @@ static int dt_attach_all(struct dt_consumer *c, const struct dt_parts *p)
 			return -EINVAL;
 		dt_attach_one_named(c, &p->sites[i], name);
 		if (p->sites[i].error)
-			pr_warn("dtrace: %s: place %u (%s) cannot be probed: %d\n", anonymous, i,
+			pr_warn("dtrace: %s: site %u (%s) cannot be probed: error %d\n", anonymous, i,
 				name, p->sites[i].error);
 	}
 	return 0;
@@ -233,7 +233,7 @@ void dt_anonymous_begin(void)
 
 	if (bytes < 0) {
 		if (bytes != -ENOENT)
-			pr_err("dtrace: %s cannot be read: %zd\n", anonymous, bytes);
+			pr_err("dtrace: %s cannot be read: error %zd\n", anonymous, bytes);
 		return;
 	}
 	c = dt_consumer_make();
@@ -245,10 +245,10 @@ void dt_anonymous_begin(void)
 	if (!error) {
 		dt_file_bytes = bytes;
 		dt_unclaimed = c;
-		pr_info("dtrace: anonymous tracing by %s\n", anonymous);
+		pr_info("dtrace: anonymous tracing with %s has started\n", anonymous);
 		return;
 	}
-	pr_err("dtrace: %s cannot be enabled: %d\n", anonymous, error);
+	pr_err("dtrace: %s cannot be enabled: error %d\n", anonymous, error);
 	if (c) {
 		dt_detach_all(c);
 		dt_consumer_free(c);
