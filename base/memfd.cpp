@@ -36,7 +36,7 @@ static Result<Fd> sized_memfd(const char* name, std::uint64_t bytes)
         return errno_error("memfd_create");
     if (int failed = set_size(made.get(), bytes); failed != 0) {
         errno = failed;
-        return errno_error("give " + std::to_string(bytes) + " bytes to a memory file");
+        return errno_error("resize a memfd to " + std::to_string(bytes) + " bytes");
     }
     return made;
 }
@@ -44,7 +44,7 @@ static Result<Fd> sized_memfd(const char* name, std::uint64_t bytes)
 static Result<Ok> take_permissions(const Fd& memfd)
 {
     if (::fchmod(memfd.get(), 0) != 0)
-        return errno_error("take the permissions from a memfd");
+        return errno_error("remove the permissions of a memfd");
     return Ok{};
 }
 
