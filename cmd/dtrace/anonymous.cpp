@@ -13,7 +13,7 @@
 static int remove_anonymous(const std::string& path)
 {
     if (::unlink(path.c_str()) == 0)
-        say("removed the anonymous enabling of %s", path.c_str());
+        say("removed the anonymous enabling in %s", path.c_str());
     else if (errno != ENOENT)
         die(nullptr, "failed to remove %s: %s", path.c_str(), std::strerror(errno));
     return 0;

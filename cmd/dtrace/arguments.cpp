@@ -16,46 +16,47 @@ struct Flag {
 constexpr Flag flags[] = {
     {'a', nullptr, "claim the anonymous enabling and print its records", "grabanon"},
     {'A', nullptr,
-     "save the program as the anonymous enabling; without one: remove it"},
+     "save the program as the anonymous enabling, or remove it if there is no program"},
     {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
     {'B', nullptr, "show each piece of output, quoted, on its own line"},
     {'c', "command", "run a command and trace it; its pid is $target"},
-    {'C', nullptr, "run the C preprocessor over programs first"},
+    {'C', nullptr, "run the C preprocessor on programs first"},
     {'D', "name[=val]", "define a macro for -C", "define"},
     {'d', nullptr, "show the program with each if rewritten as clauses"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
-    {'F', nullptr, "indent by entry and return"},
-    {'G', nullptr, "write the object file of a provider's script"},
-    {'h', nullptr, "write the header of a provider's script, for C and C++"},
+    {'F', nullptr, "indent the output by function entry and return"},
+    {'G', nullptr, "write an object file for a provider's script"},
+    {'h', nullptr, "write a C and C++ header for a provider's script"},
     {'H', nullptr, "with -C, list the included files on stderr", "cpphdrs"},
-    {'I', "dir", "with -C, also search this folder for included files", "incdir"},
+    {'I', "dir", "with -C, also search this directory for included files", "incdir"},
     {'i', "id", "enable or list a probe by its number"},
-    {'k', nullptr, "no effect; accepted for SystemTap's builds, as is --types"},
+    {'k', nullptr,
+     "no effect; accepted for builds written for SystemTap's dtrace, as is --types"},
     {'l', nullptr, "list probes instead of enabling them"},
-    {'L', "dir", "compile the D libraries of a folder first", "libdir"},
+    {'L', "dir", "compile the D libraries in a directory first", "libdir"},
     {'m', "module", "enable or list probes of modules"},
     {'n', "name", "enable or list probes by name: provider:module:function:name"},
     {'o', "file", "append output to a file"},
     {'p', "pid", "trace a process; $target is its pid"},
     {'P', "provider", "enable or list probes of providers"},
-    {'q', nullptr, "print only the output of the program"},
+    {'q', nullptr, "print only the output of the D program"},
     {'s', "script", "compile a D script"},
-    {'S', nullptr, "show the DIF of the program on stderr"},
+    {'S', nullptr, "show the program's DIF on stderr"},
     {'U', "name", "undefine a macro for -C", "undef"},
     {'v', nullptr, "report stability; with -l, also arguments"},
     {'V', nullptr, "show the version of D"},
     {'w', nullptr, "permit destructive actions", "destructive"},
     {'x', "opt[=val]", "set an option"},
-    {'X', "a|c|s|t", "dialect of C: GNU (a, t), ISO (c), or before the standard (s)",
-     "stdc"},
+    {'X', "a|c|s|t", "C dialect: GNU (a, t), ISO (c), pre-ISO (s)", "stdc"},
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
 // The value for --patches in take(), because this option has no letter.
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
-constexpr const char patches_help[] = "list dtrace's patches in the processes of -p";
+constexpr const char patches_help[] =
+    "list dtrace's patches in the processes given with -p";
 
 std::string option_string()
 {
@@ -111,9 +112,8 @@ void take(Arguments& args, int flag, const char* value)
     case '3':
     case '6':
         if (flag == '3' && std::string(value) == "2")
-            args.unsupported =
-                "-32: 32-bit programs cannot be traced, and D's types are "
-                "those of 64-bit ones; leave it out, or say -64";
+            args.unsupported = "-32: 32-bit programs cannot be traced, and D uses the "
+                               "types of 64-bit programs; omit -32, or use -64";
         else if (flag == '3' || std::string(value) != "4")
             args.wrong =
                 std::string("invalid option -- '") + static_cast<char>(flag) + "'";
@@ -201,7 +201,7 @@ void take(Arguments& args, int flag, const char* value)
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())
-        return "--patches needs a process: -p pid";
+        return "--patches requires a process: use -p pid";
     for (const TargetArgument& target : args.targets)
         if (target.create)
             return "--patches reads running processes: use -p, not -c";
@@ -223,14 +223,16 @@ std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";
     if (args.pieces.size() != 1 || args.pieces.front().flag != 's')
-        return flag + " needs the script of a provider, and nothing else: " + flag +
+        return flag +
+               " requires exactly one script, which declares the provider: " + flag +
                " -s provider.d" + (flag == "-h" ? " (--help shows the usage)" : "");
     if (!args.targets.empty())
-        return flag + " traces no process: neither -c nor -p";
+        return flag + " traces no process, so -c and -p are not allowed";
     if (args.mode == Mode::Header && !args.operands.empty())
         return "-h takes no operands: " + args.operands.front();
     if (args.output.empty() && args.pieces.front().text == "-")
-        return flag + " of standard input needs a name for what it writes: -o file";
+        return flag + " with a script from standard input requires an output file: use "
+                      "-o file";
     return "";
 }
 
@@ -279,9 +281,10 @@ Arguments parse_arguments(int argc, char* argv[])
         args.only_claims = true;
     }
     if (args.wrong.empty() && args.claims && !args.pieces.empty())
-        args.wrong = "-a claims the program that -A saved, and takes no other";
+        args.wrong =
+            "-a claims the program that -A saved, so no other program is allowed";
     if (args.wrong.empty() && args.mode == Mode::Anonymous && !args.targets.empty())
-        args.wrong = "-A traces no process: neither -c nor -p";
+        args.wrong = "-A traces no process, so -c and -p are not allowed";
     if (args.wrong.empty() && args.pieces.empty() && !args.claims &&
         args.mode == Mode::Trace)
         args.wrong = "no probes specified";
@@ -315,7 +318,7 @@ std::string usage_text()
     text += "  --help         this help\n";
     text += std::string("  --patches      ") + patches_help + "\n";
     text +=
-        "\nExample: count the calls of libc's functions that a command makes\n"
+        "\nExample: count a command's calls to the functions of libc\n"
         "  dtrace -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c ls\n";
     return text;
 }

@@ -46,7 +46,7 @@ int write_header(dtrace_hdl_t* session, const std::string& script,
         die(nullptr, "failed to write header: %s", std::strerror(errno));
     const std::string source = without_folder(script);
     if (dtrace_program_header(session, memory, source.c_str()) != 0)
-        die(session, "failed to make a header of %s", script.c_str());
+        die(session, "failed to make a header from %s", script.c_str());
     std::fclose(memory);
     FILE* file = std::fopen(path.c_str(), "we");
     if (file == nullptr)

@@ -66,10 +66,11 @@ void print_total(FILE* out, int pid, const dtrace_patchinfo_t& info)
     if (info.dtpi_runtime == 0)
         std::fprintf(out, "pid %d: no runtime is mapped\n", pid);
     else if (info.dtpi_version == 0)
-        std::fprintf(out,
-                     "pid %d: the runtime of another dtrace is mapped at %#" PRIx64
-                     "; whether its jumps are live is not known\n",
-                     pid, info.dtpi_runtime);
+        std::fprintf(
+            out,
+            "pid %d: the runtime of a different dtrace version is mapped at %#" PRIx64
+            "; it is not known whether its jumps are live\n",
+            pid, info.dtpi_runtime);
     else
         std::fprintf(out,
                      "pid %d: the runtime is mapped at %#" PRIx64 "; its agent %s\n",

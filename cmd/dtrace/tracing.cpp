@@ -306,7 +306,7 @@ void Tracing::process_ended(ps_prochandle* process)
     int pid = dtrace_proc_getpid(session_, process);
     int status = dtrace_proc_status(session_, process);
     if (status == -1) {
-        say("pid %d is not traced any more", pid);
+        say("pid %d is no longer traced", pid);
         lost_ = true;
         return;
     }

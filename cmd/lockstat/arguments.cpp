@@ -23,29 +23,30 @@ constexpr Flag flags[] = {
     {'H', nullptr, "watch holds"},
     {'A', nullptr, "watch all lock events: -C -H"},
     {'I', nullptr, "watch profiling interrupts"},
-    {'E', nullptr, "watch errors: there are none on Linux"},
-    {'e', "events", "watch these: 0,4-7,32"},
+    {'E', nullptr, "watch errors (Linux reports none)"},
+    {'e', "events", "watch only these events, for example 0,4-7,32"},
     {'i', "rate", "profiling interrupts per second on each CPU (97)"},
-    {'b', nullptr, "only lock, caller and count"},
-    {'t', nullptr, "also times (the default)"},
-    {'h', nullptr, "also distributions of times"},
-    {'s', "depth", "stacks, too"},
+    {'b', nullptr, "record only lock, caller and count"},
+    {'t', nullptr, "also record times (the default)"},
+    {'h', nullptr, "also record the distribution of times"},
+    {'s', "depth", "also record stacks of this depth"},
     {'n', "nrecords", "maximum number of different records (10000)"},
-    {'l', "lock[,size]", "only this lock; may be said several times"},
-    {'d', "duration", "only events that took at least this time, in ns"},
-    {'f', "func[,size]", "only what this function caused; several times, too"},
+    {'l', "lock[,size]", "watch only this lock; may be repeated"},
+    {'d', "duration", "watch only events that took at least this time, in ns"},
+    {'f', "func[,size]",
+     "watch only events that this function caused; may be repeated"},
     {'T', nullptr, "print each event as a row"},
     {'c', nullptr, "combine the locks of one array"},
     {'k', nullptr, "show callers without offsets"},
     {'g', nullptr, "count an event for each function in its stack"},
     {'w', nullptr, "combine all callers"},
     {'W', nullptr, "combine all locks"},
-    {'R', nullptr, "events per second instead of counts"},
-    {'p', nullptr, "for programs: fields separated by tabs"},
+    {'R', nullptr, "print events per second instead of counts"},
+    {'p', nullptr, "print machine-readable output: fields separated by tabs"},
     {'P', nullptr, "sort by count * time"},
-    {'D', "count", "only the first rows of each table"},
-    {'o', "file", "write to a file"},
-    {'x', "opt[=val]", "set an option of DTrace"},
+    {'D', "count", "print only this many rows of each table"},
+    {'o', "file", "write the output to a file"},
+    {'x', "opt[=val]", "set a DTrace option"},
     {'V', nullptr, "show the D program on stderr"},
 };
 
@@ -99,7 +100,9 @@ void add_range(Arguments& args, const std::string& range)
         any = true;
     }
     if (!any)
-        die(nullptr, "-e %s: there is no such event; lockstat alone lists them",
+        die(nullptr,
+            "-e %s: there is no such event; lockstat without arguments lists all "
+            "events",
             range.c_str());
 }
 
@@ -144,7 +147,7 @@ void take(Arguments& args, char flag, const char* value)
         add_kind(args, 'C'), add_kind(args, 'H');
         break;
     case 'E':
-        die(nullptr, "-E: the Linux kernel tells of no errors with locks");
+        die(nullptr, "-E: the Linux kernel does not report lock errors");
     case 'e':
         add_events(args, value);
         break;

@@ -83,10 +83,10 @@ void enable(dtrace_hdl_t* session, const Arguments& args)
     dtrace_prog_t* prog = dtrace_program_strcompile(
         session, text.c_str(), DTRACE_PROBESPEC_NAME, 0, 0, nullptr);
     if (prog == nullptr)
-        die(session, "failed to compile its D program");
+        die(session, "failed to compile the D program");
     dtrace_proginfo_t info{};
     if (dtrace_program_exec(session, prog, &info) != 0)
-        die(session, "failed to enable its D program");
+        die(session, "failed to enable the D program");
 }
 
 struct Command {
@@ -100,7 +100,7 @@ Command prepare(const Arguments& args)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        die(nullptr, "cannot make a pipe: %s", std::strerror(errno));
+        die(nullptr, "cannot create a pipe: %s", std::strerror(errno));
     Command command{fork(), ends[1]};
     if (command.pid < 0)
         die(nullptr, "cannot fork: %s", std::strerror(errno));
@@ -188,7 +188,7 @@ int main(int argc, char* argv[])
         die(session, "could not stop tracing");
     const double seconds = now() - begun;
     if (WIFSIGNALED(status) && interrupted == 0)
-        say("warning: %s died of signal %d", args.command[0], WTERMSIG(status));
+        say("warning: %s was killed by signal %d", args.command[0], WTERMSIG(status));
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         say("warning: %s exited with code %d", args.command[0], WEXITSTATUS(status));
 

@@ -26,7 +26,7 @@ def events_before_the_start_of_dtrace_are_printed(output):
     if not (sum(n[name] for name in n if name.startswith("exec ")) >= 5 and n["exits"] >= 5 and n["mutex"] > 10 and n["ticks"] >= 2):
         raise AssertionError(str(n))
     contains(output.text, "dtrace: could not enable tracing: No anonymous tracing state\n"
-                          "dtrace: removed the anonymous enabling of /etc/dtrace/anonymous\n")
+                          "dtrace: removed the anonymous enabling in /etc/dtrace/anonymous\n")
 
 @script(SAVE + """
 cat /proc/version >/dev/null
@@ -76,7 +76,7 @@ def an_unclaimed_program_is_removed_with_the_module(output):
 dtrace -A -c true -n 'BEGIN { }'
 dtrace -l -A""")
 def wrong_combinations_of_flags_are_refused(output):
-    contains(output.text, "-a claims the program that -A saved, and takes no other")
+    contains(output.text, "-a claims the program that -A saved, so no other program is allowed")
     contains(output.text, "-A traces no process")
     contains(output.text, "only one of -A, -G")
 

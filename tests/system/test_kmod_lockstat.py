@@ -95,8 +95,8 @@ lockstat -l no_such_lock true; echo $?
 lockstat /no/such; echo $?""")
 def wrong_arguments_are_named(output):
     for text in ["Usage: lockstat [options] command [args]", "  56   -I  Profiling interrupt\n2\n",
-                 "lockstat: -E: the Linux kernel tells of no errors with locks\n1\n",
-                 "lockstat: -e 17: there is no such event; lockstat alone lists them\n1\n",
+                 "lockstat: -E: the Linux kernel does not report lock errors\n1\n",
+                 "lockstat: -e 17: there is no such event; lockstat without arguments lists all events\n1\n",
                  "lockstat: -i takes a number from 1 to 10000, not 'fast'\n1\n",
                  "lockstat: -n takes a number from 1 to 2147483648, not '0'\n1\n",
                  "lockstat: failed to set -x nosuch: Invalid option name\n1\n",

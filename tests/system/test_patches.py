@@ -249,7 +249,7 @@ def a_process_that_does_not_exist_is_refused(t):
     contains(done.stderr, "dtrace: failed to read pid 2147483646: ")
 
 def wrong_combinations_of_flags_are_refused(t):
-    for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
+    for flags, text in ((["--patches"], "--patches requires a process: use -p pid"),
                         (["--patches", "-c", "true"], "--patches reads running processes: use -p, not -c"),
                         (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
                         (["--patches", "-l"], "only one of -A, -G, -h, -l, -V, --help and --patches may be used")):
@@ -265,7 +265,7 @@ def an_unknown_mechanism_is_refused_with_a_list_of_the_valid_ones(t):
                   "it is auto, any, jump, int3 or uprobe\n"))
 
 def the_help_names_the_flag(t):
-    contains(t.run("--help").stdout, "--patches      list dtrace's patches in the processes of -p")
+    contains(t.run("--help").stdout, "--patches      list dtrace's patches in the processes given with -p")
 
 TESTS = [
     a_process_that_was_not_traced_has_no_patches, nearly_all_sites_in_unaligned_code_get_jumps,

@@ -534,7 +534,7 @@ def errors_have_a_reason_and_a_line(t):
         if os.path.exists("/dev/full"):
             contains(t.run(flag, "-s", str(script), "-o", "/dev/full").stderr, "No space left")
     equal(t.run("-h").returncode, 2)
-    contains(t.run("-G", "-n", "BEGIN").stderr, "-G needs the script of a provider")
+    contains(t.run("-G", "-n", "BEGIN").stderr, "-G requires exactly one script")
     contains(t.run("-xlinktype=dof", "-G", "-s", str(script)).stderr, "not by DOF")
 
 # Builds of other projects
