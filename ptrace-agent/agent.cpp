@@ -135,7 +135,8 @@ Reply Agent::answer(const Request& request)
     case request_put_back:
         return grabber_.put_back(in);
     default:
-        return Error{Code::unsupported, "the ptrace-agent does not know the request"};
+        return Error{Code::unsupported,
+                     "the ptrace-agent does not support this request"};
     }
 }
 
@@ -191,7 +192,7 @@ Reply Agent::resume_libraries(Reader& in)
         return process.error();
     if (!in.ok() || change < 0 || change > (*process)->library_changes)
         return Error{Code::invalid,
-                     "resume after a library change: it was not reported"};
+                     "resume after a library change: the change was not reported"};
     (*process)->answered_change = std::max((*process)->answered_change, change);
     if ((*process)->started)
         client_wait_.release_of(**process, change);

@@ -186,7 +186,7 @@ void Follower::hold_after_exec(Thread& thread)
 }
 
 constexpr const char* late_child =
-    "a new child or thread did not stop within the deadline";
+    "a new child or thread did not stop before the deadline";
 
 // Finishes the parent's step in a child, which begins in the parent's slot, because it
 // has a copy of the parent's registers.

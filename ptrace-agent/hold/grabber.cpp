@@ -37,7 +37,7 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                 continue;
             if (ends != 0 && monotonic_ns() >= ends)
                 return Error{Code::busy, "it creates threads faster than they can be "
-                                         "seized; nothing in it was changed"};
+                                         "seized; nothing in the process was changed"};
             if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
                 tracees_.add_thread(process, tid).age = ThreadAge::known;
                 found_new = true;
@@ -171,10 +171,9 @@ Reply Grabber::grab(Reader& in)
             process.is_target = false;
             releaser_.release(space);
             return Error{Code::busy,
-                         doing + ": it has been starting a program for " +
+                         doing + ": its exec has not finished within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
-                             " s, and the kernel is not done; nothing in it "
-                             "was changed, try again"};
+                             " s; nothing in the process was changed, so try again"};
         }
         space = process.space;
         stopped.emplace(tracees_, space);

@@ -69,8 +69,8 @@ Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
     };
     if (is_marked_secure(pid) && (geteuid() == 0 || differs("Uid") || differs("Gid")))
         return Error{Code::permission,
-                     name + " gained rights when it was executed (set-user-ID or the "
-                            "like); to trace it, name its process by -p"};
+                     name + " gained privileges when it was executed (for example, "
+                            "set-user-ID); to trace it, name its process with -p"};
     return Ok{};
 }
 
@@ -82,8 +82,8 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
                          " runs with a shadow stack (x86_Thread_features in "
                          "/proc/" +
                          std::to_string(pid) +
-                         "/status), under which instructions that are moved for probes "
-                         "would end it; to trace it, start it with "
+                         "/status) and would be killed by instructions that are moved "
+                         "for probes; to trace it, start it with "
                          "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"};
     return Ok{};
 }
@@ -109,7 +109,7 @@ Error explain_refusal(pid_t pid, int error)
         auto theirs = static_cast<uid_t>(status_number(status, "Uid", i));
         if (us != 0 && theirs != us)
             return denied("it belongs to user " + std::to_string(theirs) +
-                          ", and we are user " + std::to_string(us));
+                          ", and dtrace runs as user " + std::to_string(us));
     }
     struct stat info {};
     // The directory /proc/PID always belongs to the user of the process. The files in
@@ -127,8 +127,8 @@ Error explain_refusal(pid_t pid, int error)
     }
     if (!scope.empty())
         return denied("kernel.yama.ptrace_scope is " + scope +
-                      (scope == "1"   ? ", which allows descendants only"
-                       : scope == "2" ? ", which allows root only"
+                      (scope == "1"   ? ", which allows only descendants to be traced"
+                       : scope == "2" ? ", which allows only root to trace"
                                       : ", which allows no process to attach"));
     return denied(std::strerror(error));
 }

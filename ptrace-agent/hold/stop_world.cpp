@@ -124,7 +124,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         if (all_late) {
             // A late thread runs no code of the program before our interrupt stops it.
             if (which == Try::last)
-                give_up(space, "one of its threads did not stop within the deadline");
+                give_up(space, "one of its threads did not stop before the deadline");
             in_time = false;
             break;
         }

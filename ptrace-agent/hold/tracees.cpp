@@ -240,7 +240,7 @@ bool Tracees::take_raised_signal(Thread& thread)
         if (waited == Waited::late)
             leave_late(
                 thread,
-                "a signal of one of its threads did not arrive within the deadline");
+                "a signal for one of its threads did not arrive before the deadline");
         else
             drop_thread(thread, status);
         return false;
@@ -261,7 +261,7 @@ bool Tracees::stop_one(Thread& thread)
     if (waited == Waited::late) {
         thread.interrupted = true;
         give_up(*thread.process->space,
-                "one of its threads did not stop within the deadline");
+                "one of its threads did not stop before the deadline");
         return false;
     }
     if (waited == Waited::ended) {

@@ -31,7 +31,7 @@ std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
         return {};
     return "the runtime needs " + std::to_string(bytes >> 10) +
            " KiB, more than half of the " + std::to_string(left >> 10) +
-           " KiB that it may still map (RLIMIT_AS)";
+           " KiB that the process may still map (RLIMIT_AS)";
 }
 
 std::uint64_t locked_kib(pid_t pid)

@@ -189,7 +189,7 @@ Result<Ok> Injector::leave_exec(Thread& thread)
             ++ms;
         }
     }
-    return Error{Code::busy, "its exec does not finish"};
+    return Error{Code::busy, "its exec did not finish in time"};
 }
 
 Result<std::uint64_t> Injector::call(Thread& thread, long number,
@@ -270,7 +270,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
 
 static Error late_call_error()
 {
-    return Error{Code::busy, "an injected system call does not return"};
+    return Error{Code::busy, "an injected system call did not return in time"};
 }
 
 // Resumes a thread with a ptrace(2) request and waits for its next stop. Drops the
@@ -335,7 +335,8 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             continue;
         }
         // The signal is SIGSYS or a fault at the instruction.
-        result = Error{Code::permission, "it may not make the system call"};
+        result = Error{Code::permission,
+                       "the target is not allowed to make the system call"};
         n_syscall_stops = 2;
     }
     return result;
@@ -370,7 +371,7 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
             return static_cast<std::uint64_t>(after.rax);
         break;
     }
-    return Error{Code::permission, "it may not make the system call"};
+    return Error{Code::permission, "the target is not allowed to make the system call"};
 }
 
 bool Injector::ensure_slots(Thread& thread)
@@ -391,7 +392,7 @@ bool Injector::ensure_slots(Thread& thread)
         return false;
     }
     if (*page > ~4095ull) {
-        space.call_place.refuse("it may not map executable memory");
+        space.call_place.refuse("the target is not allowed to map executable memory");
         return false;
     }
     space.slots.add_page({*page}, slot_page_bytes);

@@ -129,8 +129,8 @@ void RemoteMappings::own(TargetAddr at, std::uint64_t bytes)
 static Error tampering_error()
 {
     return Error{Code::unsupported,
-                 "a new descriptor of it is not the expected file: another process "
-                 "changed its memory or its descriptors"};
+                 "a new descriptor in the target is not the expected file: another "
+                 "process changed the target's memory or descriptors"};
 }
 
 static bool same_file(int a, int b)
@@ -193,18 +193,18 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     if (!numbers)
         return numbers.error();
     auto made = call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value},
-                     "make a socket");
+                     "create a socket");
     if (!made)
         return made.error();
     const auto [far_number, near_number] = *numbers;
     Fd far_end = take(far_number), near_end = take(near_number);
     if (!near_end)
-        return errno_error("copy a descriptor of it (pidfd_getfd)");
+        return errno_error("copy a descriptor from the target (pidfd_getfd)");
     if (!is_socket(far_end) || !is_socket(near_end))
         return tampering_error();
     std::uint64_t number = 0;
     if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
-        return errno_error("make a random number");
+        return errno_error("generate a random number");
     if (auto sent = send_fds(near_end.get(), agent_fds, number); !sent)
         return sent.error();
     if (!arrives(far_end.get(), number))
@@ -252,10 +252,10 @@ template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers
     for (; n_made < n; ++n_made) {
         made = n_made == 0
                    ? call(SYS_socket, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC},
-                          "make a socket")
+                          "create a socket")
                    : call(SYS_fcntl,
                           {static_cast<std::uint64_t>(numbers[0]), F_DUPFD_CLOEXEC},
-                          "make a descriptor");
+                          "create a descriptor");
         if (!made)
             break;
         numbers[n_made] = static_cast<int>(*made);
@@ -265,8 +265,8 @@ template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers
     if (made)
         return numbers;
     if (made.error().sys == EMFILE)
-        return Error{Code::unsupported, "receive the arena's descriptors: it cannot "
-                                        "open more files (RLIMIT_NOFILE)"};
+        return Error{Code::unsupported, "receive the arena's descriptors: the target "
+                                        "cannot open more files (RLIMIT_NOFILE)"};
     return made.error();
 }
 
@@ -288,7 +288,7 @@ static bool is_userfaultfd(const Fd& fd)
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
     static constexpr std::byte zeros[bells_bytes]{}; // make the pages present
-    auto made = call(SYS_userfaultfd, {userfault_flags()}, "make a userfaultfd");
+    auto made = call(SYS_userfaultfd, {userfault_flags()}, "create a userfaultfd");
     if (!made)
         return false;
     fds_.push_back(static_cast<int>(*made));

@@ -156,7 +156,8 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
         thread.n_runs_out = 0;
     }
     ++thread.n_runs_out;
-    const char* const why_late = "a thread of it does not leave the probes' code";
+    const char* const why_late =
+        "one of its threads did not leave the probe code in time";
     bool runs = resume_thread(request, thread);
     std::uint64_t interrupted_ns = 0;
     while (runs) {
@@ -188,7 +189,7 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             thread.interrupted = true;
             if (which == Try::last)
                 tracees_.leave_late(thread,
-                                    "a thread of it sleeps in the probes' code");
+                                    "one of its threads is asleep in the probe code");
             return false;
         }
         runs = reported == tid && status.is_stopped();
@@ -375,8 +376,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
         else if (!probe_context_.serve_runtime(thread, info, user) &&
                  info.si_signo != SIGTRAP) {
             if (!probe_context_.show_as_program(thread, info, user))
-                tracees_.give_up(*space,
-                                 "the probes' code in it was overwritten or unmapped");
+                tracees_.give_up(*space, "its probe code was overwritten or unmapped");
             break;
         }
     }

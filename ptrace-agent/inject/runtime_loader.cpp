@@ -126,7 +126,7 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
         {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
          own | MAP_NORESERVE, no_fd, "map the list of semaphores"},
         {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
-         own | MAP_NORESERVE, no_fd, "map the area of compiled code"},
+         own | MAP_NORESERVE, no_fd, "map the area for compiled code"},
         {*image + DT_RT_CONFIG,
          (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
          config, "map the runtime's config"},
@@ -154,14 +154,15 @@ Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
     for (auto [at, bytes, advice] : kept_from_children) {
         if (auto kept = mappings.call(
                 SYS_madvise, {at.value, bytes, static_cast<std::uint64_t>(advice)},
-                "keep the arena from forked children (madvise)");
+                "exclude the arena from forked children (madvise)");
             !kept)
             return kept.error();
     }
     mappings.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
     mappings.own(*arena, arena_.shared_bytes());
     if (!space.write_text(*image, runtime_image()))
-        return Error{Code::unsupported, "the runtime cannot be written to its memory"};
+        return Error{Code::unsupported,
+                     "the runtime cannot be written to the target's memory"};
     bool has_bells = mappings.hang_bells(*image + DT_RT_BELLS);
     mappings.keep();
 

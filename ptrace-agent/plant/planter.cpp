@@ -29,7 +29,7 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
         for (std::uint32_t index : indices)
             work.refused.emplace_back(index, plan.text);
         if (indices.empty() && !tp->firings.empty())
-            work.notes.push_back("a probe that was enabled before was removed: " +
+            work.notes.push_back("a previously enabled probe was removed: " +
                                  plan.text);
         work.space.tracepoints.forget(*tp);
         return true;
@@ -344,7 +344,7 @@ Result<Ok> Planter::write(Planting& p)
         for (std::uint32_t index : work.sites_of(*unwritten))
             work.refused.emplace_back(
                 index, unprotected
-                           ? "no thread of the process can make a system call now"
+                           ? "no thread of the process can make a system call at the moment"
                            : "the instruction has changed or cannot be overwritten");
         space.tracepoints.forget(*unwritten);
     }
@@ -357,7 +357,7 @@ void Planter::note_unprotected(Planting& p)
 {
     Rescue& rescue = p.space->rescue;
     const char* const danger =
-        " breakpoints would end the process if ptrace-agent were killed: ";
+        " breakpoints would kill the process if the ptrace-agent were killed: ";
     if (const std::size_t n = rescue.take_unprotected(); n != 0)
         p.work.notes.push_back(std::to_string(n) + danger +
                                "the table of the handler that restores the text has no "

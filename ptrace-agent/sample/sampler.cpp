@@ -20,8 +20,9 @@ std::string Sampler::take_left_out()
     if (left_out * 100 <= all) // at most 1 %, from ticks that ended early by chance
         return {};
     return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
-           " samples were left out: sampling takes at most 5 % of the time of running "
-           "threads, and the processors may be busy; use a lower rate to get all";
+           " samples were left out: sampling may use at most 5 % of the running "
+           "threads' time, and the processors may be busy; use a lower rate to get all "
+           "samples";
 }
 
 Result<std::string> Sampler::start(std::span<const ProfileTimer> timers)

@@ -153,7 +153,7 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     thread.faults = 0;
     drop_tracepoint(tp, *thread.process->space,
                     "its instruction accesses memory that ptrace(2) cannot access, for "
-                    "example a device's");
+                    "example device memory");
     set_regs(thread.tid, user);
     tracees_.go_on(thread);
 }

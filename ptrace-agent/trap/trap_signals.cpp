@@ -124,7 +124,7 @@ bool TrapSignals::deliver(Thread& thread)
             : Waited::ended;
     if (waited == Waited::late) {
         tracees_.leave_late(thread,
-                            "its handler of SIGTRAP did not begin within the deadline");
+                            "its SIGTRAP handler did not begin before the deadline");
         return true;
     }
     if (waited == Waited::ended) {
@@ -293,7 +293,7 @@ static std::string rescue_refusal(const TrapAction& action)
     if (action.handler == sig_ignore)
         return "it ignores SIGTRAP";
     if ((action.flags & SA_RESETHAND) != 0)
-        return "its handler of SIGTRAP has SA_RESETHAND";
+        return "its SIGTRAP handler has SA_RESETHAND";
     return {};
 }
 

@@ -100,10 +100,10 @@ constexpr std::size_t operands_per_part = 2;
 
 // Why no mechanism can probe a place.
 // clang-format off
-#define DT_NEVER_PROBED(X)                                                             \
-    X(no,            "")                                                               \
-    X(restartable,   "each stop would begin the restartable sequence again, forever")  \
-    X(no_known_code, "nothing that is known to be code leads there; it may be data")
+#define DT_NEVER_PROBED(X)                                                                 \
+    X(no,            "")                                                                   \
+    X(restartable,   "each stop restarts the restartable sequence, so it would never end") \
+    X(no_known_code, "no known code leads there, so it may be data")
 // clang-format on
 enum class NeverProbed : std::uint8_t {
 #define X(name, text) name,

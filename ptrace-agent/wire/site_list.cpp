@@ -41,7 +41,7 @@ Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
         list.few_ = body.array<Site>(n);
         if (!body.ok())
             return Error{Code::invalid,
-                         "read a list of sites: the request is cut short"};
+                         "read a list of sites: the request is truncated"};
         return list;
     }
     std::size_t bytes = n * sizeof(Site);

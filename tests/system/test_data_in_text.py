@@ -159,7 +159,7 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     equal((fired["entry"], fired["return"], fired["0"]), ("10", "10", "10"), done.stdout)
     equal([at for at in fired if at not in ("entry", "return") and int(at, 16) >= 0x50], [], "places in the strings")
     said = t.run("-Zn", "pid$target:libcrypto.so*:RC4_options:50 { }", "-c", " ".join(command))
-    contains(said.stderr, "RC4_options+0x50: nothing that is known to be code leads there; it may be data")
+    contains(said.stderr, "RC4_options+0x50: no known code leads there, so it may be data")
 
 TESTS = tests_in(globals(), compare)
 

@@ -263,7 +263,7 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         wait_until(lambda: "libc.so.6" in pathlib.Path(f"/proc/{target.pid}/maps").read_text(), what="its libc")
         done = t.run("-qn", "pid$target:libc.so.6:[a-z]*: { @ = count(); } BEGIN { exit(0); }",
                      "-x", "mechanism=int3", "-p", str(target.pid))
-        n = re.search(r"dtrace: (\d+) breakpoints would end the process if ptrace-agent were killed", done.stderr)
+        n = re.search(r"dtrace: (\d+) breakpoints would kill the process if the ptrace-agent were killed", done.stderr)
         equal((done.returncode, n is not None), (0, True), done.stderr)
         listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
         # The handler's table has space for 65,536 breakpoints. A return probe has several.
@@ -277,7 +277,7 @@ def a_target_without_the_handler_is_reported(t):
             for mechanism in ("int3", "jump"):
                 done = t.run("-qn", "pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:free:entry { @ = count(); } "
                              "BEGIN { exit(0); }", "-x", f"mechanism={mechanism}", "-p", str(target.pid))
-                n = re.search(r"(\d+) breakpoints would end the process if ptrace-agent were killed: (.*)", done.stderr)
+                n = re.search(r"(\d+) breakpoints would kill the process if the ptrace-agent were killed: (.*)", done.stderr)
                 reported = why if mechanism == "int3" else None
                 equal((done.returncode, n and n[2]), (0, reported), f"{mechanism}, {why}: {done.stderr}")
 
@@ -294,7 +294,7 @@ def a_target_that_ends_with_the_agent_is_reported(t):
             _, errors = dtrace.communicate(timeout=20)
             target.wait(timeout=20)
     equal((dtrace.returncode, target.returncode), (1, -signal.SIGTRAP), errors)
-    if not re.search(rf"process {target.pid} has ended since|threads of process {target.pid} block SIGTRAP", errors):
+    if not re.search(rf"process {target.pid} has ended in the meantime|threads of process {target.pid} block SIGTRAP", errors):
         raise AssertionError(errors)
 
 TESTS = [a_target_without_the_handler_is_reported, a_target_that_ends_with_the_agent_is_reported,

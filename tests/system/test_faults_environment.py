@@ -19,7 +19,7 @@ def both_ways(t, how, note="", danger="", **more):
     breakpoints, `danger` is the reported reason why the target would end if the agent were killed."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
-        told(errors, f"would end the process if ptrace-agent were killed: {danger}" if flags and danger else
+        told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
              "" if flags else note)
 
 class Users:

@@ -91,13 +91,13 @@ def another_users_process_is_refused_with_the_reason(t):
         if owner == os.geteuid():
             raise Skip("process 1 belongs to this user here")
         fails_with(t.run("-n", "BEGIN", "-p", "1"), "failed to grab pid 1: ",
-                   f"not permitted: it belongs to user {owner}, and we are user {os.geteuid()}")
+                   f"not permitted: it belongs to user {owner}, and dtrace runs as user {os.geteuid()}")
         return
     with Target(t) as target:
         done = subprocess.run([*user, str(place / "dtrace"), "-n", "BEGIN", "-p", str(target.pid)],
                               capture_output=True, text=True, timeout=20, cwd=place)
         fails_with(done, f"failed to grab pid {target.pid}: ",
-                   "not permitted: it belongs to user 0, and we are user 65534")
+                   "not permitted: it belongs to user 0, and dtrace runs as user 65534")
         target.is_unharmed()
 
 def a_process_that_is_not_dumpable_is_refused_with_the_reason(t):

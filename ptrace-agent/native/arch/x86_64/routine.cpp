@@ -185,9 +185,8 @@ Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint
     bool asks =
         !before.self.empty() || !after.self.empty() || before.thread || after.thread;
     if (asks && !target.has_rdfsbase)
-        return Error{
-            Code::unsupported,
-            "it uses ids or variables of the thread, and there is no rdfsbase"};
+        return Error{Code::unsupported, "it uses thread ids or thread-local variables, "
+                                        "and the processor has no rdfsbase"};
     // Emit the code once to find out which registers must be saved.
     x86::Frame sketch(plan, target, at, {});
     if (auto code = x86::Routine(sketch).emit(); !code)

@@ -96,7 +96,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
             ids.push_back(id);
     if (!ids.empty() && have_thread_)
         return frame_.fail(
-            "its actions use other thread-local variables than its predicate");
+            "its actions use thread-local variables that its predicate does not use");
     if (!have_thread_ && (needs.thread || !ids.empty())) {
         find_thread();
         have_thread_ = true;
