@@ -215,7 +215,7 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
         Unit unit = parse(context);
         if (options.library && !unit.clauses.empty())
             fail(Tag::SYNTAX, unit.clauses.front()->at,
-                 "a D library may not have clauses");
+                 "a D library must not contain clauses");
         lower_ifs(unit, context);
         std::string lowered = options.keep_text ? tree_text(unit) : "";
         check(unit, context);

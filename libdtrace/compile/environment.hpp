@@ -142,7 +142,7 @@ public:
 private:
     static Error no_kernel()
     {
-        return {Code::unsupported, "names of the kernel are not known here", 0};
+        return {Code::unsupported, "kernel names are not known here", 0};
     }
 };
 

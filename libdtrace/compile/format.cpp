@@ -108,7 +108,7 @@ private:
     void begin_precision(Conversion& c, bool& point)
     {
         if (point)
-            bad("has more than one point");
+            bad("has more than one period");
         point = true;
         c.precision = 0;
     }
@@ -132,7 +132,7 @@ private:
     void star(Conversion& c, bool point)
     {
         if (point ? c.dynamic_precision : c.dynamic_width)
-            bad(point ? "has more than one * after its point" : "has more than one *");
+            bad(point ? "has more than one * in its precision" : "has more than one *");
         if ((point ? c.precision : c.width) != 0)
             bad(both(point));
         (point ? c.dynamic_precision : c.dynamic_width) = true;
@@ -155,7 +155,7 @@ private:
                 bad("has a width or precision that is too large");
         }
         if (peek() == '$')
-            bad("is positional (%n$), which D does not have");
+            bad("is positional (%n$), which D does not support");
         return static_cast<int>(value);
     }
 
@@ -169,7 +169,7 @@ private:
         pos_++;
         c.name = text_.substr(start, pos_ - start);
         if (c.name == "%")
-            bad("is a %% with something between its signs");
+            bad("has characters between the two signs of %%");
         if (!find_format_row(c.name))
             bad("is not known: %" + c.name);
     }

@@ -258,7 +258,7 @@ def arguments_and_members_that_do_not_exist_are_refused_with_the_reason(output):
     contains(output.text, 'translator to "psinfo_t" does not define the member pr_nothing')
     contains(output.text, "-x nolibs was given")
     contains(output.text, "args[0] has no type: the kernel has no type data")
-    contains(output.text, "curpsinfo->pr_argc cannot be had: the kernel has no type data")
+    contains(output.text, "curpsinfo->pr_argc cannot be read: the kernel has no type data")
     contains(output.text, "curpsinfo->pr_nlwp: ")
 
 @script("""

@@ -502,7 +502,7 @@ def errors_have_a_reason_and_a_line(t):
              ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "where - is __"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
-             ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no argument for b"),
+             ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no native argument for its translated argument b"),
              ("struct s { int x; };\nprovider web { probe go(struct s); };", "-h", "", "pass its address"),
              ("provider web { probe a__b();\nprobe a_b(); };", "-h", "",
               "line 2: web:::a_b and web:::a__b of line 1 would both define WEB_A_B in C"),

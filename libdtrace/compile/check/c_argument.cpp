@@ -125,15 +125,15 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
 {
     const Type* real = type->resolve();
     if (real->is_struct_or_union())
-        return "a probe passes what fits into a register, not " + quoted(type) +
+        return "an argument must fit into a register, unlike " + quoted(type) +
                ": pass its address";
     bool by_address = real->kind == TypeKind::Array || real->is_string() ||
                       real->kind == TypeKind::Function || real->is_pointer();
     if (!by_address && !real->is_arithmetic())
-        return "no program has a value of the type " + quoted(type);
+        return "no value can have the type " + quoted(type);
     const std::uint64_t bytes = by_address ? 8 : real->size;
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-        return "a probe passes what fits into a register, not " + quoted(type);
+        return "an argument must fit into a register, unlike " + quoted(type);
     CArgument argument;
     if (!by_address && real->is_integer() && real->is_signed)
         argument.form = "-";

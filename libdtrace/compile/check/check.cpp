@@ -220,7 +220,7 @@ void Checker::statement(Stmt& stmt)
     if (slot->kind == NodeKind::Aggregate)
         fail(Tag::AGG_NULL, slot->at,
              "the aggregation @" + slot->text +
-                 " alone is no statement: assign an aggregating function to it");
+                 " alone is not a statement: assign an aggregating function to it");
     if (slot->kind == NodeKind::Call && find_agg_row(slot->text))
         fail(Tag::AGG_NULL, slot->at,
              call_name(*slot) + " must be assigned to an aggregation");

@@ -32,7 +32,7 @@ const char* why_not(ArgumentPlace place)
     case Kind::ByValue:
         return "it is passed by value";
     case Kind::Nowhere:
-        return "it has no bytes";
+        return "its size is 0";
     case Kind::Unknown:
         return "how it is passed depends on the compiler";
     case Kind::Stack:
@@ -41,7 +41,8 @@ const char* why_not(ArgumentPlace place)
     case Kind::Address:
         break;
     }
-    return place.n < n_fetched ? nullptr : "it is after the ten of arg0 to arg9";
+    return place.n < n_fetched ? nullptr
+                               : "it comes after arg9, the last available argument";
 }
 
 NodePtr name_node(std::string name, Place at)
@@ -144,8 +145,8 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
     };
     auto no_type = [&](const std::string& why) {
         fail(Tag::ARGS_TYPE, at,
-             name + " has no type: " + why + "; arg" + std::to_string(n) +
-                 " is its value as an integer");
+             name + " has no type: " + why + "; use arg" + std::to_string(n) +
+                 " for its value as an integer");
     };
     for (const ProbeMatch& match : matches_) {
         if (!match.args.empty()) {
@@ -225,7 +226,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (const char* why = why_not(place))
         fail(Tag::ARGS_TYPE, at,
              "args[" + std::to_string(n) + "], " + quoted(type) +
-                 ", cannot be had: " + why);
+                 ", cannot be read: " + why);
     uses(weakest(facts_of("args").attributes, arguments_), "identifier args[ ]", at);
     NodePtr value;
     if (place.kind != Kind::Stack) {

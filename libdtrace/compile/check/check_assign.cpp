@@ -121,7 +121,7 @@ void Checker::assign_target(NodePtr& slot, bool plain)
     }
     if (!slot->is_lvalue)
         fail(Tag::OP_LVAL, slot->at,
-             "the left side of an assignment must be something that can be stored to");
+             "the left side of an assignment must be a modifiable lvalue");
     if (!is_dynamic(slot->type))
         return;
     Ident* ident = stored_variable(*slot);
@@ -159,7 +159,7 @@ void Checker::check_alloca(const Node& target, const Node& value)
     if (value.alloca_pointer ? ident->other_pointer : ident->alloca_pointer)
         fail(Tag::ALLOCA_INCOMPAT, target.at,
              scoped_name(ident->scope, ident->name) +
-                 " holds an alloca( ) pointer, and may not hold another kind of value");
+                 " may not hold both alloca( ) pointers and other values");
     ident->alloca_pointer = ident->alloca_pointer || value.alloca_pointer;
     ident->other_pointer = ident->other_pointer || !value.alloca_pointer;
 }

@@ -62,8 +62,8 @@ Ident* Checker::resolve_function(Node& node)
             fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
         if (std::strcmp(row->where, "NONE") == 0)
             fail(Tag::FUNC_UNDEF, node.at,
-                 call_name(node) + " exists on other systems only: Linux has no "
-                                   "such data");
+                 call_name(node) +
+                     " exists only on other systems: Linux has no such data");
         auto& ident = known(IdentKind::Subroutine);
         if (!ident) {
             ident =
@@ -83,7 +83,7 @@ Ident* Checker::resolve_function(Node& node)
             fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
         if (has_flag(row->flags, 'N'))
             fail(Tag::FUNC_UNDEF, node.at,
-                 call_name(node) + " exists on other systems only");
+                 call_name(node) + " exists only on other systems");
         auto& ident = known(IdentKind::Action);
         if (!ident) {
             ident = make_ident(IdentKind::Action, row->name, row->kind, row->prototype);

@@ -240,7 +240,7 @@ void Checker::binary(NodePtr& slot)
                 fail(Tag::OP_ACT, operand->at,
                      "operator , cannot be applied to the action " +
                          call_name(*operand) +
-                         ": actions are statements of their own, ended by ;");
+                         ": write each action as a separate statement, ended by ;");
     expr(node.left);
     expr(node.right);
     switch (node.op) {

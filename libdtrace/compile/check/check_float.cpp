@@ -43,9 +43,9 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
     const Type* type = slot->type->resolve();
     if (type->is_float() && type->size > sizeof(double))
         fail(Tag::OP_ARITH, slot->at,
-             std::string(operation) + " cannot be applied to long double values: "
-                                      "printf( ) can print them, and "
-                                      "D computes with double");
+             std::string(operation) +
+                 " cannot be applied to long double values: printf( ) can print them, "
+                 "but D computes with double");
     const Type* wanted = types_.lookup("double");
     if (type != wanted->resolve())
         cast_to(slot, wanted);

@@ -229,7 +229,8 @@ void Checker::index(NodePtr& slot)
                  node_type_text(*node.left) + "\"");
     if (node.args.size() != 1)
         fail(Tag::ARR_BADREF, node.at,
-             "an array or a pointer has one index, an associative array has several: " +
+             "an array or a pointer takes one index, and only an associative array "
+             "takes several: " +
                  key_count(node.args.size()) + " passed");
     if (!index_is_checked)
         expr(node.args[0]);
@@ -278,7 +279,7 @@ static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
             return bytes;
     }
     fail(Tag::CG_EXPR, node.at,
-         "the bit-field " + field.name + " lies across more than eight bytes");
+         "the bit-field " + field.name + " spans more than eight bytes");
 }
 
 void Checker::member(NodePtr& slot)
@@ -341,7 +342,7 @@ void Checker::deref(Node& node)
     if (!base)
         fail(Tag::DEREF_NONPTR, node.at,
              "cannot dereference a value of type " + quoted(pointer.type) +
-                 ", which is no pointer");
+                 ", which is not a pointer");
     const Type* r = base->resolve();
     if (r->kind == TypeKind::Void)
         fail(Tag::DEREF_VOID, node.at, "cannot dereference a pointer to void");
@@ -369,8 +370,7 @@ void Checker::address_of(Node& node)
             fail(Tag::ADDROF_VAR, node.at,
                  "cannot take the address of a dynamic variable or built-in variable");
     } else if (!object.is_lvalue) {
-        fail(Tag::ADDROF_LVAL, node.at,
-             "operator & must be applied to something that can be stored to");
+        fail(Tag::ADDROF_LVAL, node.at, "operator & must be applied to an lvalue");
     }
     if (object.bitfield)
         fail(Tag::ADDROF_BITFIELD, node.at, "cannot take the address of a bit-field");

@@ -119,7 +119,8 @@ void Checker::identifier(NodePtr& slot, bool indexed)
         if (node.scope == Scope::Global && !ident->declared &&
             types_.find_enumerator(node.text, in))
             fail(Tag::IDENT_AMBIG, node.at,
-                 node.text + " is ambiguous: both a variable and an enumerator of " +
+                 node.text +
+                     " is ambiguous: it is both a variable and an enumerator of " +
                      quoted(in));
         ident->referenced = true;
         uses(*ident, node.at);

@@ -37,9 +37,9 @@ void map_arguments(const std::string& provider, ProviderProbe& probe)
                                                  : natives.size();
         if (n >= natives.size())
             fail(Tag::PROV_PRXLATOR, probe.at,
-                 called(provider, probe) + " passes no argument for " +
-                     (name.empty() ? "number " + std::to_string(i + 1) : name) +
-                     " of its translated arguments");
+                 called(provider, probe) +
+                     " has no native argument for its translated argument " +
+                     (name.empty() ? "number " + std::to_string(i + 1) : name));
         probe.mapping.push_back(static_cast<unsigned>(n));
     }
 }
@@ -59,7 +59,7 @@ void Checker::provider(Decl& decl)
     auto [known, is_new] = symbols_.interfaces.try_emplace(decl.name, text);
     if (!is_new && known->second != text)
         fail(Tag::PROV_INCOMPAT, decl.at,
-             "provider " + decl.name + " was defined before with other probes");
+             "provider " + decl.name + " was already defined with different probes");
 }
 
 } // namespace dt

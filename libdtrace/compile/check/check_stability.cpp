@@ -75,8 +75,8 @@ std::string Checker::version_hint(std::string_view name) const
 {
     if (is_there(name))
         return "";
-    return "; D has it since version " + version_text(facts_of(name).since) +
-           ", and the option version is " + version_text(options_.version);
+    return "; D has had it since version " + version_text(facts_of(name).since) +
+           ", but the version option is " + version_text(options_.version);
 }
 
 // Lowers the clause's attributes to these, if they are weaker. Returns true if the
@@ -213,7 +213,7 @@ void Checker::identifier_pragma(const char* pragma, const std::string& name, Pla
     if (name == translators || hidden_.count(name) != 0)
         return;
     if (name.find('`') != std::string::npos)
-        fail(Tag::PRAGMA_SCOPE, at, applied + ", a name of another scope");
+        fail(Tag::PRAGMA_SCOPE, at, applied + ", which is a name in another scope");
     const Ident* ident = find_variable(Scope::Global, name);
     auto found = symbols_.inlines.find(name);
     if (found != symbols_.inlines.end())

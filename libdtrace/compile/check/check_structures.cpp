@@ -17,7 +17,7 @@ void Checker::no_address(const Node& name)
                                 : name.text == "curlwpsinfo" ? "->pr_lwpid"
                                                              : "[0].fi_pathname";
     fail(Tag::VAR_UNSUP, name.at,
-         name.text + " has no address in user space; ask for its members, as in " +
+         name.text + " has no address in user space; read its members instead, as in " +
              name.text + example);
 }
 
@@ -40,7 +40,7 @@ void Checker::translate_current(Node& member)
 {
     if (kernel_type_of("curthread") == nullptr)
         fail(Tag::XLATE_NONE, member.at,
-             member.left->text + "->" + member.text + " cannot be had" +
+             member.left->text + "->" + member.text + " cannot be read" +
                  context_.target.kernel().why_no_type("", "task_struct",
                                                       TargetNames::Kind::Struct));
     auto current = std::make_unique<Node>();

@@ -96,7 +96,7 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
         if (!assignable(found.type, *trial))
             fail(Tag::XLATE_INCOMPAT, member.at,
                  "translator member " + member.name + " has the type " +
-                     quoted(found.type) + " but its expression \"" +
+                     quoted(found.type) + " but its expression has the type \"" +
                      node_type_text(*trial) + "\"");
     }
     near.push_back(all.size());

@@ -64,7 +64,7 @@ std::string KernelNames::why_no_type(std::string_view scope, std::string_view na
     Suggestions near(name);
     for (const TargetModule& module : *known) {
         if (module.types == nullptr)
-            return "; the kernel has no type data of " + module.name;
+            return "; the kernel has no type data for " + module.name;
         auto named = [&](std::string_view word, Kind other) {
             return other != kind && module.types->find(other, name)
                        ? std::string(word) + std::string(scope) + "`" +

@@ -192,9 +192,8 @@ void Checker::check_printa(Node& call)
         }
         if (call.args.empty())
             fail(Tag::PRINTA_PROTO, call.at,
-                 "printa( ) prototype mismatch: a format alone was passed, an "
-                 "aggregation "
-                 "is expected after it");
+                 "printa( ) prototype mismatch: an aggregation is expected after the "
+                 "format");
     }
     for (NodePtr& argument : call.args)
         named_aggregation(call, *argument, Tag::PRINTA_AGGARG, Tag::PRINTA_AGGBAD);
@@ -231,9 +230,10 @@ void Checker::check_printa(Node& call)
             return;
         if (key >= first.keys.size())
             fail(Tag::PRINTF_DYN_PROTO, call.at,
-                 call_name(call) + " prototype mismatch: " +
-                     conversion_name(n, conversion) + " has no key for its *: @" +
-                     first.name + " has only " + std::to_string(first.keys.size()));
+                 call_name(call) +
+                     " prototype mismatch: " + conversion_name(n, conversion) +
+                     " has no key for its *: the number of keys in @" + first.name +
+                     " is " + std::to_string(first.keys.size()));
         if (!first.keys[key]->is_integer())
             fail(Tag::PRINTF_DYN_TYPE, call.at,
                  call_name(call) + " key #" + std::to_string(key + 1) +
@@ -258,9 +258,10 @@ void Checker::check_printa(Node& call)
         }
         if (key >= first.keys.size())
             fail(Tag::PRINTF_ARG_PROTO, call.at,
-                 call_name(call) + " prototype mismatch: " +
-                     conversion_name(n, conversion) + " has no key: @" + first.name +
-                     " has " + std::to_string(first.keys.size()));
+                 call_name(call) +
+                     " prototype mismatch: " + conversion_name(n, conversion) +
+                     " has no key: the number of keys in @" + first.name + " is " +
+                     std::to_string(first.keys.size()));
         if (!takes(row.takes, first.keys[key]))
             mismatch(call, call.at, "key #" + std::to_string(key + 1), n, conversion,
                      type_text(first.keys[key]));

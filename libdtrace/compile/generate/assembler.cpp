@@ -86,7 +86,7 @@ void Assembler::set_string(std::string_view text, Reg rd)
 {
     std::uint32_t offset = intern(text);
     if (offset > max_table_index)
-        fail(Tag::CG_EXPR, at_, "strings of one expression exceed 64 KiB");
+        fail(Tag::CG_EXPR, at_, "the strings in one expression exceed 64 KiB");
     text_.push_back(DIF_INSTR_WITH_IDX(DIF_OP_SETS, offset, rd));
 }
 

@@ -34,7 +34,8 @@ const LoadOps& ops_for(const Node& node)
         if (row.bytes == bytes)
             return row;
     fail(Tag::CG_EXPR, node.at,
-         "cannot load or store a value of type " + type_text(node.type) + " at once");
+         "cannot load or store a value of type " + type_text(node.type) +
+             " with one instruction");
 }
 
 } // namespace
