@@ -15,7 +15,7 @@ int dtrace_hdl::plan_listed(pid_t pid)
     // Sites can be planned only in a traced process. For other processes, only the
     // names are known.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
-        return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
+        return fail(ESRCH, "not examined; use -p " + std::to_string(pid));
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id : listed) {
         const dt::ProcessProbe* probe = state().probes.probe(id);

@@ -12,7 +12,7 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
         return std::vector<const dt::Module*>{};
     };
     if (object == DTRACE_OBJ_KMODS)
-        return none("modules of the kernel are not accepted here");
+        return none("kernel modules are not accepted here");
     const bool any = object == DTRACE_OBJ_UMODS || object == DTRACE_OBJ_EVERY;
     const bool linker = object == DTRACE_OBJ_RTLD;
     std::string scope;
@@ -158,7 +158,7 @@ int dtrace_object_info(dtrace_hdl_t* dtp, const char* object, dtrace_objinfo_t* 
 {
     std::memset(info, 0, sizeof *info);
     if (object == DTRACE_OBJ_EVERY || object == DTRACE_OBJ_UMODS)
-        return dtp->fail(EDT_NOMOD, "a single module is required, not all");
+        return dtp->fail(EDT_NOMOD, "a single module is required, not all modules");
     auto found = dtp->modules_called(object);
     if (found.empty())
         return -1;

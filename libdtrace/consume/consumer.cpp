@@ -170,8 +170,8 @@ Display& Consumer::display()
 void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
 {
     if (!liars[shard] && config.events)
-        config.events->complain("buffer " + std::to_string(shard) + ": " + what +
-                                "; a traced process has overwritten its trace");
+        config.events->complain("buffer " + std::to_string(shard) + " " + what +
+                                "; a traced process has overwritten its trace buffer");
     liars[shard] = true;
 }
 
@@ -180,10 +180,10 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
 {
     drops.lose_aggregated(shard);
     if (!std::exchange(dropped_keys, true) && config.events)
-        config.events->complain(
-            "aggregations use " + std::to_string(config.max_aggregated_bytes >> 20) +
-            " MiB, the most that dtrace may use here: further keys are dropped; use "
-            "fewer keys, or remove some with trunc()");
+        config.events->complain("aggregations use " +
+                                std::to_string(config.max_aggregated_bytes >> 20) +
+                                " MiB, the maximum for this session: further keys are "
+                                "dropped; use fewer keys, or remove some with trunc()");
 }
 
 // The time for which the last drain waits for a thread that is in a probe. The machine
@@ -278,7 +278,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         std::uint64_t needed =
             sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
         if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
-            return distrust(shard, "holds an aggregation of impossible size");
+            return distrust(shard, "holds an aggregation with an impossible size");
         EcbState* ecb = ecbs.find_in(shard, entry.epid);
         auto described = ecb ? ecb->aggregations.find(entry.action)
                              : decltype(ecb->aggregations.end()){};
@@ -372,7 +372,7 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
             return committed;
         if (config.events &&
             !config.events->fault(fault_event(ecb.info, record.cpu, error)))
-            return Error{Code::invalid, "the error handler ended the consumption"};
+            return Error{Code::invalid, "the error handler stopped the consumer"};
         return Ok{};
     }
     ProbeData data;

@@ -57,7 +57,7 @@ Result<Ok> Display::set(std::string_view name, std::string_view value)
         return store(option, parse_count(value), name);
     DT_DISPLAY_COUNTS(X)
 #undef X
-    return Error{Code::not_found, std::string(name) + ": not an option of the display"};
+    return Error{Code::not_found, std::string(name) + ": not a display option"};
 }
 
 } // namespace dt

@@ -62,7 +62,7 @@ Result<Ok> FileOutput::reopen(const std::string& path)
         return Error{Code::unsupported, "freopen() needs output with a descriptor"};
     if (path.empty()) {
         if (original_ && dup2(original_.get(), fd) < 0)
-            return errno_error("return to the first output");
+            return errno_error("restore the original output");
         original_.reset();
         return Ok{};
     }
@@ -96,7 +96,7 @@ Result<Ok> FileOutput::truncate()
 Result<Ok> HandlerOutput::take(std::string_view text, const Piece& piece)
 {
     if (!handler_(text, piece))
-        return Error{Code::invalid, "the buffered handler ended the consumption"};
+        return Error{Code::invalid, "the buffered handler stopped the consumer"};
     return Ok{};
 }
 

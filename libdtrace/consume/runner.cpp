@@ -20,7 +20,7 @@ namespace dt {
 
 Error Runner::stopped(const char* who)
 {
-    return Error{Code::invalid, std::string(who) + " ended the consumption"};
+    return Error{Code::invalid, std::string(who) + " stopped the consumer"};
 }
 
 Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
@@ -201,7 +201,7 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
         if (desc.n_values > 1 && load_unsigned(value(1)) != 0)
             aggregates.normalize(id, load_unsigned(value(1)));
         else
-            complain("normalize() by zero: the aggregation stays as it is");
+            complain("normalize() by zero: the aggregation is unchanged");
         break;
     case DT_LIBACT_DENORMALIZE:
         aggregates.denormalize(id);

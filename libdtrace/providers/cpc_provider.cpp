@@ -107,8 +107,8 @@ Result<CpcCounter> parse_cpc(std::string_view name)
     CpcCounter counter;
     auto count = number(take_last(name), 10);
     if (!count || *count == 0 || *count > DT_CPC_MAX_COUNT)
-        return refusal(
-            "a name is EVENT-MODE[-0xMASK]-COUNT, and COUNT a decimal number");
+        return refusal("a name must be EVENT-MODE[-0xMASK]-COUNT, where COUNT is a "
+                       "positive decimal number");
     counter.count = *count;
     std::string_view mode = take_last(name);
     std::optional<std::uint64_t> mask;
@@ -128,7 +128,7 @@ Result<CpcCounter> parse_cpc(std::string_view name)
         return set.error();
     const std::uint64_t least = dt_cpc_least(counter.type, counter.config);
     if (counter.count < least)
-        return refusal("the least count of " + std::string(name) + " is " +
+        return refusal("the minimum count for " + std::string(name) + " is " +
                        std::to_string(least));
     return counter;
 }

@@ -391,10 +391,10 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
         Suggestions near(spec.name);
         near.consider("entry");
         near.consider("return");
-        return refuse(Tag::PROC_NAME, spec,
-                      "'" + spec.name + "' is an invalid probe name: it is entry, " +
-                          "return, or an offset in hex" +
-                          did_you_mean(near.nearest(1)));
+        return refuse(
+            Tag::PROC_NAME, spec,
+            "'" + spec.name + "' is an invalid probe name: it must be entry, " +
+                "return, or an offset in hex" + did_you_mean(near.nearest(1)));
     }
 
     Outcome outcome;
@@ -425,7 +425,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
             else if (module->image->functions().all().empty())
                 where += "; " + module->name + " has no symbols (it is stripped): pid" +
                          std::to_string(pid) + ":" + module->name +
-                         ":-:ADDRESS still works for the program";
+                         ":-:ADDRESS works if it is the program itself";
             else if (!spec.module.empty() && !module->image->has_symtab() &&
                      has_nameless(module->image->functions()))
                 where += "; " + module->name +

@@ -103,7 +103,7 @@ dt_operand in_process(const usdt::Operand& from, const Module& module,
     case usdt::OperandForm::memory:
         out.form = DT_OPERAND_MEMORY;
         if (from.of_rip && from.symbol.empty())
-            trouble = "is relative to %rip without a symbol";
+            trouble = "is relative to %rip but has no symbol";
         break;
     case usdt::OperandForm::unknown:
         trouble = from.trouble;
@@ -112,7 +112,8 @@ dt_operand in_process(const usdt::Operand& from, const Module& module,
     if (!from.symbol.empty()) {
         auto at = address_of(module, from.symbol);
         if (!at)
-            trouble = "names " + from.symbol + ", which the file's symbols do not have";
+            trouble =
+                "names " + from.symbol + ", which is not among the file's symbols";
         else
             out.value += static_cast<dt_s64>(*at);
     }
@@ -157,8 +158,8 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
         if (!is_new) {
             notes_.push_back(image.path() + " has different definitions of provider " +
                              provider +
-                             ", and none of them is taken: its files were "
-                             "compiled with headers of different provider.d");
+                             ", and none of them is used: its source files were "
+                             "compiled with headers from different provider.d files");
             known->second = nullptr;
             continue;
         }
@@ -199,9 +200,9 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     if (reported_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
                          std::to_string(n_passed) +
-                         " arguments, and its definition has " +
+                         " arguments, but its definition has " +
                          std::to_string(found->native.size()) +
-                         ": of these arguments the sizes are known");
+                         ": only the sizes of these arguments are known");
     return nullptr;
 }
 

@@ -60,8 +60,8 @@ REFUSED = {
     "nothing-all-5000": "there is no event nothing; dtrace -l -P cpc lists the events of this machine",
     "PAPI_tot_cyc-all-1000000": "this machine cannot count the event: the processor has no counter for it",
     "L1-dcache-load-misses-user-5000": "this machine cannot count the event",
-    "cycles-all-4999": "the least count of cycles is 5000",
-    "cpu-clock-all-199999": "the least count of cpu-clock is 200000",
+    "cycles-all-4999": "the minimum count for cycles is 5000",
+    "cpu-clock-all-199999": "the minimum count for cpu-clock is 200000",
     "page-faults-some-1": "the mode some is not user, kernel or all",
     "page-faults-all": "a name is EVENT-MODE[-0xMASK]-COUNT",
     "page-faults-all-0x1-5000": "only raw events"}
@@ -166,7 +166,7 @@ echo $before >/proc/sys/kernel/perf_event_max_sample_rate
 def a_counter_that_the_kernel_stops_is_reported_as_drops(output):
     free, _, limited = output.text.partition("without a limit")
     equal(free.strip(), "")
-    if not re.search(r"\d+ drops? \(the kernel stopped a counter of cpc until its next tick\)", limited):
+    if not re.search(r"\d+ drops? \(the kernel stopped a cpc counter until its next tick\)", limited):
         raise AssertionError("no drop is reported")
     equal([row[1] for row in rows(output) if row[0] == "counted`write_to"], ["20000"])
 

@@ -467,7 +467,7 @@ def an_invalid_definition_is_reported_once_and_sizes_are_known(t):
     probe = b"probe place(int i, int j, const char *what) : (int j, int i)"
     equal(whole.count(probe), 1)
     lies = {"cannot be read": b"probe place(int i, int j, const chor *what) : (int j, int i)",
-            "passes 3 arguments, and its definition has 2": b"probe place(int i, int j                 ) : (int j, int i)"}
+            "passes 3 arguments, but its definition has 2": b"probe place(int i, int j                 ) : (int j, int i)"}
     for told, lie in lies.items():
         liar = folder / "liar"
         liar.write_bytes(whole.replace(probe, lie.ljust(len(probe))))

@@ -49,9 +49,9 @@ TEST(CpcProvider, ANameIsParsedFromItsEnd)
 
 TEST(CpcProvider, EveryRefusalNamesThePartThatIsNotValid)
 {
-    EXPECT_EQ(why_refused("cycles-all-4999"), "the least count of cycles is 5000");
+    EXPECT_EQ(why_refused("cycles-all-4999"), "the minimum count for cycles is 5000");
     EXPECT_EQ(why_refused("cpu-clock-all-199999"),
-              "the least count of cpu-clock is 200000");
+              "the minimum count for cpu-clock is 200000");
     EXPECT_EQ(why_refused("cycles-some-5000"),
               "the mode some is not user, kernel or all");
     EXPECT_EQ(why_refused("cycles-all-0xzz-5000"),
