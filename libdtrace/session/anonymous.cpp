@@ -91,9 +91,9 @@ int save_anonymous(SessionState& state, FILE* file)
         for (const auto& ids : each.prog->matched) {
             for (std::uint32_t id : ids) {
                 if (state.probes.probe(id) != nullptr)
-                    return state.fail(
-                        ENOTSUP, "probes in processes cannot be anonymous: there are "
-                                 "no processes yet");
+                    return state.fail(ENOTSUP,
+                                      "probes in processes cannot be anonymous: no "
+                                      "processes exist when anonymous tracing starts");
                 save_probe(to, state.registry.at(id), id);
                 const dtk_ecb ecb{to.ids[id], first_clause};
                 append(ecbs, &ecb, 1);

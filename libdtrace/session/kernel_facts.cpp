@@ -115,7 +115,7 @@ void KernelFacts::load_library(const KernelLibrary& library,
     debug("the kernel's D library %s: skipped: line %d: %s", name.c_str(),
           refused.at.line, refused.text.c_str());
     if (refused.tag != Tag::PRAGMA_DEPEND)
-        why_not_ = "the D library " + name + " does not know this kernel: line " +
+        why_not_ = "the D library " + name + " does not support this kernel: line " +
                    std::to_string(refused.at.line) + ": " + refused.text;
 }
 
@@ -149,8 +149,8 @@ Probed KernelFacts::arguments(const ProbeInfo& probe)
         return ""; // the probe has no arguments
     }
     if (s_.options.flags.nolibs)
-        return "D libraries declare them, and -x nolibs was given";
-    return why_not_.empty() ? "no D library declares them" : why_not_;
+        return "D libraries declare the types, but -x nolibs was given";
+    return why_not_.empty() ? "no D library declares the types" : why_not_;
 }
 
 } // namespace dt

@@ -81,7 +81,7 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
     if (opened || opened.error().code != Code::permission)
         return "";
     return "; process " + std::to_string(pid) +
-           " may not be read: that requires its user, or root";
+           " cannot be read: only its owner or root may read it";
 }
 
 // Returns the reason why a description of a kernel provider matches nothing.
@@ -130,15 +130,15 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     std::string hidden;
     if (int n_hidden = s_.processes.n_forbidden(); n_hidden != 0)
         hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
-                 " may not be: that requires their user, or root";
+                 " that only the owner or root may search";
     if (!is_pattern) // a plain name may be mistyped
         return hidden.empty() || ::geteuid() == 0
                    ? ""
-                   : "; of the processes that run now, " + hidden;
-    std::string text = "; " + processes_text(n) + " that run now were searched";
+                   : "; the search did not cover " + hidden;
+    std::string text = "; the search covered " + processes_text(n);
     if (!hidden.empty())
-        text += ", " + hidden;
-    return text + "; name others with -p or -c";
+        text += ", but not " + hidden;
+    return text + "; name other processes with -p or -c";
 }
 
 } // namespace dt

@@ -26,7 +26,7 @@ std::string refusal_text(Options::Refused refused, std::string_view name)
         return "Invalid option name" + did_you_mean(Options::suggest(name));
     case Options::Refused::value:
         if (std::string choices = Options::choices(name); !choices.empty())
-            return "Invalid value for specified option: it is " + choices;
+            return "Invalid value for specified option: it must be " + choices;
         return "Invalid value for specified option";
     case Options::Refused::context:
         return "Operation illegal when tracing is active";

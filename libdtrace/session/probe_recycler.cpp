@@ -48,7 +48,8 @@ int ProbeRecycler::rename()
     for (std::uint32_t id : s_.registry.take_renamed()) {
         if (dt_probe_rename(s_.arena->base(), id, s_.registry.at(id).provider.data(),
                             like) != 0)
-            return s_.fail(ENOSPC, "the names of too many processes' probes");
+            return s_.fail(ENOSPC,
+                           "no space is left for the probe names of more processes");
         s_.consumer->rename_probe(id);
         like = id;
     }

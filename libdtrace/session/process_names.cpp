@@ -92,7 +92,7 @@ ProcessNames::probed_function(std::uint32_t id)
     if (site.kind == ProbeSiteKind::Static)
         return s_.providers.usdt.argument_types(info);
     if (site.kind == ProbeSiteKind::Offset)
-        return "within a function arguments have no known places";
+        return "inside a function, the locations of its arguments are unknown";
     ps_prochandle* process = s_.processes.find(probe->pid);
     const Module* module = process != nullptr && process->symbols
                                ? process->symbols->module_at(site.at)
@@ -115,7 +115,7 @@ ProcessNames::probed_function(std::uint32_t id)
     if (!described)
         return "the debug data of " + module->name + " do not describe " + function;
     if (described->own_convention)
-        return function + " takes its arguments by other rules than C's";
+        return function + " does not use the calling convention of C";
     if (is_changed_clone(function))
         return "the compiler changed how " + function + " takes its arguments";
     return ProbedFunction{site.kind == ProbeSiteKind::Return

@@ -146,9 +146,8 @@ int Session::start()
     tend(monotonic_ns());
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
-            "new processes are looked for ten times a second, and those that live "
-            "shorter are missed: without CAP_NET_ADMIN the kernel does not report "
-            "them");
+            "dtrace looks for new processes ten times a second and misses those that "
+            "exit sooner: the kernel reports new processes only with CAP_NET_ADMIN");
     fire(probe_begin);
     dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return backend_->start_timers();

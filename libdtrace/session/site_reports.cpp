@@ -6,8 +6,8 @@
 namespace dt {
 
 const SiteWords not_probed{"cannot probe ", "", " more places that cannot be probed"};
-const SiteWords by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
-                              " more places that fire by a breakpoint"};
+const SiteWords by_breakpoint{"", " fires through a breakpoint, about 20 us per hit",
+                              " more places that fire through a breakpoint"};
 
 // Returns whether to report a remark about the sites of a probe in this process. If the
 // user did not name the process, or if it has executed another program, a remark that
@@ -72,7 +72,7 @@ void SiteReports::report_loops(ps_prochandle& process, const std::vector<Site>& 
     if (n > max_named)
         names += " and " + std::to_string(n - max_named) + " more";
     if (n != 0)
-        s_.report(&process, "entry probes that also fire when a loop goes back to the "
+        s_.report(&process, "these entry probes also fire when a loop goes back to the "
                             "function's first instruction: " +
                                 names);
 }

@@ -60,14 +60,15 @@ void TargetReports::report_danger(const ps_prochandle& process)
 {
     const char state = thread_state(process.pid, process.pid);
     if (state == '\0' || (state == 'Z' && threads_of(process.pid).size() == 1))
-        return s_.complain("process " + std::to_string(process.pid) +
-                           " has ended since, perhaps at one of its breakpoints");
+        return s_.complain(
+            "process " + std::to_string(process.pid) +
+            " has ended in the meantime, perhaps at one of its breakpoints");
     const std::size_t n = n_blocking_traps(process.pid);
     if (n != 0)
-        s_.complain(
-            std::to_string(n) + " threads of process " + std::to_string(process.pid) +
-            " block SIGTRAP: a breakpoint that one of them hits before any other "
-            "thread does ends the process");
+        s_.complain(std::to_string(n) + " threads of process " +
+                    std::to_string(process.pid) +
+                    " block SIGTRAP: if one of them is the first thread to hit a "
+                    "breakpoint, the process is killed");
 }
 
 void TargetReports::report_unmatched(ps_prochandle& process)

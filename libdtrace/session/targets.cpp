@@ -89,7 +89,7 @@ static const char* event_text(AgentEvent::Kind kind)
     case AgentEvent::forked:
         return "forked";
     case AgentEvent::given_up:
-        return "is not traced any more";
+        return "is no longer traced";
     case AgentEvent::agent_error:
         return "the agent reports an error";
     case AgentEvent::agent_gone:

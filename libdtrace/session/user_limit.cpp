@@ -42,10 +42,11 @@ void UserLimit::report_left_out()
     };
     s_.complain(
         counted(left_out_.size(), "process", "processes") + " of " +
-        counted(left_out_users_.size(), "further user is", "further users are") +
-        " left out: all targets share memory, and those of user " +
+        counted(left_out_users_.size(), "further user", "further users") +
+        " will not be traced: all targets share memory, and processes of user " +
         std::to_string(*other_user_) +
-        " are traced. Name processes with -p, or trace all users with -x trust=all");
+        " are already traced. Name processes with -p, or trace all users with -x "
+        "trust=all");
 }
 
 } // namespace dt

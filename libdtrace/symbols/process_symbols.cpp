@@ -64,7 +64,8 @@ Result<FunctionAt> ProcessSymbols::lookup(std::string_view module,
     if (auto found = match(module, function); !found.empty())
         return found.front();
     if (modules.size() == 1 && !modules[0]->image)
-        return Error{Code::unsupported, "no functions of " + modules[0]->name + ": " +
+        return Error{Code::unsupported, "no functions are known in " +
+                                            modules[0]->name + ": " +
                                             modules[0]->trouble};
     return Error{Code::not_found,
                  "no function " + printable_name(function) + " in " +

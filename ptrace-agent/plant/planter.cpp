@@ -343,9 +343,10 @@ Result<Ok> Planter::write(Planting& p)
     for (Tracepoint* unwritten : all_unwritten) {
         for (std::uint32_t index : work.sites_of(*unwritten))
             work.refused.emplace_back(
-                index, unprotected
-                           ? "no thread of the process can make a system call at the moment"
-                           : "the instruction has changed or cannot be overwritten");
+                index,
+                unprotected
+                    ? "no thread of the process can make a system call at the moment"
+                    : "the instruction has changed or cannot be overwritten");
         space.tracepoints.forget(*unwritten);
     }
     space.statics.settle(space);

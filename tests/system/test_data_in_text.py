@@ -52,11 +52,11 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
     said = counts_in_runs(t, "pid$target:a.out:leave_early:return ", both)
-    contains(said, "leave_early:return at tables`leave_early+0x5 fires by a breakpoint, some 20 us a hit: ")
+    contains(said, "leave_early:return at tables`leave_early+0x5 fires through a breakpoint, about 20 us per hit: ")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50})
     contains(said, "leave_early+0x5: no jump can replace it; -x mechanism=any sets a breakpoint")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", both, ("-x", "mechanism=any"))
-    contains(said, "fires by a breakpoint")
+    contains(said, "fires through a breakpoint")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50}, ("-x", "mechanism=jump"))
     contains(said, "cannot probe")
 

@@ -172,7 +172,7 @@ def a_target_that_creates_children_all_the_time_gets_jumps(t):
                 equal((done.returncode, is_alive(target.pid)), (0, True), f"{shell}, round {n_traced}: {done.stderr}")
                 # Some returns in libc cannot be probed. dtrace names ten and counts the rest. It also names the
                 # functions whose entry probe fires in each iteration of a loop.
-                notes = "cannot probe pid|more places that cannot be probed|entry probes that also fire"
+                notes = "cannot probe pid|more places that cannot be probed|entry probes also fire"
                 lines = done.stderr.splitlines()
                 if len(lines) > 12 or any(not re.search(notes, line) for line in lines):
                     raise AssertionError(f"{shell}, round {n_traced}: {done.stderr}")

@@ -262,7 +262,7 @@ def an_unknown_mechanism_is_refused_with_a_list_of_the_valid_ones(t):
         done = t.run("-x", "mechanism" + value, "-n", "BEGIN")
         equal((done.returncode, done.stderr),
               (1, "dtrace: failed to set -x mechanism: Invalid value for specified option: "
-                  "it is auto, any, jump, int3 or uprobe\n"))
+                  "it must be auto, any, jump, int3 or uprobe\n"))
 
 def the_help_names_the_flag(t):
     contains(t.run("--help").stdout, "--patches      list dtrace's patches in the processes given with -p")

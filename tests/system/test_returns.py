@@ -99,7 +99,7 @@ def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
     equal(rows, {"turns_few_bytes": (10, 10), "turns_longer": (10, 10), "turns_by_jump": (10, 10),
                  "turns_with_a_call": (70, 10), "turns_by_calls": (70, 70)}, done.stderr)
     # If additional firings cannot be prevented, they are reported.
-    contains(done.stderr, "entry probes that also fire when a loop goes back to the function's first instruction: "
+    contains(done.stderr, "these entry probes also fire when a loop goes back to the function's first instruction: "
                           "turns_with_a_call\n")
 
 def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):

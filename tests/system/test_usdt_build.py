@@ -496,10 +496,10 @@ def errors_have_a_reason_and_a_line(t):
              ("provider web1 { probe go(); };", "-h", "D_PROV_BADNAME", "may not end with a digit"),
              *((f"provider {own} {{ probe go(); }};", flag, "D_PROV_BADNAME", f"provider {own} is one of DTrace's own")
                for own in ("pid", "dtrace", "profile", "tick", "usdt", "syscall", "rawfbt") for flag in ("-h", "-G")),
-             *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes of at most 55")
+             *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes, which exceeds the maximum of 55")
                for flag in ("-h", "-G")),
-             ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes of at most 63"),
-             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "where - is __"),
+             ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes, which exceeds the maximum of 63"),
+             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(its note has __ instead of -)"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
              ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no native argument for its translated argument b"),
@@ -516,7 +516,7 @@ def errors_have_a_reason_and_a_line(t):
               "would both define __dtrace_web___b___c in C"),
              ("int x;", "-h", "", "no provider is defined"),
              *((f"provider web {{\nprobe go({', '.join(13 * ['double'])}); }};", flag, "",
-                "line 2: web:::go has 13 arguments, and programs pass at most 12 to a probe") for flag in ("-h", "-G")))
+                "line 2: web:::go has 13 arguments, but a program can pass at most 12 to a probe") for flag in ("-h", "-G")))
     script = t.scratch / "wrong.d"
     for text, flag, tag, part in cases:
         script.write_text(text + "\n")

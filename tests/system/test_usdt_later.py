@@ -155,7 +155,7 @@ def without_notifications_of_the_kernel_new_processes_are_polled(t):
     watching = Watching(t, ALL, before=("unshare", "-n", "--"))
     begin_and_fire(t, 10)
     equal(watching.finish(), {"all": 45})
-    contains(watching.errors, "new processes are looked for ten times a second")
+    contains(watching.errors, "dtrace looks for new processes ten times a second")
 
 def existing_processes_are_traced_immediately(t):
     with held(waiting(t, f"{plugin(t)}*10")) as process:
@@ -189,9 +189,9 @@ def a_user_who_may_not_read_a_process_gets_an_error(t):
     if os.geteuid() != 0:
         raise Skip("only root can test processes of other users")
     with held(waiting(t)) as process:
-        for provider, part in ((f"plug{process.pid}", f"process {process.pid} may not be read: that requires its user, or root"),
-                               ("plug", "may not be: that requires their user, or root"),
-                               ("plug*", "may not be: that requires their user, or root")):
+        for provider, part in ((f"plug{process.pid}", f"process {process.pid} cannot be read: only its owner or root may read it"),
+                               ("plug", "that only the owner or root may search"),
+                               ("plug*", "that only the owner or root may search")):
             done = subprocess.run([*as_nobody(), t.dtrace, "-ln", f"{provider}:::tick"], capture_output=True, text=True)
             contains(done.stderr, part)
         process.communicate("x\n", timeout=20)

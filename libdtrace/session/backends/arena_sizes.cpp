@@ -182,7 +182,8 @@ int fit_options(SessionState& state, std::uint64_t default_aggsize)
                                   " MiB, of which " + std::to_string(available >> 20) +
                                   " MiB are available");
         if (largest->value <= smallest_halved)
-            return state.fail(ENOMEM, "there is no memory for buffers of 64 KiB");
+            return state.fail(ENOMEM,
+                              "there is not enough memory for buffers of 64 KiB");
         largest->value /= 2;
     }
     for (const Sized& size : sizes)
@@ -222,10 +223,10 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
     auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
     const std::uint64_t larger = std::max(layout.program, layout.data);
     if (larger > room.file)
-        return "a file in memory of " + mib(larger) + ", and files may have " +
+        return "a memory file of " + mib(larger) + ", but files are limited to " +
                mib(room.file) + " (ulimit -f)";
     if (layout.program + layout.data > room.address)
-        return mib(layout.program + layout.data) + " of addresses, of which " +
+        return mib(layout.program + layout.data) + " of address space, of which " +
                mib(room.address) + " are available here or in a target (ulimit -v)";
     if (room.touched != no_limit && layout.data - config.globals_bytes > room.touched)
         return mib(layout.data - config.globals_bytes) + " of memory, of which " +
@@ -327,7 +328,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
         room.touched = std::min(most, control_group_left(0) / 4);
         if (std::uint64_t available = available_bytes(); available != 0)
             room.touched = std::min(room.touched, available / 8);
-        debug("targets may take %llu KiB more memory: the arena is made small",
+        debug("targets may use only %llu KiB more memory: the arena is made small",
               static_cast<unsigned long long>(group >> 10));
     }
     for (std::string why; !(why = excess(layout, config, room)).empty();
@@ -336,9 +337,9 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             std::max(layout.program, layout.data) > room.file ? EFBIG : ENOMEM;
         if (state.options.run_time(DTRACEOPT_bufresize) == DT_BUFRESIZE_MANUAL)
             return state.fail(error, "the buffers need " + why);
-        const bool only_program =
-            layout.program > room.file || (layout.program > layout.data &&
-                                           why.find("addresses") != std::string::npos);
+        const bool only_program = layout.program > room.file ||
+                                  (layout.program > layout.data &&
+                                   why.find("address space") != std::string::npos);
         if (!shrink(config, only_program) && !shrink(config, !only_program)) {
             if (error == ENOMEM && room.touched != no_limit)
                 break; // the arena cannot be made smaller

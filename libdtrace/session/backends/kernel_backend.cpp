@@ -176,7 +176,7 @@ static std::string text_of_error(const dtk_site& site)
     if (site.kind == DTK_CPC && error == EBUSY)
         return "all counters of the processor are in use";
     if (error == EPERM)
-        return "the kernel forbids it: tracing runs through that function";
+        return "the kernel forbids it: tracing itself uses that function";
     return std::strerror(error);
 }
 

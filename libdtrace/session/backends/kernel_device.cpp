@@ -31,11 +31,10 @@ static std::string why_it_would_not_load()
                         lockdown.find("[confidentiality]") != std::string::npos;
     if (locked)
         return "; this kernel is locked down (Secure Boot): it loads the module only "
-               "when "
-               "a key that it knows has signed it (DKMS signs with the machine owner's "
-               "key: mokutil --import)";
+               "if the module is signed with a key that the kernel trusts (DKMS signs "
+               "with the machine owner's key: mokutil --import)";
     if (first_line("/sys/module/module/parameters/sig_enforce") == "Y")
-        return "; this kernel loads signed modules only (module.sig_enforce)";
+        return "; this kernel loads only signed modules (module.sig_enforce)";
     return "";
 }
 
@@ -70,20 +69,18 @@ Result<KernelDevice> KernelDevice::open()
                 ENOENT};
         if (errno == EACCES || errno == EPERM)
             return Error{Code::permission,
-                         DTK_DEVICE
-                         " may not be opened: tracing the kernel requires root, or "
-                         "CAP_PERFMON and access to that file",
+                         DTK_DEVICE " cannot be opened: tracing the kernel requires "
+                                    "root, or CAP_PERFMON and access to that file",
                          errno};
         return errno_error("open " DTK_DEVICE);
     }
     KernelDevice device(std::move(fd));
     if (::ioctl(device.fd_.get(), DTK_INFO, &device.info_) != 0)
-        return errno_error("ask " DTK_DEVICE " for its version");
+        return errno_error("get the version of " DTK_DEVICE);
     if (device.info_.abi != DTK_ABI || device.info_.arena_version != DT_ARENA_VERSION)
-        return Error{
-            Code::unsupported,
-            "the dtrace kernel module that is loaded is of another version: build "
-            "and load the one that came with this dtrace"};
+        return Error{Code::unsupported,
+                     "the loaded dtrace kernel module has a different version: build "
+                     "and load the one that came with this dtrace"};
     return device;
 }
 
@@ -92,7 +89,7 @@ Result<ArenaMemory> KernelDevice::make_arena(const dt_arena_config& config)
     dtk_arena request{};
     request.config = config;
     if (::ioctl(fd_.get(), DTK_ARENA, &request) != 0)
-        return errno_error("make the arena in the kernel");
+        return errno_error("create the arena in the kernel");
     return ArenaMemory::map(fd_.get(), request.program_bytes, request.total_bytes);
 }
 

@@ -80,7 +80,7 @@ int ProcessBackend::add_probes()
                          probe.function.data(), probe.name.data()) == 0)
             return s_.fail(ENOSPC, "the descriptions match " +
                                        std::to_string(s_.registry.size()) +
-                                       " probes; a session holds " +
+                                       " probes, but a session can hold only " +
                                        std::to_string(s_.n_probes_added));
     }
     return 0;
@@ -90,7 +90,7 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
 {
     for (std::uint32_t id : ids) {
         if (dt_ecb_add(s_.arena->base(), id, static_cast<dt_u32>(clause)) == 0)
-            return s_.fail(ENOSPC, "too many pairs of a probe and a clause");
+            return s_.fail(ENOSPC, "too many combinations of probes and clauses");
         s_.registry.at(id).enabled = true;
     }
     return 0;
@@ -204,8 +204,8 @@ void ProcessBackend::report_sampled()
             : n == 1                        ? "only the traced process is"
                      : "only the " + std::to_string(n) + " traced processes are";
         s_.complain(std::string(s_.registry.at(id).name) + ": " + what +
-                    " sampled; sampling the complete system requires the kernel "
-                    "module, and sampling a process requires -p or -c");
+                    " sampled; sampling all processes requires the kernel module, and "
+                    "sampling a process requires -p or -c");
         return;
     }
 }
@@ -226,8 +226,8 @@ int ProcessBackend::start_timers()
     if (const std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu);
         !timers.empty() && OnCpu(cpu).refused())
         s_.complain("-x cpu=" + std::to_string(cpu) +
-                    ": dtrace may not run on this CPU, so tick and profile probes do "
-                    "not fire; include it in the cpuset of dtrace");
+                    ": dtrace is not allowed to run on this CPU, so tick and profile "
+                    "probes do not fire; include the CPU in dtrace's cpuset");
     if (!sampled.empty())
         if (auto set = s_.processes.agent()->profile(sampled); !set)
             return s_.fail(set.error());

@@ -24,7 +24,7 @@ Result<Ok> TimerThread::start(std::vector<Timer> timers,
     stopping_ = false;
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd_ < 0)
-        return errno_error("start the clock");
+        return errno_error("create the timer thread's eventfd");
     int refused = 0;
     try {
         NoSignals here;
@@ -35,7 +35,7 @@ Result<Ok> TimerThread::start(std::vector<Timer> timers,
     if (refused == 0)
         return Ok{};
     ::close(std::exchange(wake_fd_, -1));
-    return errno_error("start the new thread", refused);
+    return errno_error("start the timer thread", refused);
 }
 
 void TimerThread::stop()

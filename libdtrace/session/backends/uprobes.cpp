@@ -101,7 +101,7 @@ std::string Uprobes::fill(const Site& site, dtk_uprobe& request) const
     request.arg0 = site.arg0;
     auto when = condition_of(text_at(site.at));
     if (!when)
-        return "the function is left there by a loop instruction";
+        return "a loop instruction leaves the function there";
     request.when = *when;
     return "";
 }

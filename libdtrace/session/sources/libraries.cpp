@@ -22,7 +22,7 @@ static Result<std::vector<std::string>> paths_in(const std::string& folder)
         if (at->path().extension() == ".d" && at->is_regular_file(error))
             paths.push_back(at->path().string());
     if (error)
-        return errno_error("D libraries of " + folder, error.value());
+        return errno_error("read the D libraries in " + folder, error.value());
     std::sort(paths.begin(), paths.end());
     return paths;
 }

@@ -102,17 +102,18 @@ static Result<Fd> file_of(std::string_view text)
 {
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
-        return errno_error("memory for the preprocessor");
+        return errno_error("create a memory file for the preprocessor");
     // A preprocessor that reopens /dev/stdin runs as our user, so only the user needs
     // access. The default mode is 0777.
     if (fchmod(file.get(), 0600) != 0)
-        return errno_error("permissions of the preprocessor's memory");
+        return errno_error("set the permissions of the preprocessor's memory file");
     for (std::size_t done = 0; done < text.size();) {
         ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return errno_error("text for the preprocessor");
+            return errno_error(
+                "write the program to a memory file for the preprocessor");
         done += static_cast<std::size_t>(n);
     }
     lseek(file.get(), 0, SEEK_SET);
@@ -128,7 +129,7 @@ static Result<std::string> text_in(const Fd& file)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno_error("what the preprocessor wrote");
+            return errno_error("read the preprocessor's output");
         text.append(part, static_cast<std::size_t>(n));
     }
     return text;
@@ -195,7 +196,7 @@ Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
         return status.error();
     if (*status != 0)
         return Error{Code::invalid,
-                     "the preprocessor '" + by.path + "' refuses the program"};
+                     "the preprocessor '" + by.path + "' rejected the program"};
     return text_in(*out);
 }
 

@@ -20,7 +20,8 @@ static Diagnostic bad_name(Place at, std::string text)
 
 static std::string too_long(std::size_t n, std::size_t most)
 {
-    return " has " + std::to_string(n) + " bytes of at most " + std::to_string(most);
+    return " has " + std::to_string(n) + " bytes, which exceeds the maximum of " +
+           std::to_string(most);
 }
 
 std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
@@ -37,11 +38,12 @@ std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
     for (const ProviderProbe& probe : block.probes) {
         const std::string name = usdt::note_name(probe.name);
         if (name.size() > max_name)
-            return bad_name(probe.at,
-                            "the name of " + block.name + ":::" + probe.name +
-                                too_long(name.size(), max_name) + " in its note" +
-                                (name != probe.name ? ", where - is __" : "") +
-                                ": give it a shorter name");
+            return bad_name(
+                probe.at,
+                "the name of " + block.name + ":::" + probe.name +
+                    too_long(name.size(), max_name) +
+                    (name != probe.name ? " (its note has __ instead of -)" : "") +
+                    ": give it a shorter name");
     }
     return std::nullopt;
 }

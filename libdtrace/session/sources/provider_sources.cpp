@@ -43,7 +43,7 @@ Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
         if (probe.native.size() > usdt::max_source_arguments)
             return wrong(block, probe,
                          "has " + std::to_string(probe.native.size()) +
-                             " arguments, and programs pass at most " +
+                             " arguments, but a program can pass at most " +
                              std::to_string(usdt::max_source_arguments) +
                              " to a probe: pass the address of a struct");
         for (const Type* type : probe.native) {
@@ -51,7 +51,7 @@ Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                        types, tags);
             if (const auto* why = std::get_if<std::string>(&argument))
                 return wrong(block, probe,
-                             "cannot have its argument " +
+                             "cannot pass its argument " +
                                  std::to_string(one.arguments.size() + 1) + ": " +
                                  *why);
             auto& made = std::get<CArgument>(argument);

@@ -24,7 +24,7 @@ Result<std::unique_ptr<BtfTypes>> BtfTypes::made(btf* data, const std::string& o
 {
     const int error = errno;
     if (data == nullptr && (error == ENOENT || error == EACCES || error == EPERM))
-        return errno_error("types of " + of, error);
+        return errno_error("read the types of " + of, error);
     if (data == nullptr)
         return Error{Code::corrupt, of + " is not BTF that libbpf can read", error};
     return std::unique_ptr<BtfTypes>(new BtfTypes(data, base, place));
@@ -46,7 +46,7 @@ Result<std::unique_ptr<BtfTypes>> BtfTypes::from(std::span<const std::byte> byte
     silence();
     errno = 0;
     if (bytes.size() > UINT32_MAX)
-        return Error{Code::limit, "type data is too long", 0};
+        return Error{Code::limit, "the type data is too long", 0};
     return made(btf__new(bytes.data(), static_cast<std::uint32_t>(bytes.size())),
                 "the type data", nullptr, place);
 }

@@ -76,9 +76,11 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
         if (header.sh_size <= largest)
             own = std::max(own, gnu_packed_bytes(section));
         if (own > largest || (n_bytes += own) > largest)
-            return Error{Code::limit,
-                         "debug data: more than " + std::to_string(largest >> 20) +
-                             " MiB of it, which is 4 GiB or an eighth of the memory"};
+            return Error{
+                Code::limit,
+                "debug data: larger than the limit of " +
+                    std::to_string(largest >> 20) +
+                    " MiB (4 GiB or an eighth of the memory, whichever is smaller)"};
     }
     return n_bytes;
 }
@@ -174,8 +176,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             return Error{Code::unsupported,
                          "debug data: part of it is in " +
                              printable_name(alternate.name) +
-                             ", which was not found in /usr/lib/debug or a folder "
-                             "of -x debugdir",
+                             ", which was not found in /usr/lib/debug or in a "
+                             "directory given with -x debugdir",
                          0};
         dwarf_setalt(state->dwarf.get(), state->alternate.get());
         if (struct stat is{}; ::fstat(state->alternate_file.get(), &is) == 0)

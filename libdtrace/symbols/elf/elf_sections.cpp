@@ -14,8 +14,9 @@
 
 namespace dt {
 
-static_assert(std::endian::native == std::endian::little,
-              "ELF tables are read without byte swapping");
+static_assert(
+    std::endian::native == std::endian::little,
+    "ELF tables are read without byte swapping, so the host must be little-endian");
 
 namespace {
 
@@ -99,7 +100,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
 {
     std::vector<std::byte> out;
     if (n_bytes > elf_limits::section_bytes)
-        return Error{Code::limit, "more bytes than are read at once"};
+        return Error{Code::limit, "too many bytes to be read at once"};
     if (!fd_) {
         if (offset < bytes_.size()) {
             Bytes part = Bytes(bytes_).subspan(offset);
@@ -174,10 +175,10 @@ Result<Ok> ElfSections::check_counts()
         return first.error();
     auto extended = read_at<Elf64_Shdr>(*first, 0);
     if (extended && header->e_shnum == 0 && extended->sh_size > elf_limits::sections)
-        return Error{Code::limit, "more sections than the limit"};
+        return Error{Code::limit, "too many sections"};
     if (extended && header->e_phnum == PN_XNUM &&
         extended->sh_info > elf_limits::segments)
-        return Error{Code::limit, "more segments than the limit"};
+        return Error{Code::limit, "too many segments"};
     return Ok{};
 }
 
@@ -212,7 +213,7 @@ Result<Ok> ElfSections::read_program_headers()
     if (elf_getphdrnum(elf_.get(), &count) != 0)
         return libelf_error("program headers");
     if (count > elf_limits::segments)
-        return Error{Code::limit, "more segments than the limit"};
+        return Error{Code::limit, "too many segments"};
     for (std::size_t i = 0; i < count; i++) {
         GElf_Phdr p;
         if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &p))
@@ -221,7 +222,8 @@ Result<Ok> ElfSections::read_program_headers()
         if (p.p_type != PT_LOAD || p.p_memsz == 0)
             continue;
         if (p.p_vaddr + p.p_memsz < p.p_vaddr || p.p_offset + p.p_filesz < p.p_offset)
-            return Error{Code::corrupt, "a segment wraps around"};
+            return Error{Code::corrupt,
+                         "a segment extends past the end of the address space"};
         segments_.push_back({p.p_vaddr, p.p_memsz, p.p_offset,
                              std::min(p.p_filesz, p.p_memsz), (p.p_flags & PF_R) != 0,
                              (p.p_flags & PF_W) != 0, (p.p_flags & PF_X) != 0});
@@ -284,9 +286,9 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
     if (section.header.sh_size > elf_limits::section_bytes) {
         const std::string name = printable(section.name, Escaping::Names);
         add_cut("section " + name + " has " +
-                std::to_string(section.header.sh_size >> 20) + " MiB, more than the " +
-                std::to_string(elf_limits::section_bytes >> 20) +
-                " MiB that are read, and is omitted");
+                std::to_string(section.header.sh_size >> 20) +
+                " MiB and is omitted: at most " +
+                std::to_string(elf_limits::section_bytes >> 20) + " MiB are read");
         return Error{Code::limit, "section " + name + " is too large"};
     }
     if (section.header.sh_type == SHT_NOBITS ||
@@ -325,7 +327,7 @@ Result<std::vector<std::byte>> ElfSections::loaded(std::uint64_t addr,
         if (addr - segment.addr < segment.file_bytes)
             return read(segment.offset + (addr - segment.addr),
                         std::min(max_bytes, segment.addr + segment.file_bytes - addr));
-    return Error{Code::corrupt, "an address that the file does not load"};
+    return Error{Code::corrupt, "the address is not in a loaded part of the file"};
 }
 
 std::vector<std::byte> ElfSections::build_id() const

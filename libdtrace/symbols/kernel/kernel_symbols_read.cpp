@@ -89,7 +89,7 @@ Result<Ok> KernelSymbols::load()
         return Ok{};
     auto text = read_text(paths_.kallsyms);
     if (!text)
-        return text.error().during("symbols of the kernel");
+        return text.error().during("read the kernel's symbols");
     text_ = std::move(*text);
     // a kernel without modules has no such file
     auto modules = read_text(paths_.modules);

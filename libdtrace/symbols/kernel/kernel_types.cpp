@@ -38,7 +38,7 @@ Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
             return Error{Code::not_found,
                          is_proper ? "the kernel has no type data (" + folder_ +
                                          "/vmlinux: CONFIG_DEBUG_INFO_BTF)"
-                                   : "the kernel has no type data of a module " + name,
+                                   : "the kernel has no type data for a module " + name,
                          0};
         }
         known = opened_

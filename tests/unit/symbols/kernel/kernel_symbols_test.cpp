@@ -131,7 +131,7 @@ TEST(KernelSymbols, AKernelThatListsFunctionsAloneSaysSo)
 {
     Given given("ffffffff81000000 T _text\n", "");
     EXPECT_EQ(given.symbols.find("", "jiffies").error().text,
-              "the kernel has no symbol jiffies; it was built without symbols of "
+              "the kernel has no symbol jiffies; it was built without symbols for "
               "variables (CONFIG_KALLSYMS_ALL)");
 }
 
