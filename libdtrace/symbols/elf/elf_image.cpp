@@ -48,7 +48,6 @@ struct ElfImage::State {
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;
     std::optional<FunctionTable> functions;
-    std::vector<std::string> notes;
 
     std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types;
 
@@ -151,11 +150,6 @@ bool ElfImage::has_symtab() const
     return section && section->header.sh_size > sizeof(Elf64_Sym);
 }
 
-const std::vector<std::string>& ElfImage::notes() const
-{
-    return state_->notes;
-}
-
 std::vector<std::string> ElfImage::take_cuts()
 {
     State& state = *state_;
@@ -199,17 +193,13 @@ void ElfImage::State::open_debugdata()
     if (!section)
         return;
     auto packed = file->data(*section);
-    if (!packed) {
-        notes.push_back(packed.error().text);
+    if (!packed)
         return;
-    }
     auto bytes = unxz(*packed, elf_limits::unpacked_debugdata_bytes);
     auto elf = bytes ? ElfSections::open(std::move(*bytes))
                      : Result<std::unique_ptr<ElfSections>>(bytes.error());
     if (elf)
         debugdata = std::move(*elf);
-    else
-        notes.push_back(".gnu_debugdata: " + elf.error().text);
 }
 
 // A debug file is needed only if the image has no .symtab: otherwise it would contain
@@ -234,8 +224,6 @@ void ElfImage::State::load_functions()
     if (stripped)
         add_frame_functions(symbols);
     functions.emplace(std::move(symbols));
-    for (std::string& note : collector->notes())
-        notes.push_back(std::move(note));
 }
 
 // Adds ranges of .eh_frame that no symbol covers. The procedure linkage table is one

@@ -89,10 +89,9 @@ public:
     bool has_symtab() const;                      // false: stripped
 
     // Returns the functions from all sources, loaded at the first call. Sources that
-    // are invalid or unreadable are omitted, and notes() reports them. An image without
-    // any source has an empty table.
+    // are invalid or unreadable are omitted. An image without any source has an empty
+    // table.
     const FunctionTable& functions();
-    const std::vector<std::string>& notes() const;
     // Returns, once, the messages about tables of the file that were truncated because
     // they were too large.
     std::vector<std::string> take_cuts();

@@ -136,10 +136,8 @@ void SymbolCollector::add_section(const ElfSections& file, const ElfSection& sec
     Table table;
     auto symbols = file.data(section);
     auto strings = file.data(section.header.sh_link);
-    if (!symbols || !strings) {
-        notes_.push_back(what + ": " + (symbols ? strings : symbols).error().text);
+    if (!symbols || !strings)
         return;
-    }
     table.symbols = *symbols;
     table.strings = *strings;
     if (section.header.sh_type == SHT_DYNSYM)
@@ -157,10 +155,8 @@ void SymbolCollector::add_dynamic(const ElfSections& file, const std::string& wh
     if (dynamic.symtab == 0 || dynamic.strtab == 0)
         return;
     std::uint64_t count = count_symbols(file, dynamic);
-    if (count == 0) {
-        notes_.push_back(what + " PT_DYNAMIC: no usable hash table");
-        return;
-    }
+    if (count == 0)
+        return; // no usable hash table
     Table table;
     table.symbols = keep(file.loaded(dynamic.symtab, count * sizeof(Elf64_Sym)));
     table.strings = keep(file.loaded(dynamic.strtab, dynamic.strtab_bytes));
@@ -208,7 +204,6 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
                             std::to_string(elf_limits::name_bytes >> 20) +
                             " MiB of function names: up to " +
                             std::to_string(count - i) + " functions are omitted");
-            notes_.push_back(cuts_.back());
             return;
         }
         FunctionName entry;

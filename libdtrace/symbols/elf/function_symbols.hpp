@@ -28,7 +28,6 @@ public:
     void add(const ElfSections& file, const std::string& what);
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }
-    std::vector<std::string>& notes() { return notes_; }
     // Returns the messages about limits that were exceeded.
     std::vector<std::string>& cuts() { return cuts_; }
 
@@ -46,7 +45,6 @@ private:
     std::vector<FunctionSymbol> symbols_;
     std::deque<std::vector<std::byte>> kept_;
     std::vector<std::string> cuts_;
-    std::vector<std::string> notes_;
 };
 
 } // namespace dt
