@@ -178,10 +178,7 @@ TEST(ElfImage, UnpacksTheMiniSymbolTable)
     write_file(packed, std::vector<std::byte>(1000, std::byte{0x5a}));
     ASSERT_TRUE(objcopy("--strip-all --add-section .gnu_debugdata=" + packed +
                         " " VICTIM " " + file));
-    auto damaged = opened(file);
-    EXPECT_FALSE(has(*damaged, "main"));
-    ASSERT_EQ(damaged->notes().size(), 1U);
-    EXPECT_NE(damaged->notes()[0].find("xz"), std::string::npos);
+    EXPECT_FALSE(has(*opened(file), "main")); // the damaged table is omitted
 }
 
 TEST(ElfImage, ReadsDynamicSymbolsWithoutSectionHeaders)
