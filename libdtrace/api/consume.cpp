@@ -188,6 +188,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         std::uint64_t now = dt::monotonic_ns();
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
+        dtp->session.targets().search_libraries(now);
         // An error is ignored here, because dtrace_sleep() reports none. The next round
         // fails in the same way and reports the error.
         if (dtp->state().consumer->wants_snapshot())

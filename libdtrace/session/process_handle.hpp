@@ -71,6 +71,9 @@ struct ps_prochandle {
 
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
+    // If it is not watched: the time of the next search for new libraries (monotonic,
+    // 0: not chosen yet), and the pause after it.
+    std::uint64_t search_ns = 0, pause_ns = 0;
     bool breakpoints_only = false; // ProcessBackend::choose_mechanism()
     bool has_breakpoints = false;  // some of its probes are breakpoints
     std::string unmatched;         // the program it executed, if no probe matches there

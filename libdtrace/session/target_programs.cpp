@@ -8,6 +8,8 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/process_matcher.hpp"
 
+#include <algorithm>
+
 namespace dt {
 
 // Called after dlopen or dlclose.
@@ -51,6 +53,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     forget_sites(process.pid);
     process.execed = true;
     process.watched = false;
+    process.search_ns = 0;
     process.unplanted.clear();
     process.uprobes.clear();
     process.reported_probes.clear();
@@ -61,6 +64,27 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         return;
     if (rematch(process) != 0 || plant(process) != 0)
         s_.complain(s_.error_text);
+}
+
+// Without probes in its libraries, a process is not watched. Samples of it have stacks
+// nevertheless, so its libraries are searched for when it is new, and less and less
+// often later.
+void Targets::search_libraries(std::uint64_t now)
+{
+    constexpr std::uint64_t first_pause_ns = 10'000'000, longest_ns = 10'000'000'000;
+    if (!s_.active || s_.stopped)
+        return;
+    for (const auto& process : s_.processes.all()) {
+        if (!process->is_held() || process->watched || process->symbols == nullptr ||
+            now < process->search_ns)
+            continue;
+        if (process->search_ns == 0)
+            process->pause_ns = first_pause_ns;
+        else
+            (void)process->symbols->refresh(); // fails if the process has exited
+        process->search_ns = now + process->pause_ns;
+        process->pause_ns = std::min(2 * process->pause_ns, longest_ns);
+    }
 }
 
 int Targets::rematch(ps_prochandle& process)

@@ -40,6 +40,8 @@ public:
     // Checks processes that have started since the last call, if descriptions apply to
     // all processes.
     void check_new_processes(std::uint64_t now_ns);
+    // Searches for new libraries in processes that the agent does not watch.
+    void search_libraries(std::uint64_t now_ns);
     TargetReports& reports() { return reports_; }
 
 private:

@@ -489,18 +489,24 @@ void TrapSignals::repair_after_trap(Thread& thread)
                        ? known->second
                        : std::popcount(mask) >= nearly_everything;
     blocked = blocked || in_trap_handler(thread);
-    if (blocked)
-        set_mask(thread.tid, mask | trap_bit);
     const TrapAction& action = process.trap_action;
     const Rescue& rescue = process.space->rescue;
     const bool rescued = rescue.installed() && rescue_refusal(action).empty();
-    bool lost = action.known && (blocked ? rescued || action.handler != 0
-                                         : action.handler == sig_ignore);
+    const bool handled = action.known && (rescued || action.handler > sig_ignore);
+    const bool ignored = action.known && !rescued && action.handler == sig_ignore;
+    bool kept = false; // the kernel has not reset the action
+    if (ignored || (blocked && handled)) {
+        const std::string status = read_proc_file(process.pid, "status");
+        const char* const field = ignored ? "SigIgn" : "SigCgt";
+        kept = (status_number(status, field, 0, 16) & trap_bit) != 0;
+    }
+    // Threads with the same mask can differ in whether they block SIGTRAP, for example
+    // in a handler that interrupted a SIGTRAP handler and in one that did not. The
+    // kernel resets a handler if and only if the signal was blocked.
+    if (blocked && !(handled && kept))
+        set_mask(thread.tid, mask | trap_bit);
+    const bool lost = !kept && (ignored || (blocked && handled));
     if (!lost)
-        return;
-    std::string status = read_proc_file(process.pid, "status");
-    const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
-    if ((status_number(status, field, 0, 16) & trap_bit) != 0)
         return;
     // The kernel has reset only the handler. Flags, restorer and mask are unchanged.
     KernelAction remaining;

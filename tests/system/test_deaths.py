@@ -245,6 +245,7 @@ def no_handler_interrupts_the_one_that_restores_the_text(t):
              held(t.start("-qn", f'BEGIN {{ printf("begun\\n"); }} {probes}', "-x", "mechanism=int3",
                           "-p", str(target.pid))) as dtrace:
             def trap(when):
+                equal(target.poll(), None, f"status of the target {when}, round {round}")
                 target.stdin.write("\n")
                 target.stdin.flush()
                 equal(target.stdout.readline(), "1 0\n", f"traps, traps with a wrong mask, {when}, round {round}")

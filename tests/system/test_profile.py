@@ -69,7 +69,20 @@ def samples_that_are_left_out_are_reported(t):
     taken = int(re.search(r"^(\d+)$", done.stdout, re.M)[1])
     equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
 
-TESTS = [samples_that_are_left_out_are_reported, sampling_many_sleeping_threads_does_not_slow_down_a_working_one]
+def stacks_of_a_program_that_a_script_executes_have_names(t):
+    # Its libraries are mapped after the exec, and no probe of the session is in them.
+    need("xz")
+    script = t.scratch / "wrapper"
+    script.write_text("#!/bin/sh\nexec xz -9 -c /usr/bin/python3\n")
+    script.chmod(0o755)
+    done = t.run("-qn", "profile-97 { @[ustack(1)] = count(); }", "-o", str(t.scratch / "stacks"), "-c", str(script))
+    equal(done.returncode, 0, done.stderr)
+    frames = re.findall(r"^ +(?:0x[0-9a-f]+|\S+`\S+)$", (t.scratch / "stacks").read_text(), re.M)
+    unnamed = [frame for frame in frames if "`" not in frame]
+    equal((len(unnamed), any("liblzma" in frame for frame in frames)), (0, True), frames)
+
+TESTS = [samples_that_are_left_out_are_reported, stacks_of_a_program_that_a_script_executes_have_names,
+         sampling_many_sleeping_threads_does_not_slow_down_a_working_one]
 
 if __name__ == "__main__":
     main(TESTS)
