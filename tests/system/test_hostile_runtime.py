@@ -100,7 +100,7 @@ def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
         contains(done.stdout, f"work {seen}\n")
         equal(len(lines), 2, done.stdout)
         equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
-        equal("gained rights" in done.stderr, seen == 100, done.stderr)
+        equal("gained privileges" in done.stderr, seen == 100, done.stderr)
 
 # Reads from objects that the target created must not block
 
