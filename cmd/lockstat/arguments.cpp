@@ -32,7 +32,7 @@ constexpr Flag flags[] = {
     {'s', "depth", "also record stacks of this depth"},
     {'n', "nrecords", "maximum number of different records (10000)"},
     {'l', "lock[,size]", "watch only this lock; may be repeated"},
-    {'d', "duration", "watch only events that took at least this time, in ns"},
+    {'d', "duration", "watch only events that took at least this many ns"},
     {'f', "func[,size]",
      "watch only events that this function caused; may be repeated"},
     {'T', nullptr, "print each event as a row"},

@@ -162,7 +162,8 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     }
     auto bias = bias_of(**image, mapping);
     if (!bias) {
-        module->trouble = mapping.path + ": no executable segment is mapped here";
+        module->trouble =
+            mapping.path + ": the mapping matches no executable segment of the file";
         return module;
     }
     module->image = std::move(*image);

@@ -44,8 +44,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         return {};
     }
     if (tp != nullptr && site.no_stack != 0 && tp->site)
-        return "the stack may be full there (Go), and another probe has a "
-               "jump at this address";
+        return "it needs a breakpoint, because the stack may be full there (Go), but "
+               "another probe already has a jump at this address";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));

@@ -43,8 +43,8 @@ def a_process_that_was_not_traced_has_no_patches(t):
 
 def form_of(patch):
     """Returns what -lv calls the mechanism of a patch that --patches prints."""
-    return ("a jump, and another one over the instructions after it" if patch.startswith("two ")
-            else "a jump, and several more over the instructions after it" if "overlapping jumps" in patch
+    return ("a jump, and another one that replaces the instructions after it" if patch.startswith("two ")
+            else "a jump, and several more that replace the instructions after it" if "overlapping jumps" in patch
             else "a jump whose last bytes belong to the instructions after it" if "and on to" in patch
             else "a jump")
 
@@ -97,7 +97,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
             if not n - refused <= int(counts.get(kind, 0)) <= n:
                 raise AssertionError(f"{compiler}: {counts}, and {refused} places refused")
         listed = t.run("-lvn", probes, "-c", str(program))
-        contains(listed.stdout, "a jump, and several more over the instructions after it")
+        contains(listed.stdout, "a jump, and several more that replace the instructions after it")
 
 # Functions of one byte with no padding between them, such as an empty hook and the stubs next to it.
 ONE_BYTE_FUNCTIONS = r"""

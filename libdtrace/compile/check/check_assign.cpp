@@ -221,7 +221,7 @@ void Checker::assign(NodePtr& slot)
                  name + " cannot be applied to a function pointer");
         if (is_incomplete(pointee(left.type)))
             fail(Tag::OP_INCOMPLETE, node.at,
-                 name + " cannot step over the incomplete type " +
+                 name + " cannot be applied to a pointer to the incomplete type " +
                      quoted(pointee(left.type)));
         node.operand_type = left.type;
     } else if (any_float(left, right) && node.op <= Op::Div) {

@@ -346,7 +346,8 @@ void Checker::add_or_sub(Node& node)
     for (const Type* base : {left_base, right_base})
         if (base && is_incomplete(base))
             fail(Tag::OP_INCOMPLETE, node.at,
-                 operator_name(node.op) + " cannot step over the incomplete type " +
+                 operator_name(node.op) +
+                     " cannot be applied to a pointer to the incomplete type " +
                      quoted(base));
     for (const Node* operand : {&left, &right})
         if (is_function_pointer(operand->type))
@@ -433,7 +434,8 @@ void Checker::pre_or_post(Node& node)
              operator_name(node.op) + " cannot be applied to a function pointer");
     if (target.type->is_pointer() && is_incomplete(pointee(target.type)))
         fail(Tag::OP_INCOMPLETE, node.at,
-             operator_name(node.op) + " cannot step over the incomplete type " +
+             operator_name(node.op) +
+                 " cannot be applied to a pointer to the incomplete type " +
                  quoted(pointee(target.type)));
     node.type = target.type;
     node.value = target.type->is_pointer() ? step_of(target.type) : 1;

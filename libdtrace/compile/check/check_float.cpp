@@ -45,7 +45,7 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
         fail(Tag::OP_ARITH, slot->at,
              std::string(operation) +
                  " cannot be applied to long double values: printf( ) can print them, "
-                 "but D computes with double");
+                 "but D's arithmetic is limited to double");
     const Type* wanted = types_.lookup("double");
     if (type != wanted->resolve())
         cast_to(slot, wanted);
@@ -132,7 +132,7 @@ void Checker::float_cast(NodePtr& slot, const Type* type)
         if (one->is_float() && one->size > sizeof(double))
             fail(Tag::CAST_INVAL, at,
                  "cast from " + quoted(slot->type) + " to " + quoted(type) +
-                     " is not possible: D computes with double");
+                     " is not possible: D's arithmetic is limited to double");
     if (to->is_bool) {
         to_truth(slot, "a cast");
         slot->type = type;

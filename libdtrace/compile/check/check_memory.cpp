@@ -244,7 +244,8 @@ void Checker::index(NodePtr& slot)
              "operator [ ] cannot be applied to a function pointer");
     if (is_incomplete(r))
         fail(Tag::OP_INCOMPLETE, node.at,
-             "operator [ ] cannot step over the incomplete type " + quoted(element));
+             "operator [ ] cannot be applied to a pointer to the incomplete type " +
+                 quoted(element));
     const Type* bounds = array->resolve();
     bool bounded =
         bounds->kind == TypeKind::Array && bounds->complete && bounds->count != 0;

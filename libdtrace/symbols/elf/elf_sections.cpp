@@ -285,7 +285,7 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
 {
     if (section.header.sh_size > elf_limits::section_bytes) {
         const std::string name = printable(section.name, Escaping::Names);
-        add_cut("section " + name + " has " +
+        add_cut("section " + name + " is " +
                 std::to_string(section.header.sh_size >> 20) +
                 " MiB and is omitted: at most " +
                 std::to_string(elf_limits::section_bytes >> 20) + " MiB are read");

@@ -1,5 +1,5 @@
 /*
- * D computes with double, not with long double.
+ * D's arithmetic is limited to double and does not include long double.
  */
 struct s {
 	long double l;
