@@ -244,7 +244,7 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     const struct dt_dynkey *k, const void *from,
 			     dt_u64 bytes);
 
-/* Returns the generation without the bits that change with the value. */
+/* Returns the generation, in which a chunk's DT_DYN_WRITING is cleared. */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
 	return v->chunk ? dt_once32(&v->chunk->class) & ~DT_DYN_WRITING

@@ -70,7 +70,10 @@ void dt_arena_layout(const struct dt_arena_config *config,
 /* Returns where the private part begins, or total_bytes if there is none. */
 dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 
-/* Lays the arena out in zeroed memory of dt_arena_layout()'s size. */
+/*
+ * Lays out the arena in mem, which must be zeroed and have the total_bytes that
+ * dt_arena_layout() returned.
+ */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
 /**
@@ -92,8 +95,8 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
 /*
- * Adds a probe. Returns its id (ids count from 1), or 0 if the table or the
- * heap is full.
+ * Adds a probe. Returns its id (ids start at 1), or 0 if the table or the heap
+ * is full.
  */
 dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
@@ -182,10 +185,10 @@ enum dt_buffer_kind {
  */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
- * Moves the parts of committed speculations, empties discarded ones, and cleans
- * dynamic variables. The consumer calls it at the rate of option cleanrate.
- * Returns 1 if it reached the limit of one call, so that the next call may have
- * more to do.
+ * Moves the parts of committed speculations to the principal buffers, empties
+ * discarded ones, and cleans dynamic variables. With `alive`, also releases what
+ * dead owners hold. The consumer calls it at the cleanrate. Returns 1 if the
+ * call ended at the limit of bytes that one call moves. The next call continues.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

@@ -111,7 +111,7 @@ struct dt_host {
 	 * arena has any
 	 */
 	dt_u32 own_shards;
-	/* how often to test a busy shard before using another */
+	/* number of tests of a busy shard before another one is used */
 	dt_u32 shard_tries;
 	/* owner of self-> variables: pid << 32 | tid of the target */
 	dt_u64 thread_key;

@@ -30,9 +30,8 @@ struct dt_tuple {
 };
 
 /*
- * The value of a dynamic variable whose address a program has loaded. The bytes
- * belong to this variable while *gen_word, without the bits that change with
- * the value, equals gen.
+ * A dynamic variable's value whose address was loaded by a program. The bytes
+ * belong to this variable while *gen_word, ignoring DT_DYN_WRITING, equals gen.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* of the value; 0 bytes: none */
@@ -296,11 +295,14 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
-/* Do the same for thread-local scalars. */
+/*
+ * Get, create or set a thread-local scalar: with the functions for slots below
+ * if dt_has_slot() is true, otherwise with those for dynamic variables above.
+ */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
-/* Do the same for thread-local integers, for which dt_has_slot() is true. */
+/* Get or set a thread-local integer for which dt_has_slot() is true. */
 dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);
 void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id);

@@ -2,10 +2,10 @@
 /*
  * Reads data of the current process without locks.
  *
- * Parents, groups and paths are read by copies that may fail, because RCU may
- * not be watching. A path is composed from the names of its directories, up
- * through the mounts. A signal is sent from an interrupt of our own (irq_work),
- * because a probe may run while locks are held that sending needs.
+ * Parents, groups and paths are read with copy_from_kernel_nofault(), because
+ * RCU may not be watching. A path is composed from the names of its
+ * directories, up through the mounts. A signal is sent from an irq_work, because
+ * a probe may fire while a lock that sending needs is already held.
  */
 #include "kmod/process.h"
 

@@ -81,12 +81,15 @@ int dt_choose_vop_file_int(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_file(in[1]), in[1], (s32)in[0], out);
 }
 
-/* __fput(file), at the last close of what had been opened. It has no result. */
 static bool dt_is_open(u64 file)
 {
 	return DT_MEMBER(file, struct file, f_mode) & FMODE_OPENED;
 }
 
+/*
+ * __fput(file), at the last close. A file whose open failed also reaches it, but
+ * the probe does not fire for such a file. __fput() returns nothing.
+ */
 int dt_choose_vop_close(const u64 *in, u64 *out)
 {
 	return dt_is_open(in[0]) ? dt_choose_vop_file(in, out) : -1;

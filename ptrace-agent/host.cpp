@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-constexpr std::uint32_t max_looks = 1000; // how often a busy shard is tried
+constexpr std::uint32_t max_looks = 1000; // number of tests of a busy shard
 
 static FiringHost& self(dt_host* host)
 {

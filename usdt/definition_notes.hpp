@@ -38,7 +38,7 @@ struct DefinitionNotes {
 
 // `section` is the section's content, from a little-endian 64-bit file.
 DefinitionNotes parse_definition_notes(std::span<const std::byte> section);
-// Returns the note as the bytes that the section contains.
+// Encodes the note in the section's format.
 std::string definition_note(const DefinitionNote& note);
 
 } // namespace dt::usdt

@@ -83,7 +83,7 @@ public:
     // `values` contains all records of the statement in order, including those for `*`.
     FormatPlan(const Format& format, std::span<const RecordDesc> values);
 
-    // Appends the text. The offsets of the record descriptions refer to `base`.
+    // Appends the text. The offsets in the record descriptions are relative to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
     // Prints a row of printa(), or a record to an output that wants pieces. For such an

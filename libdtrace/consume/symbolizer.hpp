@@ -2,8 +2,8 @@
 // Names for addresses in stacks, usym() and the like. The session implements this
 // interface.
 //
-// Every result is printable: an address without a name is returned in hex. The names of
-// a process stay known after it has exited.
+// Every result is printable: an address without a name is returned in hex. The
+// addresses of a process can still be named after it has exited.
 #pragma once
 
 #include <cstdint>

@@ -56,9 +56,9 @@ struct ProcessPatches {
 // Errors: gone or permission if the memory of the process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
-// Finds modified text, with the original bytes of the file, and runtimes of our version
-// that an earlier dtrace left in a process. No other tracer may hold the process at the
-// moment. Returns quickly if the process never had a runtime.
+// Finds what an earlier dtrace left in a process: modified text (returned with the
+// original bytes from the file) and runtimes of our version. The caller makes sure that
+// no other tracer is attached. Returns quickly if the process never had a runtime.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
 // Lowers the semaphores of static probes that an agent raised before it died. The jumps

@@ -28,7 +28,8 @@ struct dtrace_prog {
 
 namespace dt {
 
-// A program that was executed. A program that is executed twice fires twice.
+// The result of one dtrace_program_exec(). If a program is passed to it twice, each
+// firing of a probe runs the program's clauses twice.
 struct Enabling {
     dtrace_prog* prog = nullptr;
     std::uint32_t first_clause = 0; // in the arena

@@ -93,8 +93,8 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
-// Opens a mapped file without a path, through one of the target's descriptors. The
-// links are compared before any file is opened.
+// Opens a mapped file that has been unlinked, through one of the target's descriptors.
+// Opens only descriptors whose link in /proc/PID/fd contains the mapping's path.
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {
     const std::string folder = proc(pid, "fd");

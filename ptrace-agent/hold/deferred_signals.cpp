@@ -169,8 +169,8 @@ void resend_deferred(Thread& thread)
 int exchange_deferred(Thread& thread, int signal)
 {
     // A traced thread wakes even for a signal that it ignores, so its wait is repeated.
-    // After a stop signal it is not, because that interrupts such a wait even without a
-    // tracer (signal(7)).
+    // After a stop signal the wait is not repeated, because a stop signal interrupts it
+    // even in an untraced thread (signal(7)).
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

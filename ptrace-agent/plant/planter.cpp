@@ -286,7 +286,8 @@ void Planter::plan_jumps_of(Planting& p)
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 
-// Returns the task for long work: while the target runs, its signals are passed on.
+// Returns the task to run periodically during long work. It passes on the signals of a
+// running target. For a stopped target the task is empty.
 PeriodicTask Planter::periodic_task(const Planting& p)
 {
     if (p.stopped)

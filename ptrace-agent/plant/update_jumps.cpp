@@ -87,8 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// Returns whether the thread is held in the runtime because of the linker's site, so
-// that it uses no other trampoline.
+// Returns whether the thread is held in the runtime at the linker's site. Such a thread
+// uses no other trampoline.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {

@@ -155,7 +155,7 @@ struct dt_rt_header {
 struct dt_rt_thread {
 	dt_u64 fs_base;
 	dt_u32 tid;
-	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
+	dt_u32 pid; /* a vfork child that runs on this fs_base has a different pid */
 	/*
 	 * The key of this thread's variables (dif/slots.c), without the id of
 	 * the variable. 0: the thread has no slots.
@@ -163,7 +163,7 @@ struct dt_rt_thread {
 	dt_u64 slot_key;
 	dt_u64 slot_hash; /* hash of slot_key; the hash of a variable's key is this ^ id */
 };
-/* Returns the index of the table at which the search for a thread begins. */
+/* Returns the index in the table at which the search for a thread begins. */
 static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 {
 	return (dt_u32)(fs_base * 0x9e3779b97f4a7c15ull >> 48) &
@@ -272,7 +272,7 @@ struct dt_rt_range {
  */
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
-/* Returns the index of the table at which the search for a rule begins. */
+/* Returns the index in the table at which the search for a rule begins. */
 static inline dt_u32 dt_rt_rule_slot(dt_u64 at)
 {
 	return (dt_u32)(at * 0x9e3779b97f4a7c15ull >> 48) &

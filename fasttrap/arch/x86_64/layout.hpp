@@ -50,8 +50,8 @@ struct Layout {
 
 Layout lay_out(std::span<const std::byte> text);
 
-// Returns whether this opcode after 0f is extrq or insertq of AMD's SSE4a. They have
-// two bytes of immediates; without these prefixes the opcode is vmread. Intel
+// Returns whether 0f, this opcode and these prefixes are AMD's extrq or insertq (SSE4a).
+// These take two immediate bytes; without the prefixes the opcode is vmread. Intel
 // processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {

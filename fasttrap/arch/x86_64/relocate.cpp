@@ -133,7 +133,8 @@ Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
     Layout layout = lay_out(insn.text());
     TargetAddr data = insn.next() + static_cast<std::uint64_t>(insn.memory.disp);
     std::int64_t d = distance(out.here() + insn.length, data);
-    // If the address is truncated to 32 bits, a displacement can reach any of them.
+    // With a 32-bit address size, the address wraps at 4 GiB, so a displacement can
+    // reach any address.
     if (!fits_32(d) && !insn.memory.address_32)
         return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
     std::size_t start = out.bytes.size();

@@ -34,8 +34,8 @@ public:
     // Adds the request for a site. Returns "", or the reason why the site cannot have a
     // uprobe.
     std::string add(const Site& site);
-    // The requests contain descriptors that this object owns and addresses in the
-    // StaticTable.
+    // The requests contain file descriptors, which this object owns, and pointers to
+    // operands in the StaticTable.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
 
 private:

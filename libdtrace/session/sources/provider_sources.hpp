@@ -27,8 +27,8 @@ private:
 // Whether the D text of the provider is stored in the program. With -x strip it is not.
 enum class Definitions { Carried, Left };
 
-// Returns the provider in terms of C. Error invalid: one of the probes cannot be
-// expressed in C. The error text names the probe and its line.
+// Converts the provider's probes and argument types to C. Error invalid: one of the
+// probes cannot be expressed in C. The error text names the probe and its line.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,
                                              NamesInC& names);

@@ -194,7 +194,7 @@
 #define DTRACE_SDT_FIX_(v) (void)0
 #endif
 #endif
-/* End of the lines that are also in headers of dtrace -h. */
+/* End of the lines that dtrace -h also writes to each header. */
 
 #define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
 #define DTRACE_SDT_TEXT1_(x) #x
