@@ -177,10 +177,11 @@ struct dtk_uprobe {
 /*
  * An anonymous enabling: a file that the module reads when it is loaded, with
  * the requests that it then carries out. The following parts come after the
- * head, without gaps: struct dtk_ecb; struct dtk_site (where and more contain
- * no addresses: such sites have a name); for each program the length of its DOF
- * as dt_u64, and the DOF, padded to 8 bytes; names as in DTK_PROBES; a text for
- * each site, empty if it needs none; and data for libdtrace.
+ * head, without gaps: struct dtk_ecb; struct dtk_site (its fields `where` and
+ * `more` contain no addresses: such sites have a name); for each program the
+ * length of its DOF as dt_u64, and the DOF, padded to 8 bytes; names as in
+ * DTK_PROBES; a text for each site, empty if it needs none; and data for
+ * libdtrace.
  */
 #define DTK_ANONYMOUS_FILE "/etc/dtrace/anonymous"
 #define DTK_ANONYMOUS_MAGIC 0x6e6f6e61u

@@ -120,7 +120,7 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
 /*
- * Does the same for a host that already holds host->shard and keeps it.
+ * Runs the ECBs for a host that already holds host->shard and keeps it.
  * @from: the EPID to start with, if the host has run the previous ones; 0: the
  * first
  */
@@ -150,8 +150,8 @@ int dt_has_exited(void *arena);
 /*
  * dt_drain_principal - swap a shard's principal buffers and copy the records
  * @to: memory of at least as many bytes as the option bufsize
- * @spins: how often to test the shard's lock, at most DT_WAIT_SPINS times;
- * receives the number of tests that remain. Null: DT_WAIT_SPINS times
+ * @spins: maximum number of tests of the shard's lock, at most DT_WAIT_SPINS;
+ * receives the number of tests that remain. Null: DT_WAIT_SPINS
  *
  * Returns the number of bytes copied (complete records, in time order), 0 if
  * there are none, or -1 if the shard stayed locked; then try again later. A
@@ -162,13 +162,14 @@ dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 			  dt_u64 max, int (*alive)(dt_u32 owner),
 			  dt_u32 *spins);
 /*
- * Does the same for aggregations. The copy is a sequence of struct dt_aggent.
+ * Drains a shard's aggregations, like dt_drain_principal(). The copy is a
+ * sequence of struct dt_aggent.
  */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
- * Does the same for one set of counters, 0 to arena->counters.n_cpus: copies
- * what was added to them since the last drain. Takes no lock. Set *from to 0
+ * Drains one set of counters, 0 to arena->counters.n_cpus: copies what was added
+ * to them since the last drain. Takes no lock. Set *from to 0
  * for the first call, and repeat the call until *from is DT_COUNTERS_DONE. Each
  * counter is then read exactly once, however fast targets add to it.
  */

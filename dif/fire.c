@@ -107,7 +107,7 @@ static void dt_error(struct dt_mstate *m)
 
 /*
  * Reserves space for the clause's record, if it makes one. Returns 0 if that is
- * not possible, so that the clause must not run.
+ * not possible. The clause must then not run.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {

@@ -65,7 +65,7 @@ struct dt_host_ops {
 	 * of stored frames, or -1.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
-	/* Does the same for the kernel's stack. */
+	/* Stores the kernel's stack in the same way. */
 	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Returns whether pid is the traced process or one of its ancestors. */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);

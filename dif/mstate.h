@@ -248,7 +248,7 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
-/* Does the same, but uses the short form if the loader found one. */
+/* Returns the value of a DIFO. Uses its short form if the loader found one. */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */

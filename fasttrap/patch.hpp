@@ -146,7 +146,7 @@ struct WindowInsn {
     TargetAddr loop_end;
 };
 
-// A jump of a pair or chain after the first one.
+// The second or a later jump of a pair or chain.
 struct ChainedJump {
     std::size_t insn = 0;      // index of the first instruction that the jump replaces
     std::uint8_t n_prefix = 0; // number of prefixes before the jump

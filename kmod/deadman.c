@@ -7,7 +7,7 @@
  * subtracts a fixed share of the time that passes:
  *
  *   firings                 subtracted   why
- *   of 100 us and more      80 %         they delay interrupts, and a few of them are a whole tick
+ *   of 100 us or more       80 %         they delay interrupts, and a few of them are a whole tick
  *   all                     97 %         they leave nearly nothing of the CPU
  *
  * A sum grows only while these firings take a larger part of the time than

@@ -106,8 +106,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Returns whether the stop has nothing to do with tracing, so that the program only has
-// to get its signal, if there is one.
+// Returns whether the stop has nothing to do with tracing. The program then only has to
+// get its signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||

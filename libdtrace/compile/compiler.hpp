@@ -74,7 +74,7 @@ public:
     std::vector<std::string> argument_texts(const ArgumentTypes& said);
 
     // Returns the type with this name in D, such as "struct foo *" or, for a type of
-    // the target, "a.out`foo_t". The type exists as long as the compiler does.
+    // the target, "a.out`foo_t". The type lives as long as the compiler.
     std::variant<const Type*, Diagnostic> type_named(std::string_view text,
                                                      const CompileOptions& options);
     // Returns the D type of an entry in debug data.

@@ -104,8 +104,8 @@ public:
     // Returns whether a provider of the session has this name.
     virtual bool has_provider(std::string_view) { return false; }
 
-    // Matches a description. Returns nullopt if there is no session, so that no probes
-    // are known.
+    // Matches a description. Returns nullopt without a session, because no probes are
+    // known then.
     using Match = std::variant<ProbeMatch, Diagnostic>;
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
     // Returns the stability of the probes that a description matched.

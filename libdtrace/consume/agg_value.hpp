@@ -41,7 +41,7 @@ inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
 // is truncated. `words` is the value. Distributions have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
-// Does the same for values that are doubles.
+// Returns the normalized value of an aggregation of doubles.
 double shown_double(std::uint32_t function, std::span<const std::byte> words,
                     std::uint64_t normal);
 

@@ -60,8 +60,8 @@ public:
             return states_[epid].get();
         return make(epid);
     }
-    // Does the same as find(), but also returns null if targets map this shard and the
-    // EPID's probe never fires in a target.
+    // Like find(), but also returns null if targets map this shard and the EPID's probe
+    // never fires in a target.
     EcbState* find_in(std::uint32_t shard, std::uint32_t epid)
     {
         EcbState* state = find(epid);

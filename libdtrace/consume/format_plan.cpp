@@ -11,8 +11,7 @@ namespace dt {
 
 using Path = FormatStep::Path;
 
-// Returns whether there are no flags, width or precision, so that a fast path is
-// possible.
+// Returns whether there are no flags, width or precision. A fast path is then possible.
 static bool is_plain(const Conversion& c)
 {
     return !c.alternate && !c.zero && !c.left && !c.space && !c.plus && !c.group &&

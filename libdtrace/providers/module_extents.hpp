@@ -16,7 +16,8 @@ namespace dt {
 // Returns the extents in link-time addresses. Returns null if the text is unreadable or
 // is for another machine.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
-// Does the same, but also returns null soon after another thread has set given_up.
+// Like the function above, but also returns null soon after another thread has set
+// given_up.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
                                        const std::atomic<bool>& given_up);
 

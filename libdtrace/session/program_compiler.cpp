@@ -39,8 +39,8 @@ std::optional<std::uint64_t> ProgramCompiler::macro_value(std::string_view name)
     return std::nullopt;
 }
 
-// Returns whether an option takes effect before a program is parsed, so that pragmas in
-// the program come too late.
+// Returns whether an option takes effect before a program is parsed. Pragmas in the
+// program then come too late.
 static bool is_past(std::string_view option)
 {
     static constexpr std::string_view before[] = {

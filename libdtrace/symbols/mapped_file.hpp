@@ -36,7 +36,7 @@ bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 
-// Does the same for a mapping of the start of the file.
+// Returns the number to add to link-time addresses, from a mapping of the file's start.
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 

@@ -26,8 +26,7 @@ public:
     {
     }
 
-    // Returns whether the client has not answered in time, so that no thread waits for
-    // it.
+    // Returns whether the client has not answered in time. No thread then waits for it.
     bool is_silent() const { return silent_; }
     // Notes that the client has sent a request, so it is no longer silent. Returns
     // whether it was silent.

@@ -6,10 +6,10 @@
 // The waits for the threads of one address space, in one turn of the agent's loop,
 // share a budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not
 // stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
-// or it runs our code, which its process has changed. The agent then gives up the
-// process: it restores the text and detaches from the threads that are stopped. The
-// late thread is detached at its next stop, or by the kernel when the agent exits. The
-// runtime stays mapped, because a thread may be in it, but it fires no probes.
+// or it runs our code, which its process has changed. The agent then gives up on
+// the process: it restores the text and detaches from the threads that are stopped.
+// The late thread is detached at its next stop, or by the kernel when the agent exits.
+// The runtime stays mapped, because a thread may be in it, but it fires no probes.
 //
 // When the consumer has exited, all targets are released, and their deadlines run at
 // the same time (releaser.hpp).
@@ -111,8 +111,8 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
     }
 }
 
-// Lets the thread run until its next stop, at which it is detached, and gives up its
-// process.
+// Lets the thread run until its next stop, at which it is detached, and gives up on
+// its process.
 void Tracees::leave_late(Thread& thread, const char* why)
 {
     thread.move_to(ThreadState::running);

@@ -86,8 +86,8 @@ bool Grabber::has_missed_thread(const Process& process)
            });
 }
 
-// Returns whether the process has exited and has been reaped, so that its pid is free
-// or belongs to another process.
+// Returns whether the process has exited and has been reaped. Its pid is then free or
+// belongs to another process.
 static bool has_ended(const Fd& process)
 {
     return process &&

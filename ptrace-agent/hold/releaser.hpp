@@ -21,7 +21,7 @@
 // When the consumer has exited, all targets are released in rounds. In each round a
 // target gets a slice of time. If that is too short, its threads run until the next
 // round. Targets that behave well are released in the first round. The remaining
-// targets share stop_timeout_ns. After that time the agent gives up each of them
+// targets share stop_timeout_ns. After that time the agent gives up on each of them
 // (deadlines.cpp).
 #pragma once
 

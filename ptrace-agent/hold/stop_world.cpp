@@ -136,8 +136,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// Returns whether the thread has stopped only because of our interrupt, so that nothing
-// else must be done about its stop.
+// Returns whether the thread has stopped only because of our interrupt. Nothing else
+// must then be done about its stop.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&

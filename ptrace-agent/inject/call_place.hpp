@@ -29,7 +29,7 @@ public:
     void keep_stub(TargetAddr at) { stub_ = at; }
     // Overwrites the stub with the zeros that were there before.
     void remove_stub(AddressSpace& space);
-    // Does the same in a forked child, which has a copy of the memory.
+    // Overwrites the stub in a forked child, whose memory is a copy.
     void remove_stub_in(pid_t child) const;
 
     // Why no system call can be injected. Empty if one can.

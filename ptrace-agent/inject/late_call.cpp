@@ -65,7 +65,7 @@ bool Injector::end_late_call(Thread& thread)
 
 // Interrupts a late call. Restores the thread if it stops within recall_ns; otherwise
 // end_late_call() restores it at its next stop. In both cases the agent gives up
-// the thread's process.
+// on the thread's process.
 void Injector::recall(Thread& thread)
 {
     constexpr const char* why = "an injected system call did not return in time";

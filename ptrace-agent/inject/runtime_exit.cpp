@@ -137,7 +137,7 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
 // long, the agent interrupts the thread wherever it is, and on the last try gives up
-// the target. Returns false if the thread has exited or does not stop even then.
+// on the target. Returns false if the thread has exited or does not stop even then.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;

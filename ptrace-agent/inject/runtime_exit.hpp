@@ -45,7 +45,7 @@ public:
     //   - A moved instruction faults. The fault remains the thread's stop, with the
     //     address that the program knows.
     //   - Our code itself faults, because the program has changed or unmapped it. Then
-    //     the agent gives up the target.
+    //     the agent gives up on the target.
     bool run_out(Thread& thread, Try which);
 
 private:

@@ -15,7 +15,7 @@
  * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
  * which the agent writes. Sites fire while it is not 0. In a forked child the
  * kernel makes it a page of zeros (MADV_WIPEONFORK) and removes the arena and
- * the stacks (MADV_DONTFORK): the child may give up its privileges, and the
+ * the stacks (MADV_DONTFORK): the child may drop its privileges, and the
  * agent may not know of the child. If the agent knew of the child, it removed
  * the jumps there. A jump that is still in the child fires nothing.
  *

@@ -35,7 +35,7 @@ public:
 private:
     struct Entry {
         pid_t tid;
-        std::uint8_t n_asleep; // how often it has been found asleep since it last ran
+        std::uint8_t n_asleep; // times found asleep since it last ran
     };
     std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
 

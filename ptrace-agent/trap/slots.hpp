@@ -43,7 +43,7 @@ public:
     void free(pid_t tid);
 
     // Writes a copy that a thread can run without a stop: the instruction, then a jump
-    // to the next one. The copy exists as long as the slots. Returns its address, or
+    // to the next one. The copy lives as long as the slots. Returns its address, or
     // nothing if no slot is free, if the slot cannot be written, or if a different
     // instruction at the same address was copied before.
     std::optional<TargetAddr> copy(AddressSpace& space, const Instruction& insn);

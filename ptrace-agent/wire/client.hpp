@@ -162,7 +162,7 @@ enum class Mechanism : std::uint8_t {
     uprobe,    // in the kernel; the agent only watches libraries
 };
 
-// Returns whether the mechanism uses no jumps, so that the target needs no runtime.
+// Returns whether the mechanism uses no jumps. The target then needs no runtime.
 constexpr bool by_traps(Mechanism mechanism)
 {
     return mechanism == Mechanism::int3 || mechanism == Mechanism::uprobe;

@@ -43,7 +43,7 @@ struct dt_probe {
 	const struct dt_slot *slot;
 	Py_ssize_t n_kinds;
 	unsigned char kinds[DTRACE_USDT_MAX_ARGUMENTS];
-	unsigned char was_told; /* a value of a wrong type was reported */
+	unsigned char was_told; /* a value of the wrong type was reported */
 };
 
 static PyTypeObject *dt_probe_type;
@@ -336,7 +336,7 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 
 /*
  * A program behaves the same whether it is traced or not. The tracer gets 0 for a value
- * of a wrong type, and sys.unraisablehook() is called for the first such value of each
+ * of the wrong type, and sys.unraisablehook() is called for the first such value of each
  * probe. Returns -1 for an exception that the value did not cause, such as
  * KeyboardInterrupt.
  */

@@ -73,7 +73,7 @@ private:
     std::set<std::pair<const Type*, const Type*>> met_;
 };
 
-// Returns whether D predefines this type, so that the text need not declare it.
+// Returns whether D predefines this type. The text then need not declare it.
 bool is_predefined(const Type* type, const std::string& name)
 {
     static const TypeTable pristine;

@@ -40,7 +40,7 @@ const LoadOps& ops_for(const Node& node)
 
 } // namespace
 
-// Returns whether the node is a part of an object in memory, so that its address is the
+// Returns whether the node is a part of an object in memory. Its address is then the
 // address of the object plus an offset.
 static bool is_part(const Node& node)
 {

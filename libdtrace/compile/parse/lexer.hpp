@@ -106,7 +106,7 @@ class Lexer {
 public:
     enum class Mode { Code, Outer };
 
-    // Called in Outer mode. Returns whether `name` is a type, so that "name*" starts a
+    // Called in Outer mode. Returns whether `name` is a type. If so, "name*" starts a
     // declaration.
     using IsType = std::function<bool(std::string_view name)>;
     // Called for a control line, without its '#' and line end, and with the place of

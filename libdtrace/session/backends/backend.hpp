@@ -72,7 +72,7 @@ public:
     virtual std::uint32_t owner() const = 0;
     // Returns whether the targets share memory that each of them can write to.
     virtual bool targets_share_memory() const = 0;
-    // Returns whether probes in the arena can be renamed, so that they can be reused.
+    // Returns whether probes in the arena can be renamed and thus reused.
     virtual bool can_rename_probes() const = 0;
     // Returns this backend's default size of aggregation buffers in bytes, or 0 for the
     // general default.

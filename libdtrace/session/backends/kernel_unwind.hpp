@@ -19,12 +19,12 @@ class KernelUnwind {
 public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
-    // Passes the mappings of a process, so that its stacks are walked with tables. If
-    // this fails, prints a debug message, and the stacks are walked with frame
-    // pointers.
+    // Passes the mappings of a process to the kernel module, which then unwinds the
+    // process's stacks with tables. If this fails, prints a debug message; the stacks
+    // are unwound with frame pointers.
     void pass_maps(pid_t pid);
-    // Does the same for the processes that ustack() has found, for a limited time in
-    // each call. now_ns is monotonic time.
+    // Passes the mappings of the processes that ustack() has found, for a limited time
+    // in each call. now_ns is monotonic time.
     void pass_unknown(std::uint64_t now_ns);
 
 private:
