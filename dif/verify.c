@@ -98,7 +98,8 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 #define DT_GOOD_KERNEL 2
 
 /*
- * Returns 1: available everywhere, 2: only in the kernel, -1: no such builtin.
+ * Returns 1 for a builtin that is available everywhere, 2 for one that is
+ * available only in the kernel, and -1 if there is no such builtin.
  */
 static int dt_builtin_scalar(dt_u32 id)
 {
@@ -113,7 +114,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* Does the same for arrays. */
+/* Returns the same numbers for builtin arrays. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {

@@ -71,8 +71,8 @@ u64 dt_arguments(char *to, u64 max)
 }
 
 /*
- * The first fields of struct mount, the same in all kernels since 3.3: its
- * parent mount, and its mount point in that.
+ * The first fields of struct mount, which are the same in all kernels since 3.3:
+ * the parent mount, and the mount point in the parent.
  */
 struct dt_mount_head {
 	struct hlist_node hash;

@@ -147,9 +147,9 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_open(path, file): this open() has just created the file, by a method of
- * the file system. The kernel has no function of its own for such a creation
- * that could be probed instead.
+ * vfs_open(path, file): a method of the file system has just created the file
+ * for this open(). The kernel has no separate function for such a creation that
+ * could be probed instead.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {

@@ -121,8 +121,9 @@ static bool dt_reads_waits(const struct dt_tracepoint *t)
 }
 
 /*
- * A limit, because each firing of a tracepoint calls all of its callbacks, and
- * the kernel copies their array whenever one is added or removed.
+ * The maximum number of callbacks that a consumer may add to one tracepoint.
+ * Each firing of a tracepoint calls all of its callbacks, and the kernel copies
+ * their array whenever one is added or removed.
  */
 #define DT_OF_TRACEPOINT 64
 #define DT_TRACEPOINTS 16384 /* per consumer */

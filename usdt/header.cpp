@@ -103,8 +103,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
-    std::string out = "/* For each program or library one, however many files have it: "
-                      "who counts who\n * traces, and the definition of " +
+    std::string out = "/* Once per program or library, however many files include "
+                      "this: the counts of\n * tracers, and the definition of " +
                       provider.name + ". */\n__asm__(\n";
     out += assembly(".ifndef " + seen);
     out += assembly(".set " + seen + ",1");

@@ -52,8 +52,7 @@ void Listing::header()
                      "FUNCTION", "NAME");
 }
 
-// Prints the mechanism of a process's probe (a jump or a breakpoint) at each of its
-// places.
+// Prints the mechanism (a jump or a breakpoint) at each site of a process's probe.
 static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                             FILE* out)
 {

@@ -13,8 +13,9 @@ namespace dt {
 // Returns the definition as D text, or "" if the provider is not known.
 std::string_view known_definition(std::string_view provider);
 
-// Returns a message that says which option or variable the process was started without,
-// so that the probe does not fire. Returns "" if no such reason is known.
+// If the probe does not fire because the process was started without an option or an
+// environment variable, returns a message that says how to start it. Otherwise returns
+// "".
 std::string missing_switch(pid_t pid, std::string_view provider,
                            std::string_view probe);
 

@@ -112,7 +112,7 @@ private:
     }
 
     // Sites are numbered in order, so the first piece without a site is the end. The
-    // pages after it have not been allocated, and reading them would do that.
+    // pages after it have not been allocated, and reading them would allocate them.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);

@@ -110,7 +110,7 @@ private:
     std::vector<Slot> slots_;
 
     // Recycled probes that wait for a process, by kin and by the hash of their names
-    // without the provider's.
+    // without the provider name.
     std::string kin_;
     std::map<std::string, std::unordered_multimap<Hash, std::uint32_t>> waiting_;
     std::vector<std::uint32_t> renamed_;

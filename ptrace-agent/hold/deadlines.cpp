@@ -56,7 +56,7 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns after how many milliseconds a wait checks its deadline. The time is short
+// Returns the number of milliseconds after which a wait checks its deadline. The time is short
 // once the budget is spent. A stop that has already happened is found even then.
 int look_in_ms(const AddressSpace& space)
 {

@@ -68,7 +68,7 @@ void Doorbells::give_up()
 // Reads one message without waiting. Returns false if no message has arrived. poll(2)
 // reports an error if reads would block. But another process that holds the descriptor
 // can change that, or take the message, between poll(2) and the read. So a timer
-// interrupts the read. So a read that fails with EINTR has blocked.
+// interrupts the read, and a read that fails with EINTR has blocked.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;

@@ -90,7 +90,7 @@ TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
     if (far_.value == 0) {
         for (const Mapping& m : mappings_of(space_->proc_tid()))
             if (m.executable && !m.path.empty() && m.path[0] == '/')
-                far_ = m.begin; // in the end, the last file with text
+                far_ = m.begin; // after the loop: the last file with text
     }
     if (far_.value <= distance + bytes)
         return {};

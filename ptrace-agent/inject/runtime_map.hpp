@@ -97,7 +97,7 @@ public:
 
     // Lets the runtime find this thread by its fs_base.
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
-    // Stops finding a thread by this fs_base until one is added again.
+    // The runtime then finds no thread by this fs_base until one is added again.
     void retire_thread(std::uint64_t fs_base);
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 

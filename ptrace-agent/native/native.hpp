@@ -86,7 +86,7 @@ struct ClausePlan {
     Value predicate;
     std::vector<Step> steps;
     std::uint32_t record_bytes =
-        0; // including the header; 0: the clause does not record
+        0; // including the header; 0: the clause writes no record
     struct Needs {
         bool time = false;
         bool thread = false;             // pid or tid

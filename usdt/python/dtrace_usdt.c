@@ -419,7 +419,7 @@ static PyMethodDef dt_probe_methods[] = {
      "str (as UTF-8; surrogates as in os.fsencode()), bytes or None for a "
      "string, up to\n"
      "its first zero byte; float. TypeError: too few or too many values. A value "
-     "of a wrong type\n"
+     "of the wrong type\n"
      "is traced as 0 and reported once for each probe to sys.unraisablehook(), "
      "so that tracing\n"
      "does not change what the program does."},

@@ -2,7 +2,7 @@
 // Translates statements to entries of a clause's action list (program.hpp, struct
 // Action).
 //
-//   x = 1;                       DIFEXPR that records nothing
+//   x = 1;                       DIFEXPR that writes no record
 //   trace(e)                     DIFEXPR
 //   printf("f", a, b)            PRINTF a (ntuple 2, format), PRINTF b
 //   printa("f", @a, @b)          PRINTA id of @a (ntuple 2, format), PRINTA id of @b

@@ -238,7 +238,7 @@ static std::uint64_t narrowed_constant(std::uint64_t value, const Type* to)
 }
 
 // Returns whether the value that was generated for an integer node is canonical in the
-// type, so that it need not be narrowed.
+// type. A canonical value need not be narrowed.
 bool ExprGenerator::is_canonical(const Node& node, const Type* to)
 {
     const Type* target = to->resolve();

@@ -84,7 +84,7 @@ void KernelUnwind::pass_maps(pid_t pid)
             maps.push_back({each.begin.value, each.end.value, each.offset,
                             each.is_file() ? table_of(files, each) : 0, 0});
     if (auto given = device_.set_maps(pid, maps); !given)
-        debug("process %d: its stacks are walked with frame pointers: %s", pid,
+        debug("process %d: its stacks are unwound with frame pointers: %s", pid,
               given.error().text.c_str());
 }
 

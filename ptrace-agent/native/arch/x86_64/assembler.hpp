@@ -28,7 +28,7 @@ public:
         setDefaultJmpNEAR(true);
     }
 
-    // Returns the address of an offset from the image's base, as code here refers to it.
+    // Returns the address to use in this code for an offset from the image's base.
     // The distance between image, config and code never changes.
     const void* image_at(std::uint64_t offset) const
     {
