@@ -168,10 +168,10 @@ dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
- * Drains one set of counters, 0 to arena->counters.n_cpus: copies what was added
- * to them since the last drain. Takes no lock. Set *from to 0
- * for the first call, and repeat the call until *from is DT_COUNTERS_DONE. Each
- * counter is then read exactly once, however fast targets add to it.
+ * Drains one set of counters, 0 to arena->counters.n_cpus: copies what was
+ * added to them since the last drain. Takes no lock. Set *from to 0 for the
+ * first call, and repeat the call until *from is DT_COUNTERS_DONE. Each counter
+ * is then read exactly once, however fast targets add to it.
  */
 #define DT_COUNTERS_DONE (~0ull)
 dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,
@@ -187,9 +187,10 @@ enum dt_buffer_kind {
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
  * Moves the parts of committed speculations to the principal buffers, empties
- * discarded ones, and cleans dynamic variables. With `alive`, also releases what
- * dead owners hold. The consumer calls it at the cleanrate. Returns 1 if the
- * call ended at the limit of bytes that one call moves. The next call continues.
+ * discarded ones, and cleans dynamic variables. With `alive`, also releases
+ * what dead owners hold. The consumer calls it at the cleanrate. Returns 1 if
+ * the call ended at the limit of bytes that one call moves. The next call
+ * continues.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

@@ -69,8 +69,8 @@ void dt_memory_give(struct dt_consumer *c, u64 bytes);
 void *dt_make(struct dt_consumer *c, u64 bytes);
 void dt_free(struct dt_consumer *c, void *made, u64 bytes);
 /*
- * Returns zeroed pages that can be mapped, and counts them. Returns null if none
- * are available. Free them with vfree() and dt_memory_give().
+ * Returns zeroed pages that can be mapped, and counts them. Returns null if
+ * none are available. Free them with vfree() and dt_memory_give().
  */
 void *dt_make_pages(struct dt_consumer *c, u64 bytes);
 /*

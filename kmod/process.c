@@ -4,8 +4,8 @@
  *
  * Parents, groups and paths are read with copy_from_kernel_nofault(), because
  * RCU may not be watching. A path is composed from the names of its
- * directories, up through the mounts. A signal is sent from an irq_work, because
- * a probe may fire while a lock that sending needs is already held.
+ * directories, up through the mounts. A signal is sent from an irq_work,
+ * because a probe may fire while a lock that sending needs is already held.
  */
 #include "kmod/process.h"
 
@@ -71,8 +71,8 @@ u64 dt_arguments(char *to, u64 max)
 }
 
 /*
- * The first fields of struct mount, which are the same in all kernels since 3.3:
- * the parent mount, and the mount point in the parent.
+ * The first fields of struct mount, which are the same in all kernels since
+ * 3.3: the parent mount, and the mount point in the parent.
  */
 struct dt_mount_head {
 	struct hlist_node hash;

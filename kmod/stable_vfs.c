@@ -87,8 +87,8 @@ static bool dt_is_open(u64 file)
 }
 
 /*
- * __fput(file), at the last close. A file whose open failed also reaches it, but
- * the probe does not fire for such a file. __fput() returns nothing.
+ * __fput(file), at the last close. A file whose open failed also reaches it,
+ * but the probe does not fire for such a file. __fput() returns nothing.
  */
 int dt_choose_vop_close(const u64 *in, u64 *out)
 {

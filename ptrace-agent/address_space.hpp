@@ -4,9 +4,9 @@
 // A process and its vfork children share one address space. An exec creates another
 // one. Text is read and written through /proc/PID/mem, which ignores page protections.
 //
-// An address space also owns everything with the same lifetime as the memory, in a class
-// for each subject: the tracepoints and jumps in the text, the slots, the runtime, and so on.
-// These classes read and write the memory through the AddressSpace.
+// An address space also owns everything with the same lifetime as the memory, in a
+// class for each subject: the tracepoints and jumps in the text, the slots, the
+// runtime, and so on. These classes read and write the memory through the AddressSpace.
 //
 // Text may be written only while all threads are stopped. The callers ensure this
 // (planter.cpp, releaser.cpp).

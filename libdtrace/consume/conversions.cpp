@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The printf conversions: a table with a row for each conversion letter (the d of %lld),
-// and the functions that print values.
+// The printf conversions: a table with a row for each conversion letter (the d of
+// %lld), and the functions that print values.
 //
 // The checker has already handled the length modifiers (h, l, ll, L). This code uses
 // the size of the value itself, except that h truncates it as in C. Flags, width and

@@ -325,8 +325,8 @@ void PidProvider::begin_planting(const Wanted& wanted,
             n_threads = 1;
         before = at.module;
     }
-    // Offset probes are counted as one for each function. Their real number is not known
-    // yet, and may be much larger.
+    // Offset probes are counted as one for each function. Their real number is not
+    // known yet, and may be much larger.
     std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
     plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
 }

@@ -241,8 +241,8 @@ private:
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
         // In a pair or chain of jumps, each jump overlaps the previous one and leads
         // through a stub into the same trampoline. Bytes of a displacement may also
-        // look like a jump. If a jump's opcode is five or more bytes after the opcode of
-        // the previous jump, only its prefixes overlap the previous jump.
+        // look like a jump. If a jump's opcode is five or more bytes after the opcode
+        // of the previous jump, only its prefixes overlap the previous jump.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))

@@ -56,8 +56,9 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns the number of milliseconds after which a wait checks its deadline. The time is short
-// once the budget is spent. A stop that has already happened is found even then.
+// Returns the number of milliseconds after which a wait checks its deadline. The time
+// is short once the budget is spent. A stop that has already happened is found even
+// then.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;

@@ -44,8 +44,8 @@ public:
     // Finishes the trap or step of a stopped thread, because its text may change.
     virtual void settle(Thread& thread) = 0;
     virtual void handle_stop(Thread& thread) = 0;
-    // Returns whether the stop has nothing to do with tracing. It can then be handled at
-    // any time.
+    // Returns whether the stop has nothing to do with tracing. It can then be handled
+    // at any time.
     virtual bool is_simple(const Thread& thread) const = 0;
     virtual void handle_new_task(Thread& parent) = 0;
     virtual void handle_vfork_done(Thread& parent) = 0;

@@ -439,7 +439,8 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         UserAction given{};
         if (in.value != 0 && !space->read_value(in, given))
             return false;
-        // libc would pass its own restorer to the kernel. The previous one does the same.
+        // libc would pass its own restorer to the kernel. The previous one does the
+        // same.
         if (in.value != 0)
             wanted =
                 TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),

@@ -336,8 +336,8 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 
 /*
  * A program behaves the same whether it is traced or not. The tracer gets 0 for a value
- * of the wrong type, and sys.unraisablehook() is called for the first such value of each
- * probe. Returns -1 for an exception that the value did not cause, such as
+ * of the wrong type, and sys.unraisablehook() is called for the first such value of
+ * each probe. Returns -1 for an exception that the value did not cause, such as
  * KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)

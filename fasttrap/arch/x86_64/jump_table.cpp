@@ -128,8 +128,8 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // Handles a load of an entry: base + index * size. Without optimisation, the address
-    // may be the sum of two registers, one of which was scaled before.
+    // Handles a load of an entry: base + index * size. Without optimisation, the
+    // address may be the sum of two registers, one of which was scaled before.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;

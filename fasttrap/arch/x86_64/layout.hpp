@@ -50,9 +50,9 @@ struct Layout {
 
 Layout lay_out(std::span<const std::byte> text);
 
-// Returns whether 0f, this opcode and these prefixes are AMD's extrq or insertq (SSE4a).
-// These take two immediate bytes; without the prefixes the opcode is vmread. Intel
-// processors support neither SSE4a nor vmread with such a prefix.
+// Returns whether 0f, this opcode and these prefixes are AMD's extrq or insertq
+// (SSE4a). These take two immediate bytes; without the prefixes the opcode is vmread.
+// Intel processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {
     return opcode == 0x78 && (prefixes & (prefix_operand_size | prefix_repne)) != 0 &&

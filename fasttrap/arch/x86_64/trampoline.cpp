@@ -2,8 +2,8 @@
 // Heads, tails and jumps of x86-64 trampolines.
 //
 // All heads are identical except for two words, and all tails are identical. So xbyak
-// encodes one head and one tail. They are copied, and the two words are set in each copy
-// of the head.
+// encodes one head and one tail. They are copied, and the two words are set in each
+// copy of the head.
 #include "fasttrap/arch/x86_64/trampoline.hpp"
 
 #include "fasttrap/arch/x86_64/assembler.hpp"

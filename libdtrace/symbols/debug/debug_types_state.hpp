@@ -25,8 +25,8 @@ constexpr std::size_t max_debug_members = 1 << 16; // limit for a type or functi
 
 // Limits on how many entries of one file are visited and kept. Forged data can lead to
 // one entry by many paths, and all its units can share one long list of ranges. In
-// genuine data an entry is visited at most twice (for names and for functions) and takes
-// more than four bytes, so one visit for every two bytes of the file is enough.
+// genuine data an entry is visited at most twice (for names and for functions) and
+// takes more than four bytes, so one visit for every two bytes of the file is enough.
 constexpr std::size_t least_debug_walks = std::size_t{1} << 24;
 constexpr std::size_t bytes_per_debug_walk = 2;
 constexpr std::size_t max_debug_names = std::size_t{1} << 24;
