@@ -75,7 +75,7 @@ struct dtk_list {
 	/* DTK_PROBES: the size of all elements; otherwise n times the size of one */
 	dt_u64 bytes;
 	dt_u32 n;
-	dt_u32 n_done; /* set by the module, also if it fails */
+	dt_u32 n_done; /* set by the module, even if the request fails */
 };
 
 /*

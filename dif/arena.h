@@ -97,7 +97,7 @@ struct dt_action {
 	dt_u64 uarg;	      /* aggregation: variable id; else source line */
 	dt_off format;	      /* offset of a string, or 0 */
 	dt_u32 rec_offset;    /* from the start of the record, or of the key */
-	dt_u32 rec_size;      /* 0: records nothing */
+	dt_u32 rec_size;      /* 0: writes no record */
 	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
 	/* aggregation: size of the complete key, 8-aligned */
 	dt_u32 key_bytes;

@@ -88,7 +88,7 @@ public:
     RuntimeMap runtime;
     NativeCode native;
 
-    // Known about the program in it.
+    // Facts about the program in this memory.
     KnownText known_text;
     WatchedFunctions watched;
     ErrnoPlace errno_place;

@@ -1,7 +1,7 @@
-# Writes, as a C++ string, the part of dtrace/sdt.h that headers from `dtrace -h` also contain:
+# Writes, as a C++ string, the part of dtrace/sdt.h that `dtrace -h` also writes to each header:
 #   cmake -DHEADER=sdt.h -DOUT=sdt_note.inc -P sdt_note.cmake
 file(READ ${HEADER} text)
-set(before "/* Each header of dtrace -h also contains the following lines. */\n")
+set(before "/* dtrace -h also writes the following lines to each header. */\n")
 string(FIND "${text}" "${before}" begin)
 string(FIND "${text}" "/* End of the lines that dtrace -h also writes to each header. */\n" end)
 if(begin EQUAL -1 OR end LESS begin)

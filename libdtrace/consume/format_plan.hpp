@@ -53,7 +53,7 @@ struct FormatStep {
     Path path = Path::Literal;
     FormatPrinter print = nullptr;
     Conversion conversion;
-    char letter = 0;        // the last letter of the conversion
+    char letter = 0;        // the conversion letter: the d of %lld
     bool is_signed = false; // of the value's type
     std::uint32_t action = 0;
     TextOrigin origin = TextOrigin::Program;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A compiled program of a session, and one execution of it.
+// A compiled program of a session, and the result of a dtrace_program_exec().
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"

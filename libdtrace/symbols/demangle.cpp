@@ -58,7 +58,7 @@ struct NameHash {
     }
 };
 
-// Limit for one name: 16 MiB of output take the C++ library some 100 ms.
+// Limit for one name: the C++ library takes about 100 ms to write 16 MiB of output.
 constexpr double max_estimated_bytes = 16 << 20;
 
 bool part_of_sequence(char c)

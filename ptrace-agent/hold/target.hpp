@@ -97,7 +97,7 @@ struct Thread {
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     bool running_out = false;           // run_out() is making it leave our code
     std::uint64_t fs_base = 0;          // its key in the runtime's table; 0: none
-    bool changes_base = false;          // so fs_base does not identify it
+    bool changes_base = false;          // so fs_base cannot identify it
     pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // the kernel's queue was full for one of them

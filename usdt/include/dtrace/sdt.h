@@ -145,7 +145,7 @@
 
 #else /* C and C++ */
 
-/* Each header of dtrace -h also contains the following lines. */
+/* dtrace -h also writes the following lines to each header. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
 /* `names` are the directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \

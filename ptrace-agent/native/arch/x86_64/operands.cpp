@@ -196,8 +196,8 @@ void OperandReader::place_lookups()
         lookup->rest();
 }
 
-// Does the same as dt_rt_operand_value(), except for floats of four bytes. Does not change
-// the flags.
+// Sign-extends or zero-extends an integer operand, as dt_rt_operand_value() does. Does
+// not change the flags.
 void OperandReader::widen(Reg64 value, const dt_operand& operand)
 {
     switch (operand.bytes) {
