@@ -10,7 +10,7 @@ from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Calls from other directories do not count, because those contain tests.
+# Calls from other directories are ignored, because these directories contain tests.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Functions that programs outside the tree call.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
@@ -39,7 +39,7 @@ def usr_of(function):
 
 
 class Findings:
-    """What one compilation contributes to the graph of calls."""
+    """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
         self.declared = {}  # USR: (place, name). A static function in a header has one USR in C and another in C++.

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mallocstat: who calls malloc() in a command, how often, and for how much.
+ * mallocstat reports which functions call malloc() in a command, how many times, and
+ * for how many bytes.
  *
  *   mallocstat [-x opt[=val]]... [-n program]... command [arg]...
  *   mallocstat [-x opt[=val]]... [-n program]... -p pid
  *
- * A program as somebody outside writes it: C11 (and C++), the installed headers and
- * library alone. The command is held while D is compiled against it, runs while records
- * are consumed, and what was aggregated is walked when it has ended. Programs of -n are
- * enabled, too; what they print comes through the buffered handler, each line after
- * "| ". Everything that the library tells has a line, so that tests can compare it.
+ * It is written as a user of the installed library would write it: in C11 that is also
+ * C++, with only the installed headers and library. The command is held while the D
+ * programs are compiled, and runs while records are consumed. After it has ended, the
+ * aggregations are walked. The programs given with -n are enabled as well. The buffered
+ * handler prints their output, with "| " before each line. mallocstat prints a line for
+ * everything that the library reports, so that a test can compare the output.
  */
 #include <dtrace.h>
 
@@ -35,7 +37,7 @@ struct stat {
 	int ended;
 	dtrace_aggvarid_t calls, bytes; /* 0: nothing was counted */
 	long n_calls;
-	int at_line_start; /* of the text of -n programs */
+	int at_line_start; /* in the output of the -n programs */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -56,7 +58,7 @@ static void die(struct stat *s, const char *doing)
 	exit(1);
 }
 
-/* "small" of "allocs`small+0x1a": offsets are the compiler's. */
+/* Prints "small" for "allocs`small+0x1a": the offset depends on the compiler. */
 static void print_frame(struct stat *s, uint64_t pc)
 {
 	char name[256];
@@ -66,7 +68,7 @@ static void print_frame(struct stat *s, uint64_t pc)
 	printf(" %s", name);
 }
 
-/* A record of ustack(): the process, and frames until there is a zero. */
+/* Prints a record of ustack(): the pid if it is not the command's, then the frames. */
 static void print_stack(struct stat *s, const char *data, const dtrace_recdesc_t *rec)
 {
 	uint64_t words[1 + 64] = {0};
@@ -82,7 +84,7 @@ static void print_stack(struct stat *s, const char *data, const dtrace_recdesc_t
 			print_frame(s, words[i]);
 }
 
-/* --- what is told while it runs --- */
+/* --- handlers and callbacks, called while the command is traced --- */
 
 static void on_started(dtrace_hdl_t *dtp, struct ps_prochandle *proc, void *arg)
 {
@@ -192,9 +194,9 @@ static int on_record(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec
 	return DTRACE_CONSUME_NEXT;
 }
 
-/* --- what was aggregated --- */
+/* --- aggregations --- */
 
-/* The last record is the value. */
+/* Returns the record of the value, which is the last one. */
 static const dtrace_recdesc_t *value_of(const dtrace_aggdata_t *data)
 {
 	return &data->dtada_desc->dtagd_rec[data->dtada_desc->dtagd_nrecs - 1];
@@ -246,7 +248,7 @@ static int print_sizes(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* What was printed goes; the mean is halved. */
+/* Removes the aggregations that were already printed, and halves the mean. */
 static int keep_mean(const dtrace_aggdata_t *data, void *arg)
 {
 	const char *name = data->dtada_name;

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does every row of D's tables have a program in this folder?
+"""Checks that every row of D's tables has a program in this directory.
 
 The rows are read from the headers that the compiler and the engine expand: built-in
 variables, subroutines, actions, aggregating functions, options, faults, drops, error tags,
-conversions of printf. A row counts as shown when a program uses its name: a tst program
-when the row works here, an err program when it is refused by name; an error tag has an
-err.D_TAG.* program, and its own name is what the program provokes.
+conversions of printf. A row is covered if a program uses its name: a tst program if the row
+works in a program of this directory, otherwise an err program that is refused. An error tag
+needs an err.D_TAG.* program, which must fail with that tag.
 
-Rows that no program can show are in EXEMPT, each with the reason; a row that is there
-and has a program after all is an error, too, so that the list stays true.
+EXEMPT lists the rows that no program can cover, each with the reason. A row in EXEMPT that
+a program covers is an error as well, so the list stays true.
 
-  coverage.py            prints what is missing, exits 1 if anything is
-  coverage.py --list     prints every row and how many programs show it
+  coverage.py            prints the rows without a program, and exits with 1 if there are any
+  coverage.py --list     prints every row and the number of programs that cover it
 """
 import pathlib, re, sys
 
@@ -66,7 +66,7 @@ EXEMPT = {
 }
 
 def rows(header, macro):
-    """The arguments of each X(...) of a table."""
+    """Returns the arguments of each X(...) in a table."""
     text = (TREE / header).read_text()
     start = re.search(r"#define " + macro + r"\(X\)", text).end()
     body = re.match(r"(?:.*\\\n)*.*\n", text[start:]).group(0)
@@ -75,7 +75,7 @@ def rows(header, macro):
     return [[field.strip() for field in row.split(",")] for row in found]
 
 def read(pattern):
-    """name: (text without comments, first comment)."""
+    """Returns a dictionary from path to (text without comments, first comment)."""
     out = {}
     for path in sorted(HERE.rglob(pattern)):
         text = path.read_text(errors="replace")
@@ -127,7 +127,7 @@ def faults():
         n = sum(1 for text in printed if re.search(rf"^fault {row[1]}\b", text, re.M))
         yield "fault " + row[0], n
 
-# What the consumer says of a drop, in expected output.
+# The consumer's messages about each kind of drop, as they appear in expected output.
 DROPS = {
     "PRINCIPAL": r"^dtrace: \d+ drops? on CPU", "AGGREGATION": r"aggregation drops? on CPU",
     "DYNAMIC": r"dynamic variable drops?$", "SPEC": r"speculative drops?$",

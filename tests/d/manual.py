@@ -3,12 +3,11 @@
 """Checks that the manual page lists all existing names, and no others.
 
 Its sections OPTIONS, KERNEL PROVIDERS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
-OPTIONS are lists of .TP entries: the bold words of an entry's tag (.TP, and .TQ for more
-of it) are names, what follows is a sentence about them. The names are compared with the
-tables that the command, the compiler and the engine expand; sizes, counts and rates that
-a table gives as defaults must be in the sentence.
+OPTIONS are lists of .TP entries. The bold words in the tag of an entry (the line after .TP, and after each .TQ) are
+names, and the text after the tag describes them. The names are compared with the tables that the command, the
+compiler and the engine expand. If a table has a size, count or rate as the default, the text must contain it.
 
-  manual.py [PAGE]       prints what differs, exits 1 if anything does
+  manual.py [PAGE]       prints the differences, and exits with 1 if there are any
 """
 import pathlib, re, shutil, subprocess, sys
 
@@ -16,7 +15,7 @@ from coverage import TREE, rows
 
 PAGE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else TREE / "cmd/dtrace/dtrace.1"
 
-# Options that Options::set() knows without a table.
+# Matches the options that Options::set() handles without a table.
 OTHERS = r'(?:Count|List)\{"(\w+)"'
 
 def read(name):
@@ -25,7 +24,7 @@ def read(name):
 # The page
 
 def words(line):
-    """A roff line's words as (text, is bold)."""
+    """Returns the words of a roff line as pairs (text, is bold)."""
     macro, *arguments = [quoted or plain for quoted, plain in
                          re.findall(r'"([^"]*)"|(\S+)', line.replace("\\-", "-"))] or [""]
     bold = {".B": (True, True), ".BR": (True, False), ".BI": (True, False),
@@ -35,7 +34,7 @@ def words(line):
     return [(re.sub(r"\\f.", "", text), bold[i % 2]) for i, text in enumerate(arguments)]
 
 def entries(section):
-    """Returns the text of each name without markup. Texts of several entries are joined."""
+    """Returns a dictionary from each name in the section to the text of its entry, without markup."""
     found = {}
     for entry in re.split(r"^\.TP\n", section, flags=re.M)[1:]:
         entry = re.split(r"^\.(?:PP|SS.*)$", entry, flags=re.M)[0]
@@ -61,7 +60,7 @@ def flags():
     table = re.search(r"constexpr Flag flags\[\] = \{(.*?)\n\};", text, re.S)[1]
     yield from ("-" + letter for letter in re.findall(r"\{'(\w)',", table))
     yield from ("--" + name for name in re.findall(r'\{"(\w+)", no_argument,', text))
-    # Flags that getopt() has in addition to the table, as in its comment.
+    # Flags that only the string for getopt() contains. The comment after that string names them.
     yield from re.search(r'"\+:3:6:"; // (-\w+), (-\w+)', text).groups()
 
 def variables():
@@ -70,7 +69,7 @@ def variables():
         row[0] for row in rows("dif/vars.h", "DIF_VAR_SCALARS") if not row[0].startswith("pr_")]
 
 def kernel_probes():
-    """Returns the table of stable providers by provider; for vfs, modules and functions."""
+    """Returns the names of the probes of each stable provider (for vfs: module:function)."""
     probes = {}
     for provider, probe in re.findall(r'\tX\("(\w+)", +"([^"]+)"', read("abi/stable.h")):
         probes.setdefault(provider, set()).add(probe.rpartition(":")[0] if provider == "vfs" else probe)
@@ -83,7 +82,7 @@ def kernel_providers():
     return [*named, *kernel_probes()]
 
 def members():
-    """(structure, member) of those that a process answers."""
+    """Yields (structure, member) for each member of curpsinfo, curlwpsinfo and fds[] that the page must name."""
     text = read("libdtrace/compile/builtins.cpp")
     for structure, table in (("curpsinfo", "psinfo_rows"), ("curlwpsinfo", "lwpsinfo_rows")):
         body = re.search(r"PsinfoRow " + table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]
@@ -93,7 +92,7 @@ def members():
         yield "fds[]", row[0]
 
 def default_of(kind, value):
-    """As the page writes it; None: it may say nothing of it."""
+    """Returns the default as the page must show it, or None if the page need not mention it."""
     if value == "DT_OPT_UNSET" or kind not in ("SIZE", "COUNT", "RATE"):
         return None
     if kind == "RATE":

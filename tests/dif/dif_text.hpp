@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DIF as text: reads the form that the disassembler prints.
+// Assembles DIF from text in the form that the disassembler prints.
 //
 // In addition: `setx #5, %r1` and `sets "abc", %r1` add their constants to the tables,
 // `call strlen, %r1` and `ldgs arg0, %r1` use names instead of numbers, and `word

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cases in tests/dif/*.dif. Each has a program, its input and its result.
+// Reads and runs the cases in tests/dif/*.dif. Each has a program, its input and its
+// result.
 //
 //   # The first comment of a file says what it asserts.
 //   case what this one shows

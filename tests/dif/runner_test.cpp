@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs tests/dif/*.dif, and fails for a row or a refusal that has no case.
+// Runs tests/dif/*.dif. Fails if no case covers a row of the engine's tables or a
+// refusal of the verifier.
 #include "tests/dif/runner.hpp"
 
 #include <gtest/gtest.h>
@@ -33,8 +34,8 @@ std::vector<Case> all_cases()
     return out;
 }
 
-// Calls visit() for each instruction of the cases that are expected to be refused, or
-// of those that are not.
+// Calls visit() for each instruction of the cases that must be refused, or of all other
+// cases.
 template <typename Visit> void each_instruction(bool refused, Visit visit)
 {
     for (const Case& c : all_cases()) {

@@ -6,8 +6,8 @@
 //                an arena, probes and a timer to the consumer that is being replaced.
 //                Then provides the memory and closes the device.
 //   userfaultfd  calls reads() with an address whose page is never provided
-//   fuse         the same with a page of a file that this process serves; it never
-//                answers a read of the file
+//   fuse         calls reads() with a page of a FUSE file that this process serves; it
+//                never answers a read of the file
 //
 // Prints the results and exits. The test fails if the kernel hangs or uses freed
 // memory.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// hostile_device CASES [SEED]: passes to /dev/dtrace what it should refuse or survive.
+// hostile_device CASES [SEED]: passes input to /dev/dtrace that the device should
+// refuse or survive.
 //
 // Each case is one consumer that behaves well up to a point and then passes something
 // malformed: DOF with changed bytes, ioctls with any number and address, lists with

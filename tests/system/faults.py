@@ -126,7 +126,7 @@ class Paced:
         self.pid = self.process.pid
 
     def call(self):
-        """Lets the victim make all of its calls, and checks their number."""
+        """Makes the victim perform all of its calls, and checks their number."""
         os.write(self.process.stdin.fileno(), b"x")
         words = self.lines.next(60).split()
         equal(int(words[1]), self.n, "calls that the target made")
@@ -148,7 +148,7 @@ class Paced:
         self.close()
 
 def traced_calls(t, how, n=1000, threads=0, flags=(), user=(), **more):
-    """Attaches, lets the victim make its calls, detaches and lets the victim exit. Returns dtrace's stderr and the
+    """Attaches, makes the victim perform its calls, detaches and lets the victim exit. Returns dtrace's stderr and the
     victim's total."""
     with Paced(t, how, n, threads, before=user, **more) as target:
         dtrace = [*user, t.dtrace] if user else None

@@ -22,9 +22,9 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# The same with a thousand signals a second. The program prints the signal masks of the threads at their end. A thread
-# that Python has joined may still run for a moment and receive a signal. When Python exits, it restores the default
-# action of SIGALRM, which would kill the program.
+# The same program, which in addition receives a thousand signals a second. The program prints the signal masks of the
+# threads at their end. A thread that Python has joined may still run for a moment and receive a signal. When Python
+# exits, it restores the default action of SIGALRM, which would kill the program.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []

@@ -11,8 +11,8 @@ after two seconds, as a reader would do with ^C. Commands that begin with "# " n
 test_kmod compiles them.
 
 Only the shape of the output is compared, because counts and times differ between runs and machines:
- - all numbers count as equal, and so do all addresses;
- - consecutive rows of a table, a distribution or a stack count as one row;
+ - all numbers are treated as equal, and so are all addresses;
+ - consecutive rows of a table, a distribution or a stack are treated as one row;
  - at least half of the words that the document shows must be in the output;
  - the median of a distribution must be within a factor of 16 of the one in the document.
 

@@ -32,7 +32,7 @@ def one_interrupt_ends_with_END_and_results(t):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
 def two_interrupts_end_dtrace_immediately(t):
-    """When dtrace is waiting for the reader of its output, a second interrupt makes it discard the rest and exit. It
+    """While dtrace waits for the reader of its output, a second interrupt makes it discard the rest and exit. It
     releases the target."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()

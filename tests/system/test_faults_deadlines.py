@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests targets that keep the agent waiting. The agent gives up only these targets, within seconds."""
+"""Tests targets that keep the agent waiting. The agent gives up on these targets only, within seconds."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -7,7 +7,7 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# After 2 s, the agent gives up a thread that runs in a loop. After 10 s, it gives up a thread that is only slow.
+# The agent gives up on a thread that runs in a loop after 2 s, and on a thread that is only slow after 10 s.
 CIRCLES_S = 8
 # When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
 # signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.
@@ -158,7 +158,7 @@ def frozen_targets_are_released_in_the_time_of_one(t):
 
 @contextlib.contextmanager
 def old_freezer(pid):
-    """Does the same as freezer() with version 1 control groups. ptrace does not report that they stop a thread."""
+    """Like freezer(), but uses a version 1 control group. ptrace does not report that such a group freezes a thread."""
     with control_group(pid, ["/sys/fs/cgroup/freezer"]) as group:
         def freeze(on):
             (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
@@ -178,7 +178,7 @@ def a_target_that_is_frozen_while_probes_are_planted_outlives_the_agent(t):
                     agent = tracer_of(target.pid)
                     time.sleep(after_ms / 1000) # a different moment of the planting each time
                     freeze(True)
-                    time.sleep(2.3) # by then, the agent has given up the system call
+                    time.sleep(2.3) # by then, the agent has given up on the system call
                     os.kill(agent, signal.SIGKILL)
                     wait_until(lambda: not is_alive(agent), what="the agent's end")
                     freeze(False)

@@ -27,7 +27,7 @@ def traced(t, mechanism, probe, command, frames=""):
     return stacks(done.stdout)
 
 def same(t, probe, command, at_least, frames=""):
-    """Checks that stacks and counts are equal with jumps and with breakpoints. Returns the counts by stack."""
+    """Checks that stacks and counts are the same with jumps and with breakpoints. Returns the counts by stack."""
     jump = traced(t, "jump", probe, command, frames)
     trap = traced(t, "int3", probe, command, frames)
     for stack in {**jump, **trap}:

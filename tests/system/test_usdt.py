@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests static probes: probes from the header <dtrace/sdt.h>, compiled in every way, and probes in Debian's programs.
-The arguments and counts of the probes must equal the program's own output."""
+The arguments and counts of the probes must match the program's own output."""
 import collections, itertools, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
@@ -34,7 +34,7 @@ def compiled(t, compiler, *flags, source=KINDS):
     return str(out)
 
 def agrees(t, program, *flags):
-    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
+    """Checks that the program prints the same lines as dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", PROGRAM, "-c", program + " 5"))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests dtrace -h and -G: providers are compiled into programs of every kind, and a tracer uses the definitions in
-these programs. The arguments and counts of the probes must equal the program's own output."""
+these programs. The arguments and counts of the probes must match the program's own output."""
 import itertools, os, pathlib, re, shutil, subprocess, time
 
 from harness import *
@@ -50,7 +50,7 @@ def program(folder, compiler, *flags, link=(), out="shop"):
     return linked(folder, compiler, *objects, out=out, flags=[*flags, *link])
 
 def agrees(t, command, *flags, env=None):
-    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
+    """Checks that the program prints the same lines as dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", "-L", str(USDT / "libraries"), *flags, "-o", str(came), "-n", PROGRAM,
                       "-c", command + " 5", env=env))

@@ -125,7 +125,7 @@ def no_operand_needs_a_symbol(file):
 # Tracing
 
 def prints_its_own_lines(t, program, script, *arguments, flags=()):
-    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
+    """Checks that the program prints the same lines as dtrace prints for its probes."""
     came = t.scratch / f"came.{time.monotonic_ns()}"
     done = good(t.run("-q", *flags, "-o", str(came), "-n", script, "-c", " ".join([str(program), *arguments])))
     for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests static probes that appear after dtrace has started: in loaded libraries, children, executed programs and new
-processes. The counts must equal those that the program prints."""
+processes. The counts must match those that the program prints."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests probes that programs create at run time, with libdtrace-usdt and with Python's dtrace_usdt. The arguments and
-counts of the probes must equal the program's own output, and a tracer must leave nothing in the program."""
+counts of the probes must match the program's own output, and a tracer must leave nothing in the program."""
 import itertools, os, pathlib, re, shutil, signal, subprocess, sys, time
 
 from harness import *
@@ -89,7 +89,7 @@ def changed_text(pid):
     return changed
 
 def agrees(t, made, *flags, n=5):
-    """Checks that the lines that the program prints equal those that dtrace prints for its probes."""
+    """Checks that the program prints the same lines as dtrace prints for its probes."""
     traced = Traced(t, PROGRAM, made.pid, flags=flags)
     said = made.does(f"fire {n}")
     came = [line for line in traced.finish(signal.SIGINT).splitlines() if line and line != "BEGAN"]

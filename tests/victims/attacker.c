@@ -6,7 +6,7 @@
 //      nops that lead to `jmp .`; the runtime's code is in one, the trampolines are not
 //   u  unmaps all mappings that it did not create, repeatedly
 //   p  makes all mappings that it did not create inaccessible, repeatedly
-//   v  has a thread that waits for its vfork child, which sleeps
+//   v  has a thread that waits for its vfork child, which is asleep
 //   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause
 //   g  has threads that each create their successor and exit

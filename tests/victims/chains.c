@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs as many chains of threads as the argument says: each thread creates its
+// Runs as many chains of threads as the argument requests: each thread creates its
 // successor and exits, so a tracer that seizes the threads one by one always finds new
 // ones. main() calls work() all the time. Prints "ready". The threads do not use the C
 // library, because they share main's thread pointer.

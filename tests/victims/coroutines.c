@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes ROUNDS rounds on small stacks of its own, each between guard pages:
+// Runs ROUNDS rounds on small stacks of its own, each between guard pages:
 // swapcontext() between coroutines in the middle of probed functions, longjmp() out of
 // a probed function, and backtrace() at known depths. coroutines ROUNDS; prints how
 // many results were correct.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// counted WHAT N: makes the kernel do something N times, so that it can be counted
-// there.
+// counted WHAT N: makes the kernel do something N times, so that a test can count it in
+// the kernel.
 //
 //   forks vforks threads  children, one after the other
 //   reads                 reads of one byte from /dev/zero

@@ -4,7 +4,7 @@
  *
  *   forger records   writes a record for each clause into every buffer of every shard,
  *                    and the words that end a session, repeatedly
- *   forger full      does the same, and marks each buffer as full
+ *   forger full      as records, and also marks each buffer as full
  *   forger keys      writes aggregation entries with new keys and impossible sizes
  *   forger locks     clears the lock of every shard, repeatedly
  *   forger innocent  does no harm: some threads call work() until a line is read

@@ -2,7 +2,7 @@
 // A program that exits, executes itself again or creates processes while work() is
 // called:
 //   exec N       executes itself again N times with execve()
-//   badexec N    makes N calls of execve() that fail: no such file, too many arguments
+//   badexec N    calls execve() N times; each call fails (no such file, too many arguments)
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
 //   closes FILE  closes every descriptor, opens others and writes to them
 //   forks N      creates N children while three threads call work()

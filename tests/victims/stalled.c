@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A process that stays in execve(2): the program's name is in memory whose page faults
-// are held up by a userfaultfd that no process serves. Prints "ready" before the call,
+// block on a userfaultfd that no process serves. Prints "ready" before the call,
 // or "none" if userfaultfd is not available.
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -10,7 +10,8 @@
 //   children     what SIGCHLD and waitid() report about children that exit, stop and die
 //   ignored      children that are not waited for
 //   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)
-//   waiting      prints "ready"; until it can read a line, makes waits that a stop might end
+//   waiting      prints "ready"; until it can read a line, waits repeatedly, in ways
+//                that a stop might end
 //   robust       threads exit in a handler while they hold a robust mutex
 #define _GNU_SOURCE
 #include <errno.h>
@@ -185,7 +186,7 @@ static void* send_one(void* arg)
     return arg;
 }
 
-// Makes the i-th wait, in one of four ways. Only SIGUSR1 should end it.
+// Performs the i-th wait with one of four functions. Only SIGUSR1 should end it.
 static int wait_for_one(long i, int polled)
 {
     struct timespec long_time = {.tv_sec = 20};

@@ -4,7 +4,7 @@
 //
 //   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
-//                    makes ROUNDS rounds of CALLS calls in each of THREADS threads; thread N
+//                    runs ROUNDS rounds of CALLS calls in each of THREADS threads; thread N
 //                    runs on CPU N (modulo the number of CPUs); pauses PAUSE_MS between
 //                    rounds. If CALLS is 0, it chooses a number that takes 40 ms. Prints
 //                    "MODE calls=N ns...": the ns per call of each round are the mean of the

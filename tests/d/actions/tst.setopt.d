@@ -1,5 +1,5 @@
 /*
- * setopt changes a dynamic option at its place in the stream.
+ * setopt changes a dynamic option when its record is processed.
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */
 BEGIN { trace(1); }

@@ -1,5 +1,5 @@
 /*
- * Rows ascend by value, and by key where the values are equal.
+ * Rows are sorted by value, and by key if the values are equal.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * Keys that are equal in value sort as numbers without a sign, and those of one and two
- * bytes print so.
+ * If values are equal, keys are sorted as unsigned numbers; keys of one and two bytes are
+ * also printed as unsigned numbers.
  * @flags: -q
  */
 BEGIN

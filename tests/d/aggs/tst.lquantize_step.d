@@ -1,5 +1,5 @@
 /*
- * The step of lquantize is 1 when it is not given.
+ * If no step is given, the step of lquantize is 1.
  * @flags: -q
  */
 BEGIN { @ = lquantize(3, 0, 10); exit(0); }

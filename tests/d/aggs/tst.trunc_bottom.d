@@ -1,5 +1,5 @@
 /*
- * trunc with a negative number keeps that many of the smallest.
+ * trunc with a negative number keeps that many of the smallest values.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * trunc with a number keeps that many of the largest.
+ * trunc with a positive number keeps that many of the largest values.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * format=folded is what flame graphs are made of: stacks from the outside in, and how often.
+ * format=folded is the input format of flame graphs: stacks, outermost frame first, and counts.
  * @flags: -x format=folded
  * @command: spin 5
  * @sorted

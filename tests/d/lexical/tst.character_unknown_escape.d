@@ -1,5 +1,5 @@
 /*
- * An escape that is not known keeps its backslash in a character constant.
+ * An unknown escape in a character constant keeps its backslash.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A character constant is an int, and the escapes of C are known.
+ * A character constant is an int, and may contain the escapes of C.
  * @flags: -q
  */
 BEGIN

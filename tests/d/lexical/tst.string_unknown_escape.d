@@ -1,5 +1,5 @@
 /*
- * An escape that is not known keeps its backslash in a string.
+ * An unknown escape in a string keeps its backslash.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * ^^ binds less than && and more than ||.
+ * ^^ binds less tightly than && and more tightly than ||.
  * @flags: -q
  */
 BEGIN

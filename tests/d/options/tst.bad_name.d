@@ -1,5 +1,5 @@
 /*
- * An option that is not known is an error.
+ * An unknown option is an error.
  * @flags: -x nosuchoption
  * @exit: 1
  * @stderr

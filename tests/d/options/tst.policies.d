@@ -1,5 +1,5 @@
 /*
- * The buffer policies switch, fill and ring are known.
+ * The buffer policies are switch, fill and ring.
  * @flags: -q -x bufpolicy=fill -x bufsize=64k
  */
 BEGIN { printf("on\n"); exit(0); }

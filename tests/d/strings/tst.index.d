@@ -1,5 +1,5 @@
 /*
- * index finds the first place of a part, from a position on.
+ * index returns the first position of a part at or after a given position.
  * @flags: -q
  */
 BEGIN

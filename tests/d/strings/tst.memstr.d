@@ -1,5 +1,5 @@
 /*
- * memstr puts a character in place of each NUL but the last.
+ * memstr replaces each NUL except the last one with a character.
  * @flags: -q
  */
 BEGIN

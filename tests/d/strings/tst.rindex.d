@@ -1,5 +1,5 @@
 /*
- * rindex finds the last place of a part, up to a position.
+ * rindex returns the last position of a part at or before a given position.
  * @flags: -q
  */
 BEGIN

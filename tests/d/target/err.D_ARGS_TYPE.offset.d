@@ -1,5 +1,5 @@
 /*
- * Within a function its arguments have no known places.
+ * At an offset inside a function, the locations of its arguments are unknown.
  * @command: records
  */
 pid$target:a.out:visit:0

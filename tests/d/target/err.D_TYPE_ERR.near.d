@@ -1,5 +1,5 @@
 /*
- * An unknown type's name: the nearest one is said.
+ * The error for an unknown type names the most similar type.
  * @command: records
  */
 pid$target:a.out:visit:entry

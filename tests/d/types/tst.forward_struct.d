@@ -1,5 +1,5 @@
 /*
- * A pointer to a struct whose body is not known can be kept and compared.
+ * A pointer to an incomplete struct can be stored and compared.
  * @flags: -q
  */
 struct later;

@@ -1,5 +1,5 @@
 /*
- * offsetof gives the place of a member as C lays it out.
+ * offsetof returns the offset of a member in the layout of C.
  * @flags: -q
  */
 struct mixed {

@@ -1,5 +1,5 @@
 /*
- * The members of a union share their place.
+ * The members of a union share the same memory.
  * @flags: -q
  */
 union both { int i; char c[4]; };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The programs with which fuzzing begins: one clause for each case in tests/dif that
-// loads, and some with actions of every kind.
+// The seed programs for fuzzing: one with actions of every kind, one with speculations,
+// and a one-clause program for each case in tests/dif, including the cases that the
+// verifier refuses.
 #pragma once
 
 #include <vector>

@@ -67,7 +67,7 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
     // END can record even if the buffer is full. The records of 30 s would need far
-    // more than 2k.
+    // more than the buffer's 2 KiB.
     dtrace_program_exec(session.get(),
                         compile(session, "tick-1ms { printf(\"%d\\n\", ++n); }"
                                          "tick-30s { exit(9); }"

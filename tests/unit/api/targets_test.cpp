@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests sessions and their targets if a step fails, if another tracer holds the target,
-// or if the agent dies.
+// Tests sessions and their targets in these cases: a step fails, another tracer holds
+// the target, or the agent dies.
 #include "session.hpp"
 
 #include <cctype>

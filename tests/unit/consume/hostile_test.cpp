@@ -273,7 +273,8 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
 
 namespace {
 
-// @victim has id 1, and a clause of the consumer's user adds to it. @own has id 2.
+// Two aggregations with one entry each: @victim (id 1) and @own (id 2). names_own()
+// makes an action that may name only @own.
 struct TwoAggregations : Session {
     static constexpr std::uint64_t victim = 1, own = 2;
     TwoAggregations()

@@ -91,7 +91,7 @@ public:
     // report() gives the reason.
     Verdict check(std::span<const std::byte> bytes);
 
-    // Does the same for a sequence of instructions without branches.
+    // Like run(), but for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
     // Returns how many times an operation was emulated and compared.

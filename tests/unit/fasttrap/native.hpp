@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs an instruction on the processor, in this process, with any register state.
+// Runs an instruction on the processor, in this process, with any register contents.
 //
 //   native_run(state): loads the vector state and all sixteen registers, jumps to rip
 //       ... the instruction ...

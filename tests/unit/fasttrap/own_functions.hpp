@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions in ELF files, for tests: symbols with their text, and a reader for the
-// rest of the file at link-time addresses.
+// Reads the functions of an ELF file for tests: their symbols and text. Also reads the
+// rest of the file by link-time address.
 #pragma once
 
 #include "fasttrap/function.hpp"

@@ -29,7 +29,7 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // Sets what is known about the text that follows the last site's extent.
+    // Sets the known facts about the text that follows the last site's extent.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that the table agrees with libdw at each address, and that forged entries take
-// little time and memory.
+// Tests that the table has the same rules as libdw at each address, and that forged
+// entries take little time and memory.
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
@@ -77,8 +77,8 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     expect_rule(frame, dwarf_rip, row.rip);
 }
 
-// Compares the table with libdw for all text in a file. Returns how many addresses have
-// a row.
+// Compares the table with libdw for all text in a file. Returns the number of addresses
+// that have a row.
 std::size_t compare(const std::string& path, std::uint64_t stride)
 {
     elf_version(EV_CURRENT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a file's table agrees with its call frame information at each byte of its
-// text.
+// Tests that a file's table has the same rules as its call frame information, at each
+// byte of its text.
 #include "process/unwind_table.hpp"
 
 #include "process/call_frames.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that extents computed in advance equal those computed on request.
+// Tests that extents computed in advance are the same as those computed on request.
 #include "libdtrace/providers/extent_maps.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where errno is found, with this process as the target.
+// Tests how the location of errno is found, with this process as the target.
 #include "ptrace-agent/address_space.hpp"
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The slots of a target, with this process as the target.
+// Tests the slots of a target, with this process as the target.
 #include "own_page.hpp"
 #include "ptrace-agent/address_space.hpp"
 

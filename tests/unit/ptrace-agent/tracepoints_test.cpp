@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tracepoints of an address space, with this process as the target.
+// Tests the tracepoints of an address space, with this process as the target.
 #include "own_page.hpp"
 #include "ptrace-agent/address_space.hpp"
 

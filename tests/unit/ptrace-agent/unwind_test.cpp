@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests frame rules, which are made from the call frame information of real programs. A
-// stack that is walked with the rules must equal the stack that libunwind finds.
+// stack that is walked with the rules must be the same as the one that libunwind finds.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"

@@ -26,7 +26,7 @@ std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
 std::vector<Site> return_sites(const Function& function, std::uint32_t probe);
 
 // Compares all read-only text of files in the process with the files. Returns "" if they are
-// equal, otherwise the first difference.
+// identical, otherwise the first difference.
 std::string text_difference(pid_t pid);
 
 // Returns whether a thread of the process is stopped or traced.

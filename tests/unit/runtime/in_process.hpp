@@ -59,7 +59,7 @@ public:
     // Adds the arguments of a static probe. Returns its Probe::arg0.
     std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
-    // Sets the session's clock as a consumer does, to follow CLOCK_MONOTONIC.
+    // Sets the session's clock as a consumer does, so that it follows CLOCK_MONOTONIC.
     void set_clock();
 
     // Answers upcalls in place of the agent, in a signal handler. If it is empty,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests the counters of keys: which keys have counters, that these counters and the
-// engine's entries have the same key, and what happens to keys that find no place.
+// engine's entries have the same key, and what happens to keys that find no free entry.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"
@@ -124,8 +124,8 @@ TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
         EXPECT_EQ(n, 3u);
 }
 
-// A place stays claimed if the thread that claimed it has died. No other thread uses
-// it.
+// An entry stays claimed if the thread that claimed it has died. No other thread uses
+// the entry.
 TEST(Native, WaitsForNoPlaceThatIsClaimed)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");

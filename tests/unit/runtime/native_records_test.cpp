@@ -115,8 +115,8 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_LT(fired_by_engine(runtime), n_calls);
 }
 
-// Kills a thread at each instruction in turn. What it has not published is not visible,
-// and its shard can be used again.
+// Kills a thread at each instruction in turn. A record that it has not published is not
+// visible, and its shard can be used again.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the tests of compiled clauses: a probe to compile, the number of events
-// counted in each way, and threads that are interrupted in many ways.
+// Shared code for tests of compiled clauses: a probe to compile, the number of counted
+// events, and threads that are interrupted in many ways.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matches descriptions with this test's own process, which has the static probes below.
-// The backend only records the calls to it.
+// Matches descriptions against this test's own process, which has the static probes
+// below. The backend only records the calls to it.
 #include "libdtrace/session/process_matcher.hpp"
 
 #include "usdt/include/dtrace/sdt.h"

@@ -88,8 +88,8 @@ private:
         btf__add_enum64(**this, "wide", 8, false);
         btf__add_enum64_value(**this, "WIDE", 0x123456789ab);
     }
-    // int wake(struct task_struct *task, long unsigned int flags),
-    // int say(char *text, ...), and a tracepoint sched_wake(struct task_struct *task)
+    // int wake(struct task_struct *task, unsigned long flags), void say(char *text,
+    // ...), and the tracepoint sched_wake(struct task_struct *task)
     void add_functions()
     {
         int wake = btf__add_func_proto(**this, int_type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that split-off parts of functions are distinguished from functions without
-// symbols.
+// Tests that parts which the compiler split off from functions are distinguished from
+// functions without symbols.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
