@@ -1,2 +1,2 @@
-/* What has no value is no argument. */
+/* A void expression cannot be an argument. */
 BEGIN { exit((void)0); }

@@ -1,5 +1,5 @@
 /*
- * What stands behind exit in its clause runs, later clauses do not, and END does.
+ * The rest of the clause after exit runs, later clauses do not, and END does.
  * @flags: -q
  */
 BEGIN { printf("before "); exit(0); printf("behind\n"); }

@@ -1,5 +1,5 @@
 /*
- * system runs a command, and its output stands where the record stood.
+ * system runs a command, whose output appears in place of the record.
  * @flags: -q -w
  */
 BEGIN { printf("one\n"); system("echo two %d", 2); printf("three\n"); exit(0); }

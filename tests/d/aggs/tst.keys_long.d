@@ -1,5 +1,5 @@
 /*
- * A long string key is not cut.
+ * A long string key is not truncated.
  * @flags: -q
  */
 BEGIN

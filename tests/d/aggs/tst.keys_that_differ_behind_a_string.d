@@ -1,4 +1,4 @@
-/* What stands in the same eight bytes as a short string, behind it or before it, is part of the key. */
+/* A value in the same eight bytes as a short string, before or after it, is part of the key. */
 #pragma D option quiet
 #pragma D option strsize=12
 

@@ -1,5 +1,5 @@
 /*
- * normalize divides what is printed, until denormalize.
+ * normalize divides the printed values until denormalize is called.
  * @flags: -q
  */
 BEGIN

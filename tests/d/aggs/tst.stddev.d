@@ -1,5 +1,5 @@
 /*
- * stddev is the deviation of the whole population, cut to an integer.
+ * stddev is the population standard deviation, truncated to an integer.
  * @flags: -q
  */
 BEGIN

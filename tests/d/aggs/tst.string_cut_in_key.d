@@ -1,5 +1,5 @@
 /*
- * A string key is cut at strsize.
+ * A string key is truncated to strsize.
  * @flags: -q -x strsize=8
  */
 BEGIN

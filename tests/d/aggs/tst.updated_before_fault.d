@@ -1,5 +1,5 @@
 /*
- * What was aggregated before a fault stays.
+ * Values that were aggregated before a fault are kept.
  * @flags: -q
  */
 ERROR { exit(0); }

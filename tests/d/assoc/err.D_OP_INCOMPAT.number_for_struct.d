@@ -1,3 +1,3 @@
-/* 0 is nothing that a structure outside of an associative array can hold. */
+/* 0 can be assigned to a structure only in an associative array. */
 struct pair { int a; int b; } x;
 BEGIN { x = 0; }

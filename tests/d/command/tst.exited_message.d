@@ -1,5 +1,5 @@
 /*
- * The end of the target is told.
+ * The end of the target is reported.
  * @command: spin 1 1
  * @stderr
  * @replace: ^calls .*\n -> 

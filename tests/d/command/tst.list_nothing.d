@@ -1,5 +1,5 @@
 /*
- * -l of what matches nothing is a message; the script is listed all the same.
+ * If a description matches nothing, -l prints a message, and still lists the script.
  * @flags: -l -n nosuch:::probe
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * A program that enables no probe ends at once, with status 1.
+ * A program that enables no probe ends immediately with status 1.
  * @flags: -x empty
  * @stderr
  * @exit: 1

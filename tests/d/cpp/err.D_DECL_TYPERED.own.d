@@ -1,5 +1,5 @@
 /*
- * The script itself may not say anew what is predefined.
+ * A script may not redeclare a predefined type.
  * @flags: -C
  */
 struct timespec { char seconds; };

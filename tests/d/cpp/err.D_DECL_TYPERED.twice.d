@@ -1,5 +1,5 @@
 /*
- * Nor may two headers differ.
+ * Two headers may not declare a type differently.
  * @flags: -C
  */
 #include "shapes.h"

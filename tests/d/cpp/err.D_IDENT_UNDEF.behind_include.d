@@ -1,5 +1,5 @@
 /*
- * An error behind an included header has the script's own line.
+ * An error after an included header is reported with the script's own line.
  * @flags: -C
  */
 #include "shapes.h"

@@ -1,5 +1,5 @@
 /*
- * A body of a header that nothing closes ends with the program.
+ * A function body in a header that is never closed ends with the program.
  * @flags: -C
  */
 #include "c/unclosed.h"

@@ -1,5 +1,5 @@
 /*
- * An error in a header that a header includes is told with the line of its own, also behind bodies.
+ * An error in a header that another header includes is reported with its own line, also after bodies.
  * @flags: -C
  */
 #include "c/outer.h"

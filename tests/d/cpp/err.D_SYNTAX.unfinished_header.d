@@ -1,5 +1,5 @@
 /*
- * What a header leaves unfinished does not swallow the clause behind it.
+ * An unfinished declaration in a header does not swallow the clause after it.
  * @flags: -C -Ic
  */
 #include "unfinished.h"

@@ -1,5 +1,5 @@
 /*
- * A type of a header may have the name of one that D has predefined, and is then meant.
+ * A type in a header may have the name of a predefined type, and then replaces it.
  * @flags: -qC
  */
 #include "timespec.h"

@@ -1,5 +1,5 @@
 /*
- * Functions of a header have bodies, which nobody reads, in all ways of being inline.
+ * The bodies of functions in a header are ignored, for every form of inline function.
  * @flags: -qC
  */
 #include "c/functions.h"

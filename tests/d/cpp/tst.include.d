@@ -1,5 +1,5 @@
 /*
- * -C makes #include usable: macros and types of a header that lies beside the script.
+ * With -C, #include provides the macros and types of a header next to the script.
  * @flags: -qC
  */
 #include "shapes.h"

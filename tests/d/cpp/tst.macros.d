@@ -1,5 +1,5 @@
 /*
- * -D defines macros, -U takes them away again, and #ifdef sees it.
+ * -D defines macros, -U undefines them, and #ifdef tests them.
  * @flags: -qC -D DEBUG -D LEVEL=3 -D GONE=1 -U GONE
  */
 BEGIN

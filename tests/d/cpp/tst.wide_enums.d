@@ -1,5 +1,5 @@
 /*
- * A header's enum is as wide as its values need, or as its attributes say.
+ * A header's enum is as wide as its values or its attributes require.
  * @flags: -qC
  */
 #include "c/wide_enums.h"

@@ -1,5 +1,5 @@
 /*
- * The words of C11 and of GCC that D has not are read in headers, at every place where they may stand.
+ * Keywords of C11 and of GCC that D does not have are accepted in headers wherever C allows them.
  * @flags: -qC
  */
 #include "c/words.h"

@@ -1,5 +1,5 @@
 /*
- * A variable that finds no room is a drop.
+ * A variable for which there is no space is a drop.
  * @flags: -q -x dynvarsize=4k
  * @stderr
  * @replace: dtrace: \d+ dynamic -> dtrace: N dynamic

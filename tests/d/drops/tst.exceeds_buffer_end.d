@@ -1,5 +1,5 @@
 /*
- * A record of END that is larger than the buffer is refused in words of its own.
+ * A record of END that is larger than the buffer is refused with its own message.
  * @flags: -q -x bufsize=1k -x bufresize=manual -x strsize=4k
  * @exit: 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * What alloca gave in one clause is gone in the next.
+ * Memory that alloca returned in one clause is no longer valid in the next.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

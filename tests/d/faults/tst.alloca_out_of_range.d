@@ -1,5 +1,5 @@
 /*
- * A store behind what alloca gave is a fault.
+ * A store past the memory that alloca returned is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * bcopy copies into what alloca gave alone.
+ * bcopy copies only to memory that alloca returned.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Each fault fires ERROR once, and the clauses behind go on.
+ * Each fault fires ERROR once, and the following clauses run.
  * @flags: -q
  */
 ERROR { n++; }

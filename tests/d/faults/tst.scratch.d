@@ -1,5 +1,5 @@
 /*
- * alloca of more than there is is a fault.
+ * alloca of more memory than is available is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

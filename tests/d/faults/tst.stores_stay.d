@@ -1,5 +1,5 @@
 /*
- * What a clause stored before it faulted stays.
+ * Values that a clause stored before it faulted are kept.
  * @flags: -q
  */
 BEGIN { x = 5; a["k"] = 6; y = *(int *)0; x = 7; }

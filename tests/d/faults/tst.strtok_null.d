@@ -1,5 +1,5 @@
 /*
- * strtok continues what was begun; otherwise it is a fault.
+ * strtok without a string is a fault if no search was begun before.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,3 +1,3 @@
-/* fds[] is there already. */
+/* fds[] is already defined. */
 inline int fds[int n] = n;
 BEGIN { exit(0); }

@@ -1,2 +1,2 @@
-/* fds is nothing without a descriptor. */
+/* fds cannot be used without a descriptor. */
 BEGIN { trace(fds); }

@@ -1,2 +1,2 @@
-/* An element of fds[] is nothing without a member. */
+/* An element of fds[] cannot be used without a member. */
 BEGIN { trace(fds[0]); }

@@ -1,5 +1,5 @@
 /*
- * With breakpoints, whose D runs in another process, fds[] are the target's all the same.
+ * With breakpoints, D runs in another process, but fds[] are still the target's files.
  * @command: files
  * @replace: /tmp/files\.\w+ -> DIR
  * @replace: \[\d+\] -> [N]

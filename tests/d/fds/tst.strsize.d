@@ -1,5 +1,5 @@
 /*
- * A path that is longer than strsize is cut.
+ * A path that is longer than strsize is truncated.
  * @stdin: text
  * @replace: \[\d -> [N
  * @flags: -q -x strsize=8

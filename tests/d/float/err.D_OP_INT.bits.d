@@ -1,5 +1,5 @@
 /*
- * ~ wants an integer.
+ * ~ needs an integer.
  */
 BEGIN
 {

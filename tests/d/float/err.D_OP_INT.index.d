@@ -1,5 +1,5 @@
 /*
- * An index wants an integer.
+ * An index must be an integer.
  */
 int a[4];
 BEGIN

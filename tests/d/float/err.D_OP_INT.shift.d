@@ -1,5 +1,5 @@
 /*
- * << wants integers.
+ * << needs integers.
  */
 BEGIN
 {

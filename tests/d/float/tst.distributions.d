@@ -1,5 +1,5 @@
 /*
- * Distributions of doubles count what is whole of them.
+ * Distributions of doubles count their integer parts.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Variables of every scope hold doubles and floats, and convert what is assigned to them.
+ * Variables of every scope can be doubles and floats, and assigned values are converted.
  * @flags: -q
  */
 double global;

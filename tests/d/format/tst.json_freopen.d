@@ -1,5 +1,5 @@
 /*
- * What was recorded before freopen() goes where output went then.
+ * Values that were recorded before freopen() are written to the previous output.
  * @flags: -x format=json -w
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

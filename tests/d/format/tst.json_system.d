@@ -1,5 +1,5 @@
 /*
- * What a command of system() prints is no line of the records: it goes to stderr.
+ * The output of a system() command is not among the records: it goes to stderr.
  * @flags: -x format=json -w
  * @stderr
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C

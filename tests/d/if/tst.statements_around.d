@@ -1,5 +1,5 @@
 /*
- * Statements before, inside and behind run in their order.
+ * Statements before, inside and after an if run in their order.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Variables that a branch sets are there behind it.
+ * Variables that a branch sets keep their values after it.
  * @flags: -q
  */
 BEGIN

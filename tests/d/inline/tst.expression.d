@@ -1,5 +1,5 @@
 /*
- * An inline is evaluated anew at each use.
+ * An inline is evaluated again at each use.
  * @flags: -q
  */
 int x;

@@ -1,4 +1,4 @@
 /*
- * A symbol that the kernel has not is not found in it.
+ * A symbol that the kernel does not have is not found.
  */
 BEGIN { trace(vmlinux`no_such_symbol_anywhere); }

@@ -1,4 +1,4 @@
 /*
- * A struct that the kernel has not is named with the one that is near.
+ * The error for a struct that the kernel does not have names a similar one.
  */
 BEGIN { trace(((struct vmlinux`task_strct *)arg0)->pid); }

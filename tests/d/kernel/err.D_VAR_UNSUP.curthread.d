@@ -1,4 +1,4 @@
 /*
- * Without the kernel module nobody can tell the current thread of the kernel.
+ * The kernel's current thread is not available without the kernel module.
  */
 BEGIN { trace(curthread->pid); }

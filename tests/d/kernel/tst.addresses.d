@@ -1,5 +1,5 @@
 /*
- * Addresses that are nobody's are printed in hexadecimal by %a, sym(), func() and mod().
+ * %a, sym(), func() and mod() print addresses without a symbol in hexadecimal.
  */
 #pragma D option quiet
 

@@ -1,2 +1,2 @@
-/* Strings beside each other are not joined. */
+/* Adjacent strings are not joined. */
 BEGIN { printf("a" "b"); }

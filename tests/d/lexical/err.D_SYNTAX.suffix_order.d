@@ -1,2 +1,2 @@
-/* The suffix u stands before l. */
+/* The suffix u comes before l. */
 BEGIN { x = 1LU; }

@@ -1,5 +1,5 @@
 /*
- * A comment may stand wherever a blank may.
+ * A comment is allowed wherever a blank is.
  * @flags: -q
  */
 /* before */ BEGIN /* after the probe */ /* twice

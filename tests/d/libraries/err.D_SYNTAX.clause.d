@@ -1,5 +1,5 @@
 /*
- * A library says what names mean, it traces nothing.
+ * A library contains definitions, but no clauses.
  * @flags: -L clause
  */
 BEGIN { exit(0); }

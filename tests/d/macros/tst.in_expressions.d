@@ -1,5 +1,5 @@
 /*
- * Macro arguments stand in predicates, sizes and keys.
+ * Macro arguments may be used in predicates, sizes and keys.
  * @args: 5 word
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * ++ and -- before a variable give the new value, behind it the old one.
+ * ++ and -- before a variable yield the new value, after it the old one.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Conditional expressions stand in arguments, keys and predicates.
+ * Conditional expressions may be used in arguments, keys and predicates.
  * @flags: -q
  */
 int n;

@@ -1,2 +1,2 @@
-/* The number behind pid is a process. */
+/* The number after pid is a process id. */
 pidx:a.out:main:entry { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A function is there.
+ * A named function exists.
  * @command: spin 1 1
  */
 pid$target:a.out:no_such_function:entry { exit(0); }

@@ -1,2 +1,2 @@
-/* The process is there. */
+/* The named process exists. */
 pid99999999:a.out:main:entry { exit(0); }

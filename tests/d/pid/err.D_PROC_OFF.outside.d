@@ -1,5 +1,5 @@
 /*
- * An offset lies in its function.
+ * An offset is inside its function.
  * @command: spin 1 1
  */
 pid$target:a.out:work:ffff { exit(0); }

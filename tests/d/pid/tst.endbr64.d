@@ -1,5 +1,5 @@
 /*
- * An endbr64 stays where it is, and its function's entry is counted all the same.
+ * An endbr64 stays in place, and the entry of its function is still counted.
  * @command: cet_spin 500 2
  * @replace: ^calls .*\n -> 
  * @flags: -q -x mechanism=jump

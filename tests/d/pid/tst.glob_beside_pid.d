@@ -1,5 +1,5 @@
 /*
- * A pattern of the provider beside a process id matches the probes of that process.
+ * A provider pattern with a process id matches the probes of that process.
  * @flags: -q
  * @command: spin 10 1
  * @replace: ^calls.*\n ->

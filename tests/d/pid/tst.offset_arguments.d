@@ -1,5 +1,5 @@
 /*
- * At an offset inside a function the registers are what they are there.
+ * At an offset inside a function, the registers have their values at that instruction.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

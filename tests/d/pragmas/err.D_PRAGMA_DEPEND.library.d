@@ -1,3 +1,3 @@
-/* A program depends on libraries that are there. */
+/* A program may depend only on libraries that exist. */
 #pragma D depends_on library nosuch.d
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A program depends on providers that are there. */
+/* A program may depend only on providers that exist. */
 #pragma D depends_on provider nosuch
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * #pragma D binding says since which version an identifier is there.
+ * #pragma D binding gives the first version that has an identifier.
  * @flags: -q
  */
 #pragma D binding "1.0" x

@@ -1,5 +1,5 @@
 /*
- * A program may depend on a provider that is there.
+ * A program may depend on a provider that exists.
  * @flags: -q
  */
 #pragma D depends_on provider dtrace

@@ -1,2 +1,2 @@
-/* What printa prints is an aggregation. */
+/* printa prints only aggregations. */
 BEGIN { @ = count(); printa(1); }

@@ -1,2 +1,2 @@
-/* What an action leaves cannot be printed. */
+/* The result of an action cannot be printed. */
 BEGIN { printf("%s", printf("x")); }

@@ -1,2 +1,2 @@
-/* %hd takes what is a short. */
+/* %hd takes a short. */
 BEGIN { printf("%hd\n", 1); }

@@ -1,2 +1,2 @@
-/* What has no value has no conversion. */
+/* A void expression has no conversion. */
 BEGIN { printf("%d\n", (void)1); }

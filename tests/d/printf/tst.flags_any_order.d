@@ -1,5 +1,5 @@
 /*
- * Flags may stand behind the width and the precision; of - and 0 the later one counts.
+ * Flags may follow the width and the precision; of - and 0, the last one is used.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Flags may stand behind the width, and %lc is %c.
+ * Flags may follow the width, and %lc is %c.
  * @flags: -q
  */
 BEGIN

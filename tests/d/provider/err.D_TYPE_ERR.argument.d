@@ -1,4 +1,4 @@
-/* The type of a probe's argument that nobody has declared is named. */
+/* The error for an undeclared type of a probe's argument names the type. */
 provider app {
 	probe start(int, number_t *);
 };

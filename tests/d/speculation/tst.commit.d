@@ -1,5 +1,5 @@
 /*
- * What was speculated is printed when it is committed.
+ * Speculated records are printed when they are committed.
  * @flags: -q
  */
 BEGIN { self->s = speculation(); }

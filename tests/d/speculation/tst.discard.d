@@ -1,5 +1,5 @@
 /*
- * What was speculated is lost when it is discarded.
+ * Speculated records are lost when they are discarded.
  * @flags: -q
  */
 BEGIN { self->s = speculation(); }

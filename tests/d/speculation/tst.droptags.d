@@ -1,5 +1,5 @@
 /*
- * With droptags a drop says its kind.
+ * With droptags, the message for a drop begins with its kind.
  * @flags: -q -x droptags
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * What is neither committed nor discarded is not printed.
+ * Records that are neither committed nor discarded are not printed.
  * @flags: -q
  */
 BEGIN { self->s = speculation(); }

@@ -1,3 +1,3 @@
-/* #pragma D option amin works wherever it stands. */
+/* #pragma D option amin applies wherever it is in the program. */
 BEGIN { trace(htons(1)); exit(0); }
 #pragma D option amin=Stable/Stable/Common

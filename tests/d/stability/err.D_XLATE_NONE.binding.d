@@ -1,5 +1,5 @@
 /*
- * Nor is a translator of a later version.
+ * A translator of a later version does not exist.
  * @flags: -L library -x version=1.5
  */
 BEGIN { trace(xlate <lib_nice_t> ((struct lib_raw *)alloca(4)).b); exit(0); }

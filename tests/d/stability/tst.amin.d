@@ -1,5 +1,5 @@
 /*
- * A program that is as stable as -x amin wants runs.
+ * A program that is as stable as -x amin requires runs.
  * @flags: -q -x amin=evolving/EVOLVING/Common
  */
 BEGIN { printf("%x\n", htons(1)); exit(0); }

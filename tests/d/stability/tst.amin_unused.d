@@ -1,5 +1,5 @@
 /*
- * What no clause uses may be below -x amin.
+ * A name that no clause uses may be less stable than -x amin.
  * @flags: -q -x amin=Stable/Stable/Common
  */
 #pragma D attributes Private/Private/Unknown x

@@ -1,5 +1,5 @@
 /*
- * What a predicate names counts, too.
+ * The names in a predicate affect the stability as well.
  * @flags: -e -v
  * @stderr
  */

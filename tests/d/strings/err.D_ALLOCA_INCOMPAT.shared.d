@@ -1,3 +1,3 @@
-/* A variable that holds a pointer of alloca holds nothing else. */
+/* A variable that holds a pointer from alloca may hold no other pointer. */
 char *p;
 BEGIN { p = (char *)100; p = (char *)alloca(8); }

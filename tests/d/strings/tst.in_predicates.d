@@ -1,5 +1,5 @@
 /*
- * Subroutines stand in predicates.
+ * Subroutines may be used in predicates.
  * @flags: -q
  */
 BEGIN / strstr(probename, "EGI") != NULL && strlen(probeprov) == 6 / { printf("1"); }

@@ -1,5 +1,5 @@
 /*
- * json skips blanks, leaves escapes as they are, and is NULL for what is no JSON.
+ * json skips blanks, leaves escapes unchanged, and returns NULL for invalid JSON.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strjoin puts its second string behind the first.
+ * strjoin appends its second string to the first.
  * @flags: -q
  */
 BEGIN

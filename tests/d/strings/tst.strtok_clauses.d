@@ -1,5 +1,5 @@
 /*
- * strtok goes on in the next clause of the same firing.
+ * strtok continues in the next clause of the same firing.
  * @flags: -q
  */
 BEGIN { printf("%s ", strtok("one two three", " ")); }

@@ -1,5 +1,5 @@
 /*
- * A fresh string begins strtok anew.
+ * A new string restarts strtok.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * args[] of a function without debug data: says so, and what helps.
+ * The error for args[] of a function without debug data suggests a remedy.
  * @command: classes
  */
 pid$target:libstdc*:_ZNSo5flushEv:entry

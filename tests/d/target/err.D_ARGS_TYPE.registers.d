@@ -1,5 +1,5 @@
 /*
- * A small struct by value lies in registers.
+ * A small struct that is passed by value is in registers.
  * @command: records
  */
 pid$target:a.out:mixed:entry

@@ -1,5 +1,5 @@
 /*
- * What a function returns in a floating-point register cannot be had.
+ * A value that a function returns in a floating-point register is not available.
  * @command: records
  */
 pid$target:a.out:make_double:return

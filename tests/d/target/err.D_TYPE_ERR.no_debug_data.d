@@ -1,5 +1,5 @@
 /*
- * A type of a module without debug data: says so, and what would help.
+ * The error for a type of a module without debug data suggests a remedy.
  * @command: classes
  */
 pid$target:a.out:guarded*:entry

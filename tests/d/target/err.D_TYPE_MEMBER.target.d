@@ -1,5 +1,5 @@
 /*
- * A member that a struct of the target has not.
+ * A struct of the target does not have this member.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * print() says of a bit-field how many bits it has.
+ * print() shows the number of bits of a bit-field.
  * @flags: -q
  */
 struct flags {

@@ -1,2 +1,2 @@
-/* What a translator makes is known. */
+/* The result type of a translator must be defined. */
 translator struct nowhere < int i > { o = i; };

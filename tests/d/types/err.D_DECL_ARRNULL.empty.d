@@ -1,3 +1,3 @@
-/* An array that is declared says how many elements it has. */
+/* A declared array has a number of elements. */
 int a[];
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A word that says how wide an integer is stands once. */
+/* The word for an integer's width may occur only once. */
 short short int i;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A word that says whether an integer has a sign stands once. */
+/* signed or unsigned may occur only once in a type. */
 unsigned long unsigned i;
 BEGIN { exit(0); }

@@ -1,2 +1,2 @@
-/* An int points to nothing. */
+/* An int cannot be dereferenced. */
 BEGIN { x = 1; exit(*x); }

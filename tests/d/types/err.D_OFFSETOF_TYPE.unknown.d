@@ -1,2 +1,2 @@
-/* What has no members known has no offsets. */
+/* A type without known members has no offsets. */
 BEGIN { trace(offsetof(struct nowhere, a)); }

@@ -1,5 +1,5 @@
 /*
- * const, volatile and restrict are read and change nothing.
+ * const, volatile and restrict are accepted and have no effect.
  * @flags: -q
  */
 const int a;

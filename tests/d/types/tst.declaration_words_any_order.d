@@ -1,5 +1,5 @@
 /*
- * The words of a type may stand in any order.
+ * The words of a type may be in any order.
  * @flags: -q
  */
 long unsigned int a;

@@ -1,5 +1,5 @@
 /*
- * What alloca gives is written and read through a pointer.
+ * Memory from alloca is written and read through a pointer.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Fixed-width and kernel-style integers are there without any debug data.
+ * Fixed-width and kernel-style integers are available without any debug data.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A string has strsize bytes, and what is longer is cut.
+ * A string has strsize bytes, and longer strings are truncated.
  * @flags: -q -x strsize=8
  */
 string s;

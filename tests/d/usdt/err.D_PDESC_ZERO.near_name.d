@@ -1,5 +1,5 @@
 /*
- * A name that no static probe has is told with those that are near.
+ * The error for a name that no static probe has lists similar names.
  * @command: kinds 1
  * @replace: (kin[a-z]+)[0-9]+ -> \1N
  */

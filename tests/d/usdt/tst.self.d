@@ -1,5 +1,5 @@
 /*
- * What one static probe stores in a thread-local variable, another of the thread finds.
+ * A thread-local variable that one static probe sets can be read at another one.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

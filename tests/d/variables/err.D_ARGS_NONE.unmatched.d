@@ -1,4 +1,4 @@
-/* What args[] is depends on the probes, which are not there yet.
+/* The types of args[] depend on the probes, which do not exist yet.
  * @flags: -Z
  */
 nowhere:::probe { trace(args[0]); }

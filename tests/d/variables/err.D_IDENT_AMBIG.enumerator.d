@@ -1,3 +1,3 @@
-/* A name is not a variable and an enumerator at once. */
+/* A name cannot be both a variable and an enumerator. */
 enum e { A, B };
 BEGIN { A = 1; trace(A); }

@@ -1,2 +1,2 @@
-/* A variable that nothing sets is not known. */
+/* A variable that is never assigned is unknown. */
 BEGIN { trace(never); }

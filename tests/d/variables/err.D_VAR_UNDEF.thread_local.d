@@ -1,2 +1,2 @@
-/* A thread-local variable that nothing sets is not known. */
+/* A thread-local variable that is never assigned is unknown. */
 BEGIN { trace(self->never); }

@@ -1,5 +1,5 @@
 /*
- * A declaration may stand behind the clause that does not use it and before the one that does.
+ * A declaration may come after a clause that does not use it and before one that does.
  * @flags: -q
  */
 BEGIN { printf("1 "); }
