@@ -1,4 +1,4 @@
-/* A syntax error names the token that it met, in the line of the token. */
+/* A syntax error names the unexpected token and its line. */
 BEGIN
 {
 	x = 1;

@@ -1,5 +1,5 @@
 /*
- * && and || leave out the right side when the left one decides; ^^ does not.
+ * && and || do not evaluate the right side if the left one decides; ^^ does.
  * @flags: -q
  */
 BEGIN

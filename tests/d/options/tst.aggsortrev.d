@@ -1,5 +1,5 @@
 /*
- * aggsortrev turns the order.
+ * aggsortrev reverses the order.
  * @flags: -q -x aggsortrev
  */
 BEGIN { @["b"] = sum(1); @["c"] = sum(3); @["a"] = sum(2); printa("%s %@d\n", @); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A value that is not of the option's kind is an error.
+ * A value of the wrong kind is an error.
  * @flags: -x bufsize=quick
  * @exit: 1
  * @stderr

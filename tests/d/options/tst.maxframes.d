@@ -1,5 +1,5 @@
 /*
- * maxframes is the most that ustack and jstack record, whatever the program asks for.
+ * maxframes limits the frames that ustack and jstack record, regardless of their arguments.
  * @flags: -q -x maxframes=2 -x stackindent=4
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * quiet leaves out the header, the rows and the message.
+ * quiet omits the header, the rows and the message.
  * @flags: -x quiet
  * @stderr
  */

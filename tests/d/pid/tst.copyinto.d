@@ -1,5 +1,5 @@
 /*
- * copyinto reads the target's memory into what alloca gave.
+ * copyinto reads the target's memory into memory from alloca.
  * @command: spin 7 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * Entries and returns are as many as the calls, in every thread.
+ * In every thread, there are as many entries and returns as calls.
  * @command: spin 50 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A speculation is committed when the call returns what was waited for.
+ * A speculation is committed when the call returns the expected value.
  * @command: spin 8 1
  * @replace: ^calls .*\n -> 
  * @flags: -q -x nspec=4

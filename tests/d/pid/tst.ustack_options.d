@@ -1,5 +1,5 @@
 /*
- * ustackframes is how many frames ustack has, stackindent how far they are indented.
+ * ustackframes is the number of frames of ustack, and stackindent their indentation.
  * @flags: -q -x ustackframes=2 -x stackindent=4
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * A key prints under the conversions that a value of its type has.
+ * A key may be printed with each conversion for its type.
  * @flags: -q
  */
 BEGIN

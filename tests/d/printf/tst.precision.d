@@ -1,5 +1,5 @@
 /*
- * A precision is the number of digits at least, of characters at most.
+ * A precision is the minimum number of digits, or the maximum number of characters.
  * @flags: -q
  */
 BEGIN

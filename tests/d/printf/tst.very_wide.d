@@ -1,5 +1,5 @@
 /*
- * A width of many thousands is obeyed.
+ * A width of many thousands is used.
  * @replace: [ ]{9999}x -> WIDE
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * Ticks of different rates come in the order of their times.
+ * Ticks with different rates fire in the order of their times.
  * @flags: -q
  */
 int a, b;

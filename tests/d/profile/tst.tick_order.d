@@ -1,5 +1,5 @@
 /*
- * A tick comes again and again.
+ * A tick fires repeatedly.
  * @flags: -q
  */
 int n;

@@ -1,5 +1,5 @@
 /*
- * Assignments after speculate( ) happen whatever becomes of the speculation.
+ * Assignments after speculate( ) take effect even if the speculation is discarded.
  * @flags: -q
  */
 BEGIN { s = speculation(); }

@@ -1,5 +1,5 @@
 /*
- * When no buffer is free speculation gives 0, and the failure is reported.
+ * If no buffer is free, speculation returns 0, and the failure is reported.
  * @stderr
  * @flags: -q
  */

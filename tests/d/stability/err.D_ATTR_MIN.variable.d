@@ -1,5 +1,5 @@
 /*
- * So is a variable, by one of its attributes alone.
+ * A variable is refused even if only one of its attributes is below -x amin.
  * @flags: -x amin=Stable/Stable/Common
  */
 #pragma D attributes Standard/Standard/ISA x

@@ -1,5 +1,5 @@
 /*
- * A variable that came later than -x version is not there.
+ * A variable of a later version than -x version does not exist.
  * @flags: -x version=1.1
  */
 BEGIN { trace(ucaller); exit(0); }

@@ -1,3 +1,3 @@
-/* A version is one that has been. */
+/* A version is an existing one. */
 #pragma D option version=2.0
 BEGIN { exit(0); }

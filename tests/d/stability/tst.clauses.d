@@ -1,5 +1,5 @@
 /*
- * The report is of the weakest of all clauses.
+ * The report shows the weakest stability of all clauses.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * -v tells how stable the probes are and what the statements name.
+ * -v reports the stability of the probes and of the names in the statements.
  * @flags: -e -v
  * @stderr
  */

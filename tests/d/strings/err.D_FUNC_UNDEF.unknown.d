@@ -1,2 +1,2 @@
-/* A function that is not D's is not known. */
+/* A function that D does not have is unknown. */
 BEGIN { x = strlenn("a"); }

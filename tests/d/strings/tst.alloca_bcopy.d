@@ -1,5 +1,5 @@
 /*
- * bcopy copies into what alloca gave, which was zero before.
+ * bcopy copies to memory from alloca, which was zero before.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * hton and ntoh turn the order of bytes, of as many as they are for.
+ * hton and ntoh reverse the order of the bytes, as many as the type has.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A process descends from itself and from its parent, not from a process that is not there.
+ * A process descends from itself and from its parent, but not from a process that does not exist.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * rand gives numbers, and not one alone.
+ * rand returns different numbers.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strchr gives the rest from the first such character, NULL when there is none.
+ * strchr returns the rest of the string from the first such character, or NULL.
  * @flags: -q
  */
 BEGIN

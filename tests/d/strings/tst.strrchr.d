@@ -1,5 +1,5 @@
 /*
- * strrchr gives the rest from the last such character, NULL when there is none.
+ * strrchr returns the rest of the string from the last such character, or NULL.
  * @flags: -q
  */
 BEGIN

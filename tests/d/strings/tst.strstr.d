@@ -1,5 +1,5 @@
 /*
- * strstr gives the rest from the first such part, NULL when there is none.
+ * strstr returns the rest of the string from the first such part, or NULL.
  * @flags: -q
  */
 BEGIN

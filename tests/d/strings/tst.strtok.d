@@ -1,5 +1,5 @@
 /*
- * strtok cuts a string at delimiters, one part a call.
+ * strtok splits a string at delimiters, and returns one part per call.
  * @flags: -q
  */
 BEGIN

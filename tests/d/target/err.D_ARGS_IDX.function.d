@@ -1,5 +1,5 @@
 /*
- * A function has so many arguments.
+ * The index of args[] is less than the number of arguments.
  * @command: records
  */
 pid$target:a.out:find:entry

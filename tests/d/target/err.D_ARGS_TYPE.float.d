@@ -1,5 +1,5 @@
 /*
- * An argument in a floating-point register cannot be had.
+ * An argument in a floating-point register is not available.
  * @command: records
  */
 pid$target:a.out:mixed:entry

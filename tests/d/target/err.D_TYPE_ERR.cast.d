@@ -1,5 +1,5 @@
 /*
- * A cast to an unknown type is no product with it.
+ * A cast to an unknown type is not parsed as a multiplication.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * There is no process that a type could be of.
+ * Without a target, a type of a process does not exist.
  */
 BEGIN
 {

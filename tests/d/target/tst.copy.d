@@ -1,5 +1,5 @@
 /*
- * A struct of the target is copied into variables of D, where its pointers still lead there.
+ * A struct of the target is copied to D variables, and its pointers still point into the target.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * The translator of just this type comes before one of void * that would do as well.
+ * A translator for exactly this type is preferred to one for void *
  * @flags: -q
  */
 struct raw { int a; };
