@@ -231,8 +231,8 @@ TEST(Plant, RefusesSitesThatCannotBeInstrumentedAndPlantsTheOthers)
 }
 
 // expect() announces sites, and the client does not wait for the agent's reply. That
-// reply may arrive before the reply to another request, or while the client waits for
-// nothing.
+// reply may arrive before the reply to another request, or while the client is not
+// waiting for a reply.
 TEST(Plant, IgnoresTheRepliesToExpectations)
 {
     Session session;
