@@ -3,6 +3,7 @@
 #pragma once
 
 #include <csignal>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 namespace dt {
@@ -17,6 +18,12 @@ struct WaitStatus {
     // Returns the PTRACE_EVENT_* of a stop, or 0 if the stop is for a signal or a
     // system call.
     int event() const { return raw >> 16; }
+    // Returns whether the thread is in a group-stop, which stops the complete process
+    // (PTRACE_SEIZE).
+    bool is_group_stop() const
+    {
+        return event() == PTRACE_EVENT_STOP && signal() != SIGTRAP;
+    }
     // Returns whether the thread is stopped at the entry to or the exit from a system
     // call (PTRACE_O_TRACESYSGOOD).
     bool is_in_system_call() const

@@ -65,28 +65,23 @@ static bool take_job_control(Thread& thread, const siginfo_t& info)
     return true;
 }
 
-// Returns whether a signal that cancels this one is pending in the kernel. The pending
-// signal has arrived later.
-static bool is_cancelled(const Thread& thread, int signal)
+bool drop_cancelled(Thread& thread)
 {
-    const std::uint64_t cancelled = cancelled_by(signal);
-    if (cancelled == 0)
+    auto can_be_cancelled = [](const DeferredSignal& each) {
+        return !each.sent && cancelled_by(each.info.si_signo) != 0;
+    };
+    auto& all = thread.deferred;
+    if (std::none_of(all.begin(), all.end(), can_be_cancelled))
         return false;
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    return (pending & cancelled) != 0; // each of the two kinds cancels the other
-}
-
-bool drop_cancelled(Thread& thread)
-{
-    std::erase_if(thread.deferred, [&thread](const DeferredSignal& each) {
-        return !each.sent && is_cancelled(thread, each.info.si_signo);
+    // A pending signal has arrived later. Each of the two kinds cancels the other.
+    std::erase_if(all, [&](const DeferredSignal& each) {
+        return can_be_cancelled(each) &&
+               (pending & cancelled_by(each.info.si_signo)) != 0;
     });
-    return std::any_of(thread.deferred.begin(), thread.deferred.end(),
-                       [](const DeferredSignal& each) {
-                           return !each.sent && cancelled_by(each.info.si_signo) != 0;
-                       });
+    return std::any_of(all.begin(), all.end(), can_be_cancelled);
 }
 
 void defer_signal(Thread& thread, const siginfo_t& info)

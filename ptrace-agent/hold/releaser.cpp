@@ -44,7 +44,7 @@ void Releaser::detach_thread(Thread& thread, int signal)
         signal = std::exchange(thread.delivers, 0);
     }
     resend_deferred(thread);
-    bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
+    bool in_group_stop = thread.status.is_group_stop();
     if (in_group_stop)
         report_lost_signals(thread);
     if (!thread.deferred.empty() && !in_group_stop) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where injected system calls execute in a target: the address of a `syscall`
-// instruction in the target's text.
+// The place at which injected system calls execute in a target: the address of a
+// `syscall` instruction in the target's text.
 //
 //   not searched for ──> the stub (call_stub.hpp), which the agent has written
 //                    └─> an existing instruction, if no mapping has space for the stub

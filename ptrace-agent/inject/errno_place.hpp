@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a target's threads keep their errno. The agent finds the place in the machine
-// code of the C library, and writes it to the runtime's config.
+// The place at which a target's threads keep their errno. The agent finds it in the
+// machine code of the C library, and writes it to the runtime's config.
 #pragma once
 
 #include <cstdint>

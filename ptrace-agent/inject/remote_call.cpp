@@ -259,9 +259,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     set_mask(tid, mask);
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (resent && !is_stop_signal(info.si_signo))
-        repeat_wait(tid); // the stop may have interrupted a system call of the program
-    else if (kept)
+    if (resent) {
+        if (!is_stop_signal(info.si_signo))
+            repeat_wait(tid); // the stop may have interrupted a call of the program
+    } else if (kept)
         set_siginfo(tid, info); // the stop delivers that signal again
     if (in_group_stop)
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr); // enters the group-stop again
@@ -284,11 +285,6 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
     if (waited == Waited::ended)
         tracees_.drop_thread(thread, status);
     return waited;
-}
-
-static bool is_group_stop(WaitStatus status)
-{
-    return status.event() == PTRACE_EVENT_STOP && status.signal() != SIGTRAP;
 }
 
 // Makes a call from a stop that need not be kept. The thread runs to the entry of the
@@ -317,11 +313,11 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             return result;
         if (status.event() == PTRACE_EVENT_STOP && called) {
             thread.status = status;
-            in_group_stop = is_group_stop(status);
+            in_group_stop = status.is_group_stop();
             return result;
         }
         if (status.event() != 0) { // a PTRACE_INTERRUPT from before the call
-            in_group_stop = in_group_stop || is_group_stop(status);
+            in_group_stop = in_group_stop || status.is_group_stop();
             continue;
         }
         if (status.is_in_system_call()) {
@@ -357,7 +353,7 @@ Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t ins
         if (waited == Waited::ended)
             return ended;
         if (status.event() != 0) {
-            in_group_stop = in_group_stop || is_group_stop(status);
+            in_group_stop = in_group_stop || status.is_group_stop();
             continue;
         }
         if (is_stop_signal(status.signal())) { // SIGSTOP cannot be blocked

@@ -365,7 +365,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             return false;
         siginfo_t info;
         if (thread.event() != 0) {
-            in_group_stop = in_group_stop || thread.signal() != SIGTRAP;
+            in_group_stop = in_group_stop || thread.status.is_group_stop();
             continue;
         }
         restore_deferred(thread, thread.signal());

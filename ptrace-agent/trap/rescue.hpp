@@ -36,7 +36,7 @@
 namespace dt::agent {
 
 class AddressSpace;
-struct Tracepoint;
+class Tracepoint;
 
 // The value of si_errno if the agent has already set the pc back to the breakpoint. In
 // that case si_addr is the address of the breakpoint.

@@ -284,9 +284,9 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         space.tracepoints.forget(*unwritten);
 }
 
-// Returns why the rescue cannot replace the program's action for SIGTRAP. Empty if it
+// Returns why the rescue cannot replace the program's action for SIGTRAP. Null if it
 // can.
-static std::string rescue_refusal(const TrapAction& action)
+static const char* rescue_refusal(const TrapAction& action)
 {
     if (!action.known)
         return "its action for SIGTRAP could not be read";
@@ -294,7 +294,7 @@ static std::string rescue_refusal(const TrapAction& action)
         return "it ignores SIGTRAP";
     if ((action.flags & SA_RESETHAND) != 0)
         return "its SIGTRAP handler has SA_RESETHAND";
-    return {};
+    return nullptr;
 }
 
 static ProgramHandler handler_of(const TrapAction& action)
@@ -311,7 +311,7 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
                       action.mask};
     if (action.restorer == 0)
         made[2] = rescue.restorer().value;
-    if (!rescue_refusal(action).empty())
+    if (rescue_refusal(action) != nullptr)
         return made;
     made[0] = rescue.handler().value;
     made[1] |= SA_SIGINFO;
@@ -345,7 +345,8 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     const std::string status = thread_status(thread.process->pid, thread.tid);
     if (status_number(status, "Seccomp") != 0)
         return "it runs under seccomp";
-    return rescue_refusal(thread.process->trap_action);
+    const char* const refusal = rescue_refusal(thread.process->trap_action);
+    return refusal != nullptr ? refusal : "";
 }
 
 // Does nothing if no thread can make a system call now. If the target cannot have a
@@ -493,22 +494,22 @@ void TrapSignals::repair_after_trap(Thread& thread)
     blocked = blocked || in_trap_handler(thread);
     const TrapAction& action = process.trap_action;
     const Rescue& rescue = process.space->rescue;
-    const bool rescued = rescue.installed() && rescue_refusal(action).empty();
+    const bool rescued = rescue.installed() && rescue_refusal(action) == nullptr;
     const bool handled = action.known && (rescued || action.handler > sig_ignore);
     const bool ignored = action.known && !rescued && action.handler == sig_ignore;
-    bool kept = false; // the kernel has not reset the action
-    if (ignored || (blocked && handled)) {
+    const bool may_be_reset = ignored || (blocked && handled);
+    bool is_reset = may_be_reset;
+    if (may_be_reset) {
         const std::string status = read_proc_file(process.pid, "status");
         const char* const field = ignored ? "SigIgn" : "SigCgt";
-        kept = (status_number(status, field, 0, 16) & trap_bit) != 0;
+        is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
     // Threads with the same mask can differ in whether they block SIGTRAP, for example
     // in a handler that interrupted a SIGTRAP handler and in one that did not. The
     // kernel resets a handler if and only if the signal was blocked.
-    if (blocked && !(handled && kept))
+    if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
-    const bool lost = !kept && (ignored || (blocked && handled));
-    if (!lost)
+    if (!is_reset)
         return;
     // The kernel has reset only the handler. Flags, restorer and mask are unchanged.
     KernelAction remaining;
