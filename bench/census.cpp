@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    // As in the pid provider, a jump to a part that the compiler split off is not a
+    // The pid provider does the same: a jump to a part that the compiler split off is not a
     // return.
     void find_returns()
     {

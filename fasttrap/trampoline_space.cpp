@@ -39,7 +39,7 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // Where the next search begins if d1 but not d2 is constrained; in block_bytes.
+    // The start of the next search if d1 but not d2 is constrained, in block_bytes.
     std::uint64_t next_block = 0;
     // The smallest size for which no space was found since the last give_back(), even
     // without constraints.

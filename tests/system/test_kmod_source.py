@@ -13,7 +13,7 @@ def the_installed_source_is_complete_and_builds(t):
     need("make", "pahole")
     for kernel in KERNELS if t.long else KERNELS[-1:]: # the other suites build for both kernels
         fetched(t, kernel)
-        # As DKMS does, build a copy of the source with the command in dkms.conf.
+        # Build a copy of the source with the command in dkms.conf, as DKMS does.
         copy = t.scratch / f"dkms-{kernel}"
         version = source(t).name.removeprefix("dtrace-")
         shutil.copytree(source(t), copy / "dtrace" / version / "build")

@@ -70,7 +70,7 @@ def samples_that_are_left_out_are_reported(t):
     equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
 
 def stacks_of_a_program_that_a_script_executes_have_names(t):
-    # Its libraries are mapped after the exec, and no probe of the session is in them.
+    # The libraries of the program are mapped after the exec, and no probe of the session is in them.
     need("xz")
     script = t.scratch / "wrapper"
     script.write_text("#!/bin/sh\nexec xz -9 -c /usr/bin/python3\n")

@@ -43,7 +43,7 @@ def the_message_for_a_stripped_program_names_a_way_that_works(t):
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "no function 'work' in stripped_spin")
     contains(done.stderr, "stripped_spin is stripped: ")
-    # What the message recommends must work.
+    # The way that the message recommends must work.
     listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
     names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
     program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)
