@@ -192,6 +192,8 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	dt_agg_start(value, a, value_bytes);
 	dt_release64(&b->used, used + bytes);
 	dt_release32(bucket, (dt_u32)used);
+	if (DT_UNLIKELY(used + bytes >= dt_park_at(plan)))
+		m->host->fills = m->host->shard < plan->n_parkable;
 	return value;
 }
 

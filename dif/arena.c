@@ -105,6 +105,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 			     1, DT_MAX_SHARDS);
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
+	a->plan.n_parkable =
+	    (dt_u32)dt_clamp(config->n_parkable, 0, a->n_shared / 2);
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
 	dt_table(&a->clauses, &at, clauses, sizeof(struct dt_clause));
 	dt_table(&a->enablings, &at, clauses * 4, sizeof(struct dt_enabling));

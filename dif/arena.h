@@ -42,7 +42,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 9
+#define DT_ARENA_VERSION 10
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -203,6 +203,8 @@ struct dt_shard_plan {
 	dt_u64 spec_bytes;
 	dt_u32 agg_buckets; /* a power of two */
 	dt_u32 n_specs;
+	dt_u32 n_parkable; /* the shards below this number can be parked */
+	dt_u32 unused;
 };
 
 /*
@@ -406,8 +408,9 @@ struct dt_agg_hints {
 /*
  * A shard corresponds to a CPU in the kernel's DTrace. Only the holder of its
  * lock may fire probes with it or drain it. The lock is the holder's thread id
- * (0: free).
+ * (0: free; DT_SHARD_PARKED: only the consumer may take it, see shard.c).
  */
+#define DT_SHARD_PARKED 0x3fffffff /* not the id of a holder */
 struct dt_shard {
 	dt_u32 lock;
 	dt_u32 active;	   /* index of the principal buffer in use */

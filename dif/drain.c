@@ -99,7 +99,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	if (policy == DT_BUFPOLICY_SWITCH) {
 		dt_buffer_empty(&s->principal[active ^ 1]);
 		dt_release32(&s->active, active ^ 1);
-		dt_shard_leave(s);
+		dt_shard_leave(arena, no, s);
 		n = dt_copy_out((dt_u8 *)s + arena->plan.principal[active],
 				&s->principal[active], size, to, max);
 		dt_buffer_empty(&s->principal[active]);
@@ -117,7 +117,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		n = dt_copy_out((dt_u8 *)s + arena->plan.principal[active],
 				&s->principal[active], size, to, max);
 	dt_buffer_empty(&s->principal[active]);
-	dt_shard_leave(s);
+	dt_shard_leave(arena, no, s);
 	return n;
 }
 
@@ -170,7 +170,7 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 		return -1;
 	active = dt_once32(&s->agg_active) & 1;
 	dt_release32(&s->agg_active, active ^ 1);
-	dt_shard_leave(s);
+	dt_shard_leave(arena, no, s);
 	used = dt_once64(&s->agg[active].used) & ~7ull;
 	if (used > plan->agg_bytes)
 		used = plan->agg_bytes;
@@ -211,7 +211,8 @@ int dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
 		struct dt_shard *s = dt_shard_at(mem, arena, no);
 		dt_u32 holder = dt_once32(&s->lock);
 
-		if (holder && holder != owner && !alive(holder))
+		if (holder && holder != owner && holder != DT_SHARD_PARKED &&
+		    !alive(holder))
 			dt_cas32(&s->lock, holder, 0);
 	}
 	if (alive)

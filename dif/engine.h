@@ -35,6 +35,7 @@ struct dt_arena_config {
 	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
+	dt_u32 n_parkable; /* see shard.c; at most half of n_shards is used */
 	dt_u32 n_cpus; /* number of CPUs with counters; 0: n_shards */
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* program part: text, tables, strings */
@@ -126,6 +127,13 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
  */
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
+
+/*
+ * Unlocks a shard, or parks it if its aggregation buffer is almost full
+ * (shard.c). The caller holds it.
+ */
+void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
+		    struct dt_shard *shard);
 
 /*
  * Advances the activity, which never changes back. Returns 1 if this call made

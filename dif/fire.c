@@ -309,5 +309,10 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 		return;
 	}
 	dt_fire_run(&m, host, epid, args, n_args);
-	dt_shard_leave(m.shard);
+	if (DT_UNLIKELY(host->fills)) {
+		host->fills = 0;
+		dt_shard_leave(host->arena, host->shard, m.shard);
+	} else {
+		dt_release32(&m.shard->lock, 0);
+	}
 }

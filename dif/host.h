@@ -113,6 +113,12 @@ struct dt_host {
 	dt_u32 own_shards;
 	/* number of tests of a busy shard before another one is used */
 	dt_u32 shard_tries;
+	/*
+	 * The engine sets this to 1 when a firing has almost filled the shard's
+	 * aggregation buffer. A host that holds shards itself must then leave
+	 * the shard with dt_shard_leave() and set this to 0.
+	 */
+	dt_u32 fills;
 	/* owner of self-> variables: pid << 32 | tid of the target */
 	dt_u64 thread_key;
 	void *self;	   /* private data of the host */

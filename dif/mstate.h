@@ -424,10 +424,15 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
-DT_INLINE void dt_shard_leave(struct dt_shard *shard)
+/*
+ * Returns how many bytes of an aggregation buffer are used when its shard is
+ * parked. The last quarter is for the keys that the same firing still adds.
+ */
+DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {
-	dt_release32(&shard->lock, 0);
+	return plan->agg_bytes - plan->agg_bytes / 4;
 }
+
 
 /* --- hashing, for aggregations and dynamic variables --- */
 static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)

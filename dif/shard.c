@@ -11,6 +11,13 @@
  * shard away from a holder that no longer exists. Work that such a holder left
  * unfinished was never published: records count once `used` has moved past
  * them, aggregation entries once their bucket points to them.
+ *
+ * A parked shard is one whose aggregation buffer is almost full and that nobody
+ * holds. Firing treats it as held, so the threads continue with the buffers of
+ * other shards until the consumer has read this one. Without that, a consumer
+ * that gets little CPU time would lose keys while most shards are empty. Only
+ * the first plan.n_parkable shards can be parked; the others stay available to
+ * firings that need no new key.
  */
 #include "dif/mstate.h"
 
@@ -37,6 +44,22 @@ int dt_shard_take_any(struct dt_host *host)
 	return -1;
 }
 
+static int dt_shard_fills(const struct dt_arena *arena, dt_u32 no,
+			  const struct dt_shard *s)
+{
+	dt_u32 active = dt_once32(&s->agg_active) & 1;
+
+	return no < arena->plan.n_parkable &&
+	       dt_once64(&s->agg[active].used) >= dt_park_at(&arena->plan);
+}
+
+void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
+		    struct dt_shard *s)
+{
+	dt_release32(&s->lock,
+		     dt_shard_fills(arena, no, s) ? DT_SHARD_PARKED : 0);
+}
+
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen)
@@ -47,14 +70,15 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 	*stolen = 0;
 	for (int i = 0; i < DT_WAIT_SPINS; i++) {
 		holder = dt_once32(&s->lock);
-		if (!holder && dt_cas32(&s->lock, 0, owner))
+		if ((!holder || holder == DT_SHARD_PARKED) &&
+		    dt_cas32(&s->lock, holder, owner))
 			return 0;
 		if (!*spins)
 			break;
 		--*spins;
 		dt_pause();
 	}
-	if (holder && alive && !alive(holder) &&
+	if (holder && holder != DT_SHARD_PARKED && alive && !alive(holder) &&
 	    dt_cas32(&s->lock, holder, owner)) {
 		*stolen = 1;
 		return 0;

@@ -232,7 +232,7 @@ static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 	} else {
 		dt_spec_empty(m, id);
 	}
-	dt_shard_leave(s);
+	dt_shard_leave(m->arena, no, s);
 	return 1;
 }
 

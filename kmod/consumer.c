@@ -89,6 +89,7 @@ static int dt_config_check(struct dt_arena_config *config)
 	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
 	config->n_private = 0; /* no target maps any of it */
+	config->n_parkable = 0;
 	config->n_cpus = nr_cpu_ids;
 	config->has_float = 0;
 	config->has_kernel = 1;

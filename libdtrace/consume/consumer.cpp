@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <limits>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -37,6 +38,9 @@ constexpr int max_locked_rounds = 5;
 // The total number of times that a drain tests the locks of shards, and the minimum
 // number for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
+
+// An aggregation buffer with this many bytes is read early.
+constexpr std::uint64_t early_bytes = 1 << 20;
 
 int thread_lives(dt_u32 owner)
 {
@@ -110,6 +114,7 @@ struct Consumer::Impl {
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max);
     Result<Ok> snapshot(DrainKind kind);
+    void return_memory(std::uint32_t shard);
     Result<Ok> snapshot_counters();
     void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
                            std::size_t place);
@@ -327,6 +332,23 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
+// Returns the pages of the buffer that was read last to the system. Threads use this
+// shard only while the shards of the CPUs are held or parked.
+void Consumer::Impl::return_memory(std::uint32_t shard)
+{
+    auto* header = static_cast<dt_shard*>(
+        dt_at(arena, arena->shards + shard * arena->shard_bytes));
+    const std::uint32_t active =
+        __atomic_load_n(&header->agg_active, __ATOMIC_RELAXED) & 1;
+    constexpr std::uintptr_t page = 4096;
+    const auto begin =
+        reinterpret_cast<std::uintptr_t>(header) + arena->plan.agg[active ^ 1];
+    const std::uintptr_t end = (begin + arena->plan.agg_bytes) & ~(page - 1);
+    // A failure only leaves the memory in use.
+    if (begin % page == 0 && begin < end)
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
+}
+
 // Reads the aggregations of all shards once. Except in the last drain, stops when the
 // round has read enough. The next round continues from there.
 Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
@@ -351,6 +373,9 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
         const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
         copied += bytes;
         take_aggregations(shard, {to, bytes}, std::min(shard, arena->counters.n_cpus));
+        if (config.returns_memory && shard >= arena->counters.n_cpus &&
+            bytes >= early_bytes)
+            return_memory(shard);
     }
     return snapshot_counters();
 }
@@ -538,7 +563,6 @@ double Consumer::fullest() const
 // frequent reads keep most pages unwritten.
 bool Consumer::wants_snapshot() const
 {
-    constexpr std::uint64_t early_bytes = 1 << 20;
     const std::uint64_t mark =
         std::min(impl_->arena->plan.agg_bytes / 4, dt_u64{early_bytes});
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)

@@ -50,6 +50,9 @@ public:
         std::uint32_t owner = 0;       // our id in the locks of shards; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
         bool per_cpu = false; // aggregations also store the values of each CPU
+        // The arena is a file in memory. After a burst of keys, the pages of buffers
+        // that are rarely used are returned to the system.
+        bool returns_memory = false;
         // The limit for all keys and values together.
         std::uint64_t max_aggregated_bytes = ~std::uint64_t{0};
         std::function<std::uint64_t()> clock = monotonic_ns;

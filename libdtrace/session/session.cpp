@@ -163,6 +163,7 @@ void Session::make_consumer()
     config.alive = thread_alive;
     config.per_cpu = s_.options.flags.aggpercpu;
     config.max_aggregated_bytes = largest_aggregated_bytes();
+    config.returns_memory = backend_->can_return_memory();
     s_.consumer = std::make_unique<Consumer>(config);
     apply_display();
 }

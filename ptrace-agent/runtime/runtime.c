@@ -80,6 +80,21 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	dt_fire_held(&run->host, firing->probe, run->site->from, args, 6);
 }
 
+/*
+ * Leaves a shard that the engine may have to park. enter.S then unlocks a word
+ * that has no other use instead of the shard's lock. The consumer may take the
+ * shard at once; until enter.S has released the stack as well, threads that
+ * take the shard next find the stack in use and try another shard.
+ */
+static __attribute__((__noinline__)) void
+dt_rt_leave_shard(const struct dt_rt_config *config, struct dt_rt_frame *frame,
+		  struct dt_rt_notes *notes)
+{
+	dt_shard_leave((const struct dt_arena *)config->arena, frame->shard,
+		       (struct dt_shard *)frame->lock);
+	frame->lock = (dt_u64)&notes->left;
+}
+
 __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
@@ -99,6 +114,7 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 	run.host.shard = frame->shard;
 	run.host.owner = config->pid;
 	run.host.has_target = 1;
+	run.host.fills = 0;
 	run.host.thread_key = 0; /* dt_rt_identify() sets it when it is needed */
 	run.host.self = DT_NULL;
 	run.frame = frame;
@@ -106,4 +122,6 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 	run.notes = notes;
 	for (dt_u32 n = (dt_u32)(both >> 32); n; n--)
 		dt_rt_fire_one(&run, firing++);
+	if (DT_UNLIKELY(run.host.fills))
+		dt_rt_leave_shard(config, frame, notes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// unfair_device claims|tracepoints|functions: uses /dev/dtrace in ways that could harm
+// unfair_device claims|tracepoints|functions|returns|arenas: uses /dev/dtrace in ways that could harm
 // other processes.
 //
 //   claims       one claim of the anonymous consumer waits for memory that is never
@@ -7,10 +7,14 @@
 //   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures what
 //                events then cost
 //   functions    is killed while it attaches to a million addresses without a function
+//   returns      attaches to the return of a function, and closes the device, 1100 times
+//                (the module has space for 1024 consumers of returns)
+//   arenas       maps the arena while another thread creates it, 2000 times
 //
 // Prints what happened.
 #include "abi/ioctl.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,6 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <linux/userfaultfd.h>
 #include <string>
 #include <sys/mman.h>
@@ -178,6 +183,68 @@ int functions()
     return 0;
 }
 
+dt_u64 address_of_function(const std::string& name)
+{
+    std::ifstream symbols("/proc/kallsyms");
+    std::string address, kind, symbol;
+    while (symbols >> address >> kind >> symbol)
+        if (symbol == name)
+            return std::stoull(address, nullptr, 16);
+    std::fprintf(stderr, "there is no function %s\n", name.c_str());
+    std::exit(2);
+}
+
+int returns()
+{
+    const dt_u64 function = address_of_function("version_proc_show");
+    int n_attached = 0, n_refused = 0;
+    for (int i = 0; i < 1100; i++) {
+        const int device = open_device();
+        make_arena(device);
+        std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
+        if (i % 16 != 0) // attaching is slow; a refused address takes a slot, too
+            sites[0].where = 4096;
+        (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;
+        ::close(device);
+    }
+    std::printf("%d attached, %d refused\n", n_attached, n_refused);
+    return 0;
+}
+
+int arenas()
+{
+    constexpr std::size_t most_bytes = 4 << 20;
+    int n_mapped = 0;
+    for (int i = 0; i < 2000; i++) {
+        const int device = open_device();
+        std::atomic<bool> started = false;
+        std::thread mapper([&] {
+            started = true;
+            for (int tries = 0; tries < 1000; tries++) {
+                // A size that is larger than the program part is refused.
+                for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
+                    void* at =
+                        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
+                    if (at == MAP_FAILED)
+                        continue;
+                    n_mapped++;
+                    const volatile char* read = static_cast<char*>(at);
+                    (void)read[bytes - 1];
+                    ::munmap(at, bytes);
+                    return;
+                }
+            }
+        });
+        while (!started)
+            std::this_thread::yield();
+        make_arena(device);
+        mapper.join();
+        ::close(device);
+    }
+    std::puts(n_mapped > 0 ? "done" : "no arena was mapped");
+    return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -190,6 +257,11 @@ int main(int argc, char** argv)
         return tracepoints();
     if (mode == "functions")
         return functions();
-    std::fprintf(stderr, "usage: unfair_device claims|tracepoints|functions\n");
+    if (mode == "returns")
+        return returns();
+    if (mode == "arenas")
+        return arenas();
+    std::fprintf(stderr, "usage: unfair_device "
+                         "claims|tracepoints|functions|returns|arenas\n");
     return 2;
 }

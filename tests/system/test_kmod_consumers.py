@@ -193,6 +193,14 @@ def one_consumer_cannot_make_an_event_take_long(output):
 def a_consumer_can_be_killed_while_it_attaches(output):
     equal(output.text, "it ended at once\n")
 
+@script("unfair_device returns", seconds=300)
+def more_consumers_of_returns_than_there_is_space_for_can_follow_each_other(output):
+    equal(output.text, "69 attached, 1031 refused\n")
+
+@script("unfair_device arenas", seconds=120)
+def an_arena_can_be_mapped_while_it_is_created(output):
+    equal(output.text, "done\n")
+
 @script("""
 dtrace -qA -n 'fbt::version_proc_show:entry { @ = count(); }'
 rmmod dtrace; insmod dtrace.ko

@@ -35,6 +35,28 @@ def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
             equal(samples is not None and int(samples.group(1)) >= 10, True, f"samples next to {n}: {samples}")
             equal(used[0] > used[1] / 4, True, f"CPU time next to {n}, and of the twin: {used}")
 
+def sampling_reads_nothing_per_thread_from_proc(t):
+    need("strace")
+    log = t.scratch / "opened"
+    with Sleepers(t, 500) as traced, \
+         Tracer(t, "profile-997 { @samples = count(); } tick-20ms { printa(\"so far %@d\\n\", @samples); }",
+                traced.pid) as tracer:
+        agent = tracer_of(traced.pid)
+        strace = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=openat,readlinkat,newfstatat", "-o", str(log),
+                                   "-p", str(agent)])
+        with held(strace):
+            wait_until(lambda: tracer_of(agent) == strace.pid, what="strace")
+            before = traced.times()[0]
+            wait_until(lambda: traced.times()[0] - before > 0.3, 60, "the working thread")
+            strace.send_signal(signal.SIGINT)
+            strace.wait(20)
+        tracer.finish()
+    lines = log.read_text().splitlines()
+    # In this time there are some 300 ticks. If each read /proc per thread, there would be 150,000 lines.
+    per_thread = [line for line in lines if "/task/" in line]
+    if len(per_thread) > 50 or len(lines) > 2000:
+        raise AssertionError(f"{len(per_thread)} of {len(lines)} calls name a thread: {per_thread[:3]}")
+
 SPINNERS = """
 #include <pthread.h>
 #include <unistd.h>

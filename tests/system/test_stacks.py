@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests that ustack() in the runtime finds the same frames as the agent's walk."""
-import os, re, shutil, subprocess
+import contextlib, os, re, shutil, subprocess
 
 from harness import *
 
@@ -19,7 +19,7 @@ def stacks(output):
 
 def traced(t, mechanism, probe, command, frames=""):
     done = t.run("-qn", f"{probe} {{ @[ustack({frames})] = count(); }}", "-c", command,
-                 "-x", f"mechanism={mechanism}", "-x", "aggsize=32m",
+                 "-x", f"mechanism={mechanism}",
                  env={**os.environ, "PYTHONHASHSEED": "0"}, timeout=300)
     equal(done.returncode, 0, done.stderr)
     if "drops" in done.stderr:
@@ -92,6 +92,39 @@ def a_library_at_the_place_of_another_has_its_own_frames(t):
 def stacks_of_new_threads_are_the_same(t):
     same(t, "pid$target:a.out:work:entry", t.victim("spin") + " 200 8", 1000)
 
+# Each call of work() has one of 16,384 stacks. A key with its distribution takes almost 2 KB.
+MANY_STACKS = """
+#include <stdio.h>
+static long right(unsigned path, int depth);
+__attribute__((noinline)) long work(long n) { __asm__ volatile(""); return n; }
+#define NEXT (depth == 0 ? work(path) : path & 1 ? left(path >> 1, depth - 1) : right(path >> 1, depth - 1))
+__attribute__((noinline)) static long left(unsigned path, int depth) { return NEXT + 1; }
+__attribute__((noinline)) static long right(unsigned path, int depth) { return NEXT + 2; }
+int main(void)
+{
+    long sum = 0;
+    for (unsigned i = 0; i < 500000; i++)
+        sum += left((i * 2654435761u) >> 18, 14);
+    printf("sum %ld\\n", sum);
+    return 0;
+}
+"""
+
+def no_stack_is_dropped_on_a_busy_machine(t):
+    need("gcc")
+    program = t.scratch / "many"
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", str(program)], input=MANY_STACKS, text=True, check=True)
+    with contextlib.ExitStack() as ends:
+        for _ in range(6 * os.cpu_count()):
+            ends.enter_context(held(subprocess.Popen(["sh", "-c", "while :; do :; done"])))
+        for _ in range(10 if t.long else 1):
+            done = t.run("-qn", "pid$target:a.out:work:entry { @[ustack()] = quantize(arg0); @n = count(); } "
+                         'END { printa("called %@d\\n", @n); clear(@n); }', "-c", str(program), timeout=300)
+            equal((done.returncode, done.stderr), (0, ""), "exit status and messages")
+            contains(done.stdout, "called 500000\n")
+            counts = re.findall(r"\|@* +(\d+) *$", done.stdout, re.M)
+            equal(sum(map(int, counts)), 500000, "calls in all distributions")
+
 main([
     stacks_of_python3_are_the_same_by_jumps_and_by_breakpoints,
     stacks_of_a_cpp_program_are_the_same_by_jumps_and_by_breakpoints,
@@ -99,4 +132,5 @@ main([
     stacks_through_a_signal_handler_lead_to_main,
     a_library_at_the_place_of_another_has_its_own_frames,
     stacks_of_new_threads_are_the_same,
+    no_stack_is_dropped_on_a_busy_machine,
 ])

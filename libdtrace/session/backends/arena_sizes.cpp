@@ -299,6 +299,21 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
     return pids;
 }
 
+// Returns how many shards may be parked, i.e. may fill their aggregation buffers while
+// the consumer does not read them. `left` is the memory that the smallest limit leaves.
+constexpr std::uint64_t smallest_parked = 1 << 20;
+static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
+                         std::uint64_t left)
+{
+    // A user who sets a small size wants the buffers to use little memory.
+    if (state.options.by_user(DTRACEOPT_aggsize) &&
+        config.options[DTRACEOPT_aggsize] < smallest_parked)
+        return 0;
+    constexpr std::uint64_t most = 1 << 30;
+    const std::uint64_t both_buffers = 2 * config.options[DTRACEOPT_aggsize];
+    return static_cast<dt_u32>(std::min(most, left / 8) / both_buffers);
+}
+
 int make_shared_arena(SessionState& state, bool& charged_to_us)
 {
     Needs needs;
@@ -352,6 +367,10 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             (option != DTRACEOPT_specsize || needs.speculates))
             state.options.adjust(option, config.options[option]);
 
+    std::uint64_t left = std::min(group, control_group_left(0));
+    if (std::uint64_t available = available_bytes(); available != 0)
+        left = std::min(left, available);
+    config.n_parkable = n_parkable(state, config, left);
     auto made = ArenaMemory::create(config);
     if (!made)
         return state.fail(made.error());

@@ -51,6 +51,8 @@ public:
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
     // Prefaults the arena, if it must not be charged to targets.
     virtual void touch_arena() {}
+    // Returns whether the consumer may return the memory of buffers to the system.
+    virtual bool can_return_memory() const { return false; }
     // Chooses the mechanism for a process. Called before the first sites are planted in
     // the process, and after the process has executed another program.
     virtual void choose_mechanism(ps_prochandle&) {}

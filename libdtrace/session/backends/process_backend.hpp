@@ -40,6 +40,8 @@ public:
     bool targets_share_memory() const override { return true; }
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
+    // Prefaulted pages must stay: a target that touched them again would be charged.
+    bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
     bool has_little_memory(pid_t pid) const;

@@ -248,6 +248,61 @@ TEST(Aggregation, AFullBufferDropsNewKeysAndStillCountsOldOnes)
     EXPECT_EQ(counted + s.drops(DTRACEDROP_AGGREGATION), 2000u);
 }
 
+// Each key takes 48 bytes. A shard is parked after some 30 of them, so four of the eight
+// shards are parked, and the next one takes the rest.
+TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
+{
+    Session s;
+    s.config.options[DTRACEOPT_aggsize] = 2048;
+    s.config.n_shards = 8;
+    s.config.n_parkable = 100; // at most half of the shards is parked
+    DofBuilder dof;
+    dof.clause("p:m:f:n").key(builtin(DIF_VAR_arg0)).aggregate(DTRACEAGG_count, 1, 1);
+    ASSERT_EQ(s.load(dof), "");
+    auto parked = [&] {
+        std::vector<unsigned> found;
+        for (unsigned n = 0; n < s.arena().n_shards; n++)
+            if (s.shard(n).lock == DT_SHARD_PARKED)
+                found.push_back(n);
+        return found;
+    };
+
+    for (int round = 0; round < 2; round++) {
+        s.host.host.shard = 0;
+        for (unsigned i = 0; i < 130; i++)
+            s.fire("n", {i});
+        EXPECT_EQ(parked(), (std::vector<unsigned>{0, 1, 2, 3}));
+        EXPECT_EQ(s.drops(DTRACEDROP_AGGREGATION), 0u);
+
+        s.records(); // reading the records does not free the shard
+        dt_clean(s.memory(), 1, 0, [](dt_u32) { return 0; });
+        EXPECT_EQ(parked(), (std::vector<unsigned>{0, 1, 2, 3}));
+        EXPECT_EQ(s.aggregations().size(), 130u);
+        EXPECT_EQ(parked(), std::vector<unsigned>{});
+    }
+}
+
+// The rest of the shards stays available, so other firings do not find all of them
+// locked.
+TEST(Aggregation, KeysAreDroppedWhenAllShardsThatCanBeParkedAre)
+{
+    Session s;
+    s.config.options[DTRACEOPT_aggsize] = 2048;
+    s.config.n_shards = 4;
+    s.config.n_parkable = 2;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").key(builtin(DIF_VAR_arg0)).aggregate(DTRACEAGG_count, 1, 1);
+    ASSERT_EQ(s.load(dof), "");
+
+    for (unsigned i = 0; i < 1000; i++)
+        s.fire("n", {i});
+
+    EXPECT_EQ(s.drops(DTRACEDROP_NOSHARD), 0u);
+    const std::size_t kept = s.aggregations().size();
+    EXPECT_GT(kept, 60u);
+    EXPECT_EQ(kept + s.drops(DTRACEDROP_AGGREGATION), 1000u);
+}
+
 TEST(Aggregation, EachDrainGivesWhatHappenedSince)
 {
     Session s;

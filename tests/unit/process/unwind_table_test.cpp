@@ -133,9 +133,16 @@ TEST(UnwindTable, EndsWhereTheFileDoes)
     auto rows = unwind_rows(crafted());
     ASSERT_FALSE(rows.empty());
     EXPECT_LE(rows.back().offset, bytes.size());
+    CallFrames frames(crafted());
+    ASSERT_TRUE(frames.are_there());
+    for (const CallFrames::Part& part : frames.text())
+        EXPECT_LE(part.offset + (part.end - part.begin), bytes.size());
     Fd sparse = crafted();
     ASSERT_EQ(ftruncate(sparse.get(), off_t{1} << 40), 0);
     EXPECT_TRUE(unwind_rows(std::move(sparse)).empty());
+    Fd again = crafted();
+    ASSERT_EQ(ftruncate(again.get(), off_t{1} << 40), 0);
+    EXPECT_FALSE(CallFrames(std::move(again)).are_there());
 }
 
 } // namespace dt::agent

@@ -48,6 +48,35 @@ TEST(Enter, CountsEachCallOfEightThreadsOnce)
     EXPECT_EQ(runtime.n_upcalls, 0u);
 }
 
+// The reader comes after each 500 keys of a thread. A buffer holds some 90, so without
+// parking most keys would be dropped.
+TEST(Enter, ParksShardsWithoutLosingAFiring)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[timestamp] = count(); }", 128,
+                      [](dt_arena_config& config) {
+                          config.options[DTRACEOPT_aggsize] = 8192;
+                          config.n_parkable = 64;
+                      });
+    Function work = runtime.probed({entry}, address(probed_work));
+    std::uint64_t n = 0;
+    for (int round = 0; round < 20; round++) {
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 4; t++)
+            threads.emplace_back([&] {
+                for (int i = 0; i < 500; i++)
+                    work();
+            });
+        if (round % 2 == 1)
+            n += fires_counted(runtime); // while the threads run
+        for (auto& thread : threads)
+            thread.join();
+        n += fires_counted(runtime);
+    }
+    EXPECT_EQ(n, 40000u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_AGGREGATION), 0u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
+}
+
 TEST(Enter, LeavesAllGeneralRegistersAndFlagsAsTheyWere)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0, timestamp] = quantize(arg1); }");
