@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * profile and tick: high-resolution timers, one for each CPU, or only one.
+ * Provider profile: high-resolution timers. A profile probe has a timer on each
+ * CPU. A tick probe has a single timer.
  *
- * The timers of a CPU are stopped when it goes offline, and started again when
- * it comes online. Otherwise they would move to another CPU and fire there
- * twice.
+ * The timers of a CPU are stopped when the CPU goes offline, and are started
+ * again when it comes online. Otherwise the kernel would move them to another
+ * CPU, where each profile probe would then fire twice per interval.
  *
- * arg0 is the kernel's program counter if the timer interrupted the kernel, and
- * arg1 is that of the process if it interrupted the process. The other one is
- * 0. arg2 is the delay of the timer in ns.
+ * If the timer interrupted the kernel, arg0 is the program counter and arg1 is
+ * 0. If the timer interrupted a process, arg1 is the program counter and arg0
+ * is 0. arg2 is the delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 
@@ -64,7 +65,7 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 	hrtimer_start(&one->timer, ns_to_ktime(t->interval_ns), mode);
 }
 
-static int dt_cpu_state; /* our state in the kernel's CPU hotplug; 0: none */
+static int dt_cpu_state; /* the number of our CPU hotplug state */
 
 /* Called on the CPU that comes online. */
 static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
@@ -107,7 +108,7 @@ static u32 dt_list_count(const struct list_head *list)
 	return n;
 }
 
-/* Starts the timer on each CPU that is online. */
+/* Starts the timer on each CPU that is online or comes online later. */
 static int dt_start_on_cpus(struct dt_timer *t)
 {
 	int error;
