@@ -2,13 +2,14 @@
 // unfair_device claims|tracepoints|functions: uses /dev/dtrace in ways that could harm
 // other processes.
 //
-//   claims       one claim of the anonymous consumer waits for memory that is never
-//                provided, while another process makes a second claim
-//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures what
-//                events then cost
-//   functions    is killed while it attaches to a million addresses without a function
+//   claims       one process claims the anonymous consumer and waits for memory that is
+//                never provided, while another process makes a second claim
+//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures the time
+//                of 1000 events
+//   functions    a process is killed while it attaches to a million addresses at which
+//                no function begins
 //
-// Prints what happened.
+// Prints the results. The test that runs this program checks them.
 #include "abi/ioctl.h"
 
 #include <cerrno>
