@@ -265,7 +265,7 @@ int dt_choose_vop_reclaim_done(const u64 *in, u64 *out)
  */
 int dt_choose_namei_lookup(const u64 *in, u64 *out)
 {
-	out[0] = 0; /* the starting directory, which is not known at the entry */
+	out[0] = 0; /* the starting directory, which is not known yet */
 	out[1] = IS_ERR((void *)in[1]) ? 0 : DT_MEMBER(in[1], struct filename, name);
 	out[2] = (u32)in[2];
 	return 3;

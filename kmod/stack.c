@@ -51,17 +51,17 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	unsigned long *first = NULL, pc;
 
 	if (x->regs && user_mode(x->regs))
-		return; /* user code was interrupted: there is no kernel stack */
+		return; /* the probe is in user code: no kernel stack */
 	/*
 	 * If the unwinder is started with registers, it begins with the caller
-	 * of the interrupted function, so the pc in the registers is added here.
+	 * of the interrupted function. The pc in the registers is added here.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
 	/*
 	 * The unwinder skips frames whose stack pointer is below `first`.
-	 * Kernels differ in whether they also skip a frame where both are equal.
-	 * An odd address is used here, so they are never equal.
+	 * Kernels differ in whether they also skip a frame where both are
+	 * equal. An odd address is used here, so they are never equal.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);

@@ -71,8 +71,8 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * thread groups whose maps are missing or incomplete, by their number in
-	 * the initial PID namespace; 0: free entry
+	 * thread groups whose maps are missing or incomplete, by their number
+	 * in the initial PID namespace; 0: free entry
 	 */
 	u32 strangers[DT_STRANGERS];
 };

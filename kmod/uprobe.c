@@ -55,7 +55,7 @@ struct dt_uprobe {
 	struct pid *pid; /* null: all processes */
 	/* the memory of that process; the reference keeps only the struct */
 	struct mm_struct *mm;
-	u64 since; /* time of attaching in ns, in the clock of task->start_time */
+	u64 since; /* time of attaching; clock and unit as task->start_time */
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
 	u32 n_operands, n_room;
