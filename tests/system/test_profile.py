@@ -27,7 +27,7 @@ def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
                     traced.pid) as tracer:
             before = [each.times() for each in (traced, twin)]
-            # Wait until both have used some CPU time, whatever else runs.
+            # Wait until both have used 0.3 s of CPU time, so that the load of the machine does not affect the result.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
                        60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
@@ -70,7 +70,8 @@ def samples_that_are_left_out_are_reported(t):
     equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
 
 def stacks_of_a_program_that_a_script_executes_have_names(t):
-    # The libraries of the program are mapped after the exec, and no probe of the session is in them.
+    # The libraries of the program are mapped after the exec. The session has no probes in them, so dtrace must look up
+    # their symbols only for the stacks.
     need("xz")
     script = t.scratch / "wrapper"
     script.write_text("#!/bin/sh\nexec xz -9 -c /usr/bin/python3\n")
