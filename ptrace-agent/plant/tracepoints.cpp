@@ -141,8 +141,9 @@ std::vector<Tracepoint*> Tracepoints::all() const
     return all;
 }
 
-// Writes breakpoints if `plant` is true, else original bytes. For each page, reads and
-// writes everything from the first site to the last at once.
+// Writes breakpoints if `plant` is true, or original bytes otherwise. For each page,
+// one call reads and one call writes all bytes from the first site to the last. Returns
+// the tracepoints whose byte was not as expected or could not be written.
 std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, bool plant)
 {
     std::vector<Tracepoint*> failed;
@@ -175,7 +176,7 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            if (plant) // an earlier jump may have removed it from the list
+            if (plant) // jumpless_ may lack it, if it had a jump before
                 note_jumpless(tp->at());
         }
     }
