@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The class Checker. It checks a node through the NodePtr that owns it, because it may
-// replace the node (by a constant or an inline's expression).
+// The class Checker. Its functions take a reference to the NodePtr that owns a node,
+// because they may replace the node (by a constant or an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what each name refers to; inlines
@@ -193,7 +193,8 @@ private:
     bool inline_translation(Ident& ident);
 
     // check_stability.cpp
-    bool is_there(std::string_view name) const; // in the D version that is in use
+    // Returns whether the selected version of D (-x version) has this name.
+    bool is_there(std::string_view name) const;
     const VariableRow* find_variable_row(std::string_view name) const;
     const SubroutineRow* find_subroutine_row(std::string_view name) const;
     const ActionRow* find_action_row(std::string_view name) const;
@@ -263,7 +264,7 @@ void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
-// the new node is not checked yet
+// Returns a new Cast node, which has not been checked.
 NodePtr make_cast(const Type* type, NodePtr value, Place at);
 
 // Returns "NAME( )", the form used in messages.

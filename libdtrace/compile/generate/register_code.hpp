@@ -26,6 +26,7 @@ public:
     void add_offset(int reg, std::uint64_t by, Place at); // reg += by
     // Narrows a value so that it is canonical in an integer type.
     void narrow(int reg, const Type* to, Place at);
+    // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 by 1.
     void truth(int reg);

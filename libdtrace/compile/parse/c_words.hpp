@@ -55,8 +55,8 @@ enum class CWord {
 
 struct Token;
 
-// Recognises these words: sets Token::c_word, or turns another spelling of a D keyword
-// into that keyword.
+// Recognises the words of the two tables above. Sets Token::c_word, or turns another
+// spelling of a D keyword into that keyword.
 void read_c_word(Token& token);
 bool is_c_word(std::string_view text, bool in_header);
 
