@@ -57,7 +57,7 @@ class Storm(Holder):
         return said, json.loads(calls)
 
 class Loaders(Holder):
-    """The victim `loaders`, whose threads load and unload libraries at the same addresses."""
+    """The victim `loaders`. Its threads load and unload libraries at the same addresses."""
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("loaders")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -60,8 +60,8 @@ public:
 
 private:
     // Removes the variables of the previous input, but does not clear their storage.
-    // So the next program finds arbitrary bytes there, as it would if a hostile target
-    // had written them.
+    // So the next program finds arbitrary bytes there, like those that a hostile target
+    // may write.
     void restore()
     {
         dt_arena& a = session_.arena();
