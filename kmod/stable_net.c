@@ -77,10 +77,10 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 		memcpy(p->from, &sk->sk_rcv_saddr, 4);
 		memcpy(p->to, &sk->sk_daddr, 4);
 	}
-	/* TCP sends some answers through its own raw socket. */
+	/* sk may be the raw socket through which TCP sends some answers */
 	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
-		/* when the socket is unbound, sk_num becomes 0; this stays */
+		/* unlike sk_num, not cleared when the socket is unbound */
 		p->from_port = ntohs(inet_sk(sk)->inet_sport);
 	}
 	p->received = way == DT_RECEIVED;

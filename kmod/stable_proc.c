@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* proc: events of processes and threads. */
+/* Provider proc: events of processes and threads. */
 #include "kmod/consumer.h"
 #include "abi/stable.h"
 
@@ -139,7 +139,8 @@ static int dt_fault_of(int sig, int code)
 	case SIGSEGV:
 		return 6; /* FLTBOUNDS */
 	case SIGFPE:
-		return code == FPE_INTDIV ? 8 : code == FPE_INTOVF ? 7 : 9; /* FLTIZDIV ... */
+		/* FLTIZDIV, FLTIOVF, FLTFPE */
+		return code == FPE_INTDIV ? 8 : code == FPE_INTOVF ? 7 : 9;
 	default:
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* sched: which tasks run, and which wait for a CPU. */
+/* Provider sched: which tasks run, and which wait for a CPU. */
 #include "abi/stable.h"
 
 #include <linux/sched.h>

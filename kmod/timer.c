@@ -23,7 +23,7 @@
 #include <asm/irq_regs.h>
 
 #define DT_SHORTEST_NS 200000ull
-#define DT_MAX_TIMERS 256 /* per consumer */
+#define DT_MAX_TIMERS 256 /* maximum per consumer */
 
 struct dt_one_timer {
 	struct hrtimer timer;
@@ -35,7 +35,7 @@ struct dt_timer {
 	struct dt_consumer *consumer;
 	u64 interval_ns;
 	u32 probe;
-	struct dt_one_timer __percpu *on_cpus; /* or null */
+	struct dt_one_timer __percpu *on_cpus; /* null: uses `one` instead */
 	struct hlist_node of_cpus;	       /* in the list for CPU hotplug */
 	struct dt_one_timer one;
 };

@@ -46,8 +46,8 @@ struct dt_process {
 	struct dt_process *gone; /* next in the list of removed maps */
 	struct mm_struct *mm;
 	/*
-	 * time in jiffies when the consumer last passed the maps, or was last
-	 * asked for them
+	 * time in jiffies when the consumer last passed the maps, or when they
+	 * were last requested from it
 	 */
 	unsigned long told_at;
 	/*
@@ -243,7 +243,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 		dt_free(c, table, struct_size(table, rules, list->n));
 		return error;
 	}
-	u->tables[u->n_tables++] = table; /* no map refers to its number yet */
+	u->tables[u->n_tables++] = table; /* no map refers to this number yet */
 	u->n_rules += table->n;
 	list->n_done = u->n_tables;
 	return 0;
@@ -434,7 +434,7 @@ static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
 		for (p = u->buckets[i]; p && list->n_done < list->n && !error; p = p->next) {
 			if (!READ_ONCE(p->used_by) || dt_is_new(p))
 				continue;
-			/* not to report the process again within a second */
+			/* prevents another report within a second */
 			WRITE_ONCE(p->told_at, jiffies);
 			number = dt_number_here(xchg(&p->used_by, 0));
 			if (number)

@@ -157,8 +157,8 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 void dtrace_sleep(dtrace_hdl_t* dtp)
 {
     std::uint64_t began = dt::monotonic_ns();
-    // One round drains both records and aggregations. So the shorter of the two
-    // intervals determines when this function returns.
+    // One round drains both records and aggregations. So the shorter of the intervals
+    // switchrate and aggrate determines when this function returns.
     std::uint64_t until = UINT64_MAX;
     for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
         if (dtp->state().options.by_user(rate))

@@ -39,7 +39,8 @@ struct dtrace_hdl : dt::Listener {
     }
     int fail(const dt::Error& error) { return state().fail(error); }
 
-    // consume.cpp
+    // Defined in consume.cpp:
+
     // Returns the output for the file, which may be null as in make_output(), and keeps
     // it as `out`. Returns null after fail().
     dt::Output* output_to(FILE* file);

@@ -111,7 +111,8 @@ struct Node {
     bool string_compare = false; // Binary: compares strings
     // the value is an address in the clause's scratch memory
     bool alloca_pointer = false;
-    std::shared_ptr<Format> format; // for a Call of printf and the like
+    // for a Call of printf(), system(), freopen() or printa()
+    std::shared_ptr<Format> format;
 };
 
 // The kind of object that a name denotes.
@@ -136,7 +137,7 @@ struct Ident {
     std::uint32_t id = 0; // DIF variable id, subroutine or action number
     // type of the value; Dynamic until the first assignment
     const Type* type = nullptr;
-    std::vector<const Type*> keys; // AssocArray, Aggregation: signature
+    std::vector<const Type*> keys; // of an AssocArray or Aggregation: types of its keys
     bool keys_known = false;
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
@@ -226,15 +227,15 @@ struct ProviderProbe {
 struct Decl {
     DeclKind kind = DeclKind::Variable;
     Place at;
-    // Variable and Inline
+    // For Variable and Inline:
     std::string name;
     Scope scope = Scope::Global;
     const Type* type = nullptr;
     bool assoc = false;
     std::vector<const Type*> keys;
     std::vector<std::string> key_names; // of an inline with parameters
-    NodePtr expr;                       // Inline
-    // Translator
+    NodePtr expr;                       // of an inline
+    // For Translator:
     const Type* from = nullptr;
     const Type* to = nullptr;
     std::string parameter;
@@ -242,7 +243,7 @@ struct Decl {
     // attributes that a pragma has set; they also apply to the members
     std::optional<Attributes> attributes;
     Version since = first_version;
-    // Provider; `name` is the provider's name
+    // For Provider, whose name is in `name`:
     std::vector<ProviderProbe> probes;
 };
 

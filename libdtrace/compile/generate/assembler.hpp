@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The assembler builds one DIF object: its instructions, labels and tables.
 //
-//   emit() / branch() / label() ... ──> finish() ──> Difo
+//   emit() / new_label() / branch() / place() ... ──> finish() ──> Difo
 //
 // Operands are passed in the order in which the disassembler prints them. The assembler
 // and the disassembler take the positions from the operand column of DIF_OPS, so they

@@ -78,7 +78,7 @@ private:
         std::uint8_t scope;
     };
 
-    // generate_expr.cpp
+    // Defined in generate_expr.cpp:
     Register value(const Node& node);
     Register value_of_ident(const Node& node);
     Register value_in_memory(const Node& node);
@@ -90,14 +90,14 @@ private:
     bool is_canonical(const Node& node, const Type* to);
     std::pair<Register, Register> operands(const Node& left, const Node& right);
 
-    // generate_logic.cpp
+    // Defined in generate_logic.cpp:
     Register value_of_comparison(const Node& node);
     Register value_of_logical(const Node& node);
     Register value_of_logical_xor(const Node& node);
     Register value_of_not(const Node& node);
     Register value_of_cond(const Node& node);
 
-    // generate_memory.cpp
+    // Defined in generate_memory.cpp:
     Register address(const Node& node, std::uint64_t distance = 0);
     Register address_of_element(const Node& node);
     // Loads the value of a node from its address: to = [from].
@@ -111,8 +111,9 @@ private:
     void decays(const Node& node);
     void load_object(const Node& node, int into);
 
-    // generate_assign.cpp
-    // evaluated parts of the key; empty: none have been evaluated
+    // Defined in generate_assign.cpp:
+
+    // The evaluated parts of a key. Empty: no part has been evaluated.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;

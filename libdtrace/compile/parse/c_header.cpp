@@ -34,6 +34,7 @@ std::uint32_t checked_alignment(std::optional<std::int64_t> value)
     return static_cast<std::uint32_t>(*value);
 }
 
+// The types that __attribute__((mode(NAME))) selects.
 // clang-format off
 #define C_MODES(X) /* X(name, signed or float, unsigned) */ \
     X("QI", "signed char", "unsigned char") X("byte", "signed char", "unsigned char") \

@@ -41,9 +41,9 @@ enum class CWord {
     None,
     Attribute, // __attribute__((...))
     Asm,       // a name for the linker, or an assembly statement
-    Extension, // suppresses warnings
-    Function,  // an attribute of a function
-    Thread,    // a storage class
+    Extension, // __extension__, which suppresses warnings
+    Function,  // a specifier of a function: inline or _Noreturn
+    Thread,    // the storage class of thread-local variables
     Typeof,
     Alignas,
     Alignof,
