@@ -46,8 +46,8 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
-        // The stack may belong to a new thread, whose stack is not in the runtime's
-        // list of readable ranges yet. With an updated list, the runtime can read the
+        // The stack may belong to a new thread. In that case the runtime's list of
+        // readable ranges may lack it. With an updated list, the runtime can read the
         // stack without an upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));

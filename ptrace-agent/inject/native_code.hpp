@@ -3,7 +3,7 @@
 //
 // A routine is compiled when the first site needs it. It remains in the target for as
 // long as the runtime does, because a thread may be executing it. So space in the area
-// is never freed. The engine executes clauses for whose routines no space is left.
+// is never freed. The engine executes clauses if no space is left for their routines.
 //
 // Probes share the routine of a clause. Static probes share it if the arguments that
 // the clause reads are in the same registers and stack slots.

@@ -360,7 +360,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             break;
         }
         if (moved || found)
-            return true; // a thread whose stack cannot be read stays in our code
+            return true; // the thread stays in our code if its stack is unreadable
         if (space->budget.given_up() ||
             (which == Try::again && space->budget.is_spent()))
             break;

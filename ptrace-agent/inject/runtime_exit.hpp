@@ -37,7 +37,7 @@ public:
 
     // Takes a stopped thread to the program, sends its deferred signals and resumes it.
     void deliver_deferred(Thread& thread);
-    // Interrupts the threads whose deferred signals did not fit into the kernel's
+    // Interrupts the threads with deferred signals that did not fit into the kernel's
     // queue, so that these signals are sent again. Does nothing until its alarm is due.
     void retry_full_queues();
     // Takes a stopped thread back to the original text, from which our jumps have been

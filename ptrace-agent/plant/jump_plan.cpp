@@ -355,9 +355,9 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 }
 
 // Limits the bytes after the site's extent that its patch may change or keep. These
-// bytes end at the next breakpoint or window. `end` is the end that the extent had
-// before it was clipped. If the extent was shortened, the patch may use no bytes after
-// it.
+// bytes end at the next breakpoint or window. `end` is the end of the extent
+// before clip(). If clip() has moved the end, the patch may use no bytes after the
+// extent.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)
@@ -475,9 +475,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Returns a site whose short window had no room, prepared for being planned again. The
-// site's extent then excludes the windows that have room. The bytes that may be used
-// after the extent end at the next window or site.
+// Prepares a site to be planned again, because there was no room for its short window.
+// Returns it with an extent that excludes the windows that have room. The bytes that
+// may be used after the extent end at the next window or site.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {

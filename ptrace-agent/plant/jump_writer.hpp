@@ -44,7 +44,7 @@ struct JumpReport {
 // The state of one planting of jumps.
 struct JumpWork {
     std::vector<Tracepoint*> wanted;    // tracepoints to plan, in ascending order
-    std::vector<Tracepoint*> displaced; // tracepoints whose window was removed
+    std::vector<Tracepoint*> displaced; // tracepoints of removed windows
     JumpReport report;
     PatchBuilder builder;
     PeriodicTask periodic;
@@ -70,7 +70,7 @@ public:
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
     // Writes the prepared jumps. Afterwards `fresh` contains only tracepoints without a
-    // jump. These include tracepoints that had a jump and have lost it.
+    // jump. These include tracepoints that have lost their jump.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
     // Passes the changed list of probes of a tracepoint to the runtime. Returns false

@@ -71,12 +71,12 @@ struct PlacedSites {
     StaticTable statics; // from the client; empty for a listing
     std::vector<Mapping> mappings;
     TextWindow window;
-    std::vector<std::uint32_t> gone; // indices of sites whose text has changed
+    std::vector<std::uint32_t> gone; // indices of sites in changed text
     bool unreadable = false;         // the text of a site could not be read
     std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;                             // new tracepoints
-    // Addresses of the tracepoints that already have a jump and got another probe.
+    // Addresses of the tracepoints with a jump that now serve one more probe.
     std::vector<TargetAddr> grown;
     // Addresses and indices of the sites with tracepoints that have not been written
     // yet, in ascending order.

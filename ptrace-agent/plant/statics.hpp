@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The operands and semaphores of the static probes in one address space. A semaphore
-// tells the program that a tracer has enabled its probe. Sites at indirect jumps
+// informs the program that a tracer has enabled its probe. Sites at indirect jumps
 // (SiteKind::jump_out) also have their operands here, but no semaphore.
 //
 //   Firing::arg0 of a static site ──▶ entry ──▶ operands (at the same index in config)

@@ -143,7 +143,8 @@ std::vector<Tracepoint*> Tracepoints::all() const
 
 // Writes breakpoints if `plant` is true, or original bytes otherwise. For each page,
 // one call reads and one call writes all bytes from the first site to the last. Returns
-// the tracepoints whose byte was not as expected or could not be written.
+// the tracepoints for which this failed, because the byte was not as expected or could
+// not be written.
 std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, bool plant)
 {
     std::vector<Tracepoint*> failed;
@@ -176,7 +177,7 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            if (plant) // jumpless_ may lack it, if it had a jump before
+            if (plant) // jumpless_ may lack it after an earlier jump
                 note_jumpless(tp->at());
         }
     }

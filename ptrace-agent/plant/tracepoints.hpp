@@ -96,8 +96,7 @@ public:
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
     // Write or restore many breakpoints, and set `written`. If a byte in the text is
-    // not as expected, it is not changed. Return the tracepoints whose byte was not
-    // changed.
+    // not as expected, it is not changed. Return the tracepoints for which this failed.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
     void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
