@@ -6,7 +6,7 @@
  * thousands of clauses. Its work is therefore counted in pieces: clauses,
  * actions, and instructions that may take a long time. The time for a piece is
  * linear in the size of a string, or in the scratch space that is copied.
- * An exception is chill(), whose time the host limits. The clock is read at
+ * An exception is chill(), which the host limits. The clock is read at
  * every 16th piece, so this file does not read it in a firing with fewer
  * pieces.
  *

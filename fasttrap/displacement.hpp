@@ -59,7 +59,7 @@ struct Rules {
 
 struct Constraint : Rules {
     TargetAddr origin; // end of the jump
-    // The displacements in [from, to) keep the data that the window uses within reach.
+    // From a destination in [from, to), the data that the window uses is within reach.
     std::int64_t from, to;
 
     // Limits the displacements to destinations from which a jump can reach `other`.
@@ -78,9 +78,9 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 // Returns the constraint on the trampoline of a window. The trampoline of a punned
 // window may be anywhere within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
-// Returns the constraint on the next stub: the stub of a punned window, or the next one
-// of a pair or chain. so_far has the addresses of the trampoline and of the stubs
-// before it.
+// Returns the constraint on the only stub of a punned window, or on the next stub of a
+// pair or chain. so_far has the addresses of the trampoline and of the stubs that were
+// already placed.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
 // Returns whether a prefix or opcode of a later jump is the highest byte of the k-th
 // jump's displacement.

@@ -95,7 +95,7 @@ struct Sweep {
     AddressSet targets;
     AddressSet instructions;
     ReachedCode code;
-    std::vector<TargetAddr> named; // constants within the text, which may be addresses
+    std::vector<TargetAddr> named; // constants that may be addresses in the text
     std::vector<Dispatch> dispatches;
     std::vector<BackToStart> back_to_start;
     void join(Sweep&& other);
@@ -167,9 +167,9 @@ private:
     void forget_chance_targets(const KnownCode& known);
 
     AddressSet targets_;
-    AddressSet instructions_; // only known instructions, after the constructor
+    AddressSet instructions_; // after the constructor, only known instructions
     ReachedCode code_;
-    std::vector<TargetAddr> tables_;  // all possible tables: each ends at the next one
+    std::vector<TargetAddr> tables_;  // all possible tables; each ends at the next one
     std::vector<CodeRange> doubtful_; // in ascending order
     std::vector<CodeRange> sections_; // in ascending order
     std::vector<BackToStart> back_to_start_; // in ascending order
