@@ -9,9 +9,9 @@
  * anonymous memory, swapped out or not, and files of file systems in memory or
  * on a block device. Pages that a process provides (FUSE, userfaultfd) or that
  * another machine provides (NFS) are invalid addresses to D until the target
- * itself has touched them. The lock of the mappings is held from the check of
- * the mapping until its page is in memory, so that another thread cannot
- * replace the mapping in between. The wait for that lock is short.
+ * itself has accessed them. The lock of the mappings (mmap_lock) is held from
+ * the check of a mapping until its page is in memory, so that another thread
+ * cannot replace the mapping in between. The wait for this lock has a limit.
  */
 #include "kmod/consumer.h"
 
@@ -40,7 +40,10 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 	       sb->s_magic == RAMFS_MAGIC;
 }
 
-/* Tries to take the lock once per tick, for at most DT_TRIES ticks. */
+/*
+ * Tries to take the lock of the mappings once per tick, for at most DT_TRIES
+ * ticks. Returns whether it has taken the lock.
+ */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {
 	int i;

@@ -21,7 +21,7 @@ static u64 dt_size(u64 cache)
 	return cache ? kmem_cache_size((struct kmem_cache *)cache) : 0;
 }
 
-/* kmalloc(caller, address, wanted, gotten, ...) */
+/* kmalloc(caller, address, bytes requested, bytes allocated, ...) */
 int dt_choose_alloc_kmalloc(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, in[2], out);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * io: block input and output. All three arguments are the bio: it is the
- * buffer, refers to its device, and contains the pages of its file.
+ * io: block input and output. All three arguments are the bio, because the bio
+ * is the buffer, refers to its device, and contains the pages of its file.
  *
  * When a bio is done, its iterator has reached the end. The probe shows the
- * buffer in its original state: a copy of the bio follows the arguments, with
- * its iterator reset according to its vectors.
+ * buffer in its original state. For this purpose, a copy of the bio follows the
+ * arguments. The iterator of the copy is reset according to the bio's vectors.
  *
  * A thread waits in one of three functions, and each wait fires once:
  *   submit_bio_wait()   for the bio in its argument
- *   io_schedule()       for a page, a buffer or a request that is not an argument: the probe
- *                       shows a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. If the kernel does not
- *                       check for hung tasks, it calls io_schedule(), which fires. Otherwise it
- *                       calls io_schedule_timeout(), as submit_bio_wait() does
+ *   io_schedule()       for a page, a buffer or a request. These are not
+ *                       arguments, so the probe shows a bio without a device
+ *   blk_io_schedule()   for direct input and output, also without a bio. If
+ *                       the kernel does not check for hung tasks, this function
+ *                       calls io_schedule(), which fires. Otherwise it calls
+ *                       io_schedule_timeout(), as submit_bio_wait() does
  */
 #include "abi/stable.h"
 
@@ -33,7 +34,10 @@ static int dt_bio(u64 bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
-/* Returns 0 if the bio has no vectors of its own or transfers no data. */
+/*
+ * Returns the number of bytes in all vectors of the bio. Returns 0 if the bio
+ * has no vectors of its own or transfers no data.
+ */
 static u32 dt_bio_bytes(const struct bio *bio)
 {
 	u32 bytes = 0;
