@@ -123,8 +123,8 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Begin with the same shard at each firing: the records of a speculation stay in
-    // order only if they are in one shard.
+    // Begin with the same shard at each firing, because the records of a speculation
+    // stay in order only if they are in one shard.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.shard_tries = max_looks;

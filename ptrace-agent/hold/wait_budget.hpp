@@ -17,7 +17,8 @@
 namespace dt::agent {
 
 constexpr std::uint64_t stop_timeout_ns = 2'000'000'000;
-constexpr std::uint64_t second_timeout_ns = 200'000'000; // in later turns
+// The limit of further waits after stop_timeout_ns was spent without success.
+constexpr std::uint64_t second_timeout_ns = 200'000'000;
 
 class WaitBudget {
 public:

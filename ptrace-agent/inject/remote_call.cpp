@@ -165,8 +165,8 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
 
 constexpr int max_leave_exec_ms = 2000;
 
-// Takes a thread that is stopped inside execve(2) to a stop before the first
-// instruction of the new program.
+// Resumes a thread that is stopped inside execve(2), and waits until it stops before
+// the first instruction of the new program.
 Result<Ok> Injector::leave_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
@@ -242,7 +242,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     if (resent)
         defer_signal(thread, info);
     std::uint64_t blocked = asynchronous_signals;
-    if (thread.delivers != 0) // if blocked, the kernel would make it pending again
+    if (thread.delivers != 0) // if blocked, this signal would be pending again
         blocked &= ~signal_bit(thread.delivers);
     set_regs(tid, entry);
     set_mask(tid, blocked);
@@ -266,8 +266,9 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
             repeat_wait(tid); // the stop may have interrupted a call of the program
     } else if (kept)
         set_siginfo(tid, info); // the signal is delivered from this stop
+    // A thread that has stopped in a group-stop enters the group-stop again.
     if (in_group_stop)
-        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr); // to group-stop again
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return result;
 }
 
@@ -318,7 +319,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             in_group_stop = status.is_group_stop();
             return result;
         }
-        if (status.event() != 0) { // not the stop for the PTRACE_INTERRUPT above
+        if (status.event() != 0) { // the stop of an earlier PTRACE_INTERRUPT
             in_group_stop = in_group_stop || status.is_group_stop();
             continue;
         }

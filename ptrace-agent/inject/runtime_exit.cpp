@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // then the agent handles other threads first
+constexpr int max_tries = 64; // after this many, other threads are handled
 // The time in which a thread must leave our code, over several turns of the agent's
 // loop. A thread that has been run many_runs times without leaving our code is in a
 // loop, and gets only stop_timeout_ns. A thread that has been run less often may be
@@ -106,9 +106,10 @@ private:
     bool known_ = false;
 };
 
-// Takes a thread that is leaving the runtime and has reached the gate to the moved
-// instruction, by setting `user` to the registers that the program has there. Returns
-// false if the thread is at another place or its stack cannot be read.
+// Moves a thread to the moved instruction if the thread is leaving the runtime and has
+// reached the gate. Sets `user` to the registers that the program has at that
+// instruction. Returns false if the thread is at another place or its stack cannot be
+// read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;

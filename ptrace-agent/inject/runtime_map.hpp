@@ -77,8 +77,8 @@ public:
     std::optional<std::uint32_t> add_site(TargetAddr at);
     // Sets the address of the trampoline's tail, to which the runtime returns.
     void set_back(std::uint32_t site, TargetAddr tail);
-    // Sets the condition of a site's conditional jump (dt_rt_site::taken), on which
-    // return probes of the site fire. Must be called before set_firings().
+    // Sets the condition of a site's conditional jump (dt_rt_site::taken). Return
+    // probes of the site fire only if it holds. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // Sets a site's firings. An empty list makes the site inert. Returns false if the
     // table of firings is full.

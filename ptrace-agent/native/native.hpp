@@ -97,7 +97,7 @@ struct ClausePlan {
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // maximum of DIF registers that a value uses
+    unsigned n_registers = 0;         // largest number of DIF registers in a value
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run

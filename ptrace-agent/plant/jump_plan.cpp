@@ -355,9 +355,8 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 }
 
 // Limits the bytes after the site's extent that its patch may change or keep. These
-// bytes end at the next breakpoint or window. `end` is the end of the extent
-// before clip(). If clip() has moved the end, the patch may use no bytes after the
-// extent.
+// bytes end at the next breakpoint or window. `end` is the end of the extent before
+// clip(). If clip() has moved the end, the patch may use no bytes after the extent.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)

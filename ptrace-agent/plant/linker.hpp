@@ -40,7 +40,7 @@ public:
 
     // Begins to watch the linker of this address space. Returns false if the linker is
     // already being watched, or cannot be watched. If `later` is not null, the
-    // tracepoint is added to `later`, and the caller makes the tracepoint effective.
+    // tracepoint is added to `later`, and the caller plants it.
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
     // Removes the breakpoint in the linker. The next planting sets it again.
     static void forget(AddressSpace& space);

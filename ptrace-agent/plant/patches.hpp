@@ -95,9 +95,9 @@ public:
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    // These functions return a standing patch, or null. The window of at() begins at
-    // the address. The window or kept bytes of covering() contain the address.
-    // first_from() is the first patch that ends after the address.
+    // These functions return a standing patch, or null: at() the one with a window that
+    // begins at the address, covering() the one with a window or kept bytes that
+    // contain the address, and first_from() the first one that ends after the address.
     Planted* at(TargetAddr window) const;
     Planted* covering(TargetAddr address) const;
     Planted* first_from(TargetAddr address) const;

@@ -33,8 +33,8 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
 }
 
 // Makes a tracepoint for a site, or adds the site to `known`, the existing tracepoint
-// at its address (or null). If the text has changed, only adds the site
-// to work.gone. Returns why the site is refused, or an empty text.
+// at its address (or null). If the text has changed, only adds the site to work.gone.
+// Returns why the site is refused, or an empty text.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {

@@ -249,8 +249,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // Check this at each request, because the dynamic linker enables the shadow stack.
-    // If probes were planted in a command right after its exec, there was none yet.
+    // Check for a shadow stack at each request. The dynamic linker enables it, and may
+    // do so only after the first probes were planted right after an exec.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;

@@ -177,7 +177,8 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            if (plant) // jumpless_ may lack it after an earlier jump
+            // An earlier jump may have removed the tracepoint from jumpless_.
+            if (plant)
                 note_jumpless(tp->at());
         }
     }

@@ -66,7 +66,8 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			     2);
 		return;
 	}
-	if (firing->kind == DT_RT_STATIC) { /* dt_rt_static_arg() reads args */
+	if (firing->kind == DT_RT_STATIC) {
+		/* dt_rt_static_arg() reads the arguments. */
 		dt_fire_held(&run->host, firing->probe, run->site->from, args,
 			     0);
 		return;

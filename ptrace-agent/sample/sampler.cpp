@@ -17,7 +17,7 @@ std::string Sampler::take_left_out()
 {
     const std::uint64_t left_out = std::exchange(n_left_out_, 0);
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
-    if (left_out * 100 <= all) // by chance, up to 1 % of the ticks end early
+    if (left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
         return {};
     return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
            " samples were left out: sampling may use at most 5 % of the running "
@@ -125,7 +125,7 @@ static bool may_be_sampled(const Thread& thread)
 
 bool Sampler::sample_some()
 {
-    constexpr int max_looks = 8; // then the agent handles stopped threads
+    constexpr int max_looks = 8; // after this many, stopped threads are handled
     if (due_.empty())
         return false;
     if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {

@@ -33,7 +33,7 @@ void Routine::find_thread()
     a_.jne(bail_);
     if (uses_thread_ids_) {
         thread_ =
-            registers_.temporary({r10, rax, rdx}); // later steps use these registers
+            registers_.temporary({r10, rax, rdx}); // later steps use r10, rax and rdx
         registers_.hold(thread_);
         a_.mov(thread_, rcx);
     }
