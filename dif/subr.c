@@ -152,7 +152,7 @@ dt_u64 dt_subr_copyoutstr(struct dt_mstate *m)
 
 	if (!s || !max)
 		return 0;
-	/* If max leaves no space for the terminating zero, none is written. */
+	/* If max leaves no space for the terminating NUL, no NUL is written. */
 	at = dt_new_string(m, s, len);
 	if (at)
 		dt_copyout_bytes(m, dt_scratch(m, at), dt_arg(m, 1),

@@ -2,11 +2,11 @@
 /*
  * Limits the time of one firing, for hosts that set a budget.
  *
- * In the kernel a firing runs with interrupts off, and its program may have
- * thousands of clauses. Its work is therefore counted in pieces: clauses,
- * actions, and instructions that may take a long time. The time for a piece is
- * linear in the size of a string, or in the scratch space that is copied.
- * An exception is chill(), which the host limits. The clock is read at
+ * In the kernel a firing runs with interrupts off, and the program may have
+ * thousands of clauses. The work of a firing is therefore counted in pieces:
+ * clauses, actions, and instructions that may take a long time. The time for a
+ * piece is linear in the size of a string, or in the scratch space that is
+ * copied. An exception is chill(), which the host limits. The clock is read at
  * every 16th piece, so this file does not read it in a firing with fewer
  * pieces.
  *

@@ -8,7 +8,7 @@ namespace dt {
 
 namespace {
 
-using RegisterSet = std::uint16_t; // one bit for each register, as Instruction::reads
+using RegisterSet = std::uint16_t; // one bit per register, as in Instruction::reads
 
 constexpr RegisterSet bit_of(Reg reg)
 {
@@ -82,8 +82,9 @@ private:
 
     CodeRange block_;
     // Registers that hold an address computed from an address in the block. Registers
-    // in straight_ certainly hold such an address, because no instruction since the lea
-    // ends a path (Glance::ends). Registers in held_ hold such an address on some path.
+    // in straight_ certainly hold such an address, because there is no jump or return
+    // between the lea and the current instruction. Registers in held_ hold such an
+    // address on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold such an address

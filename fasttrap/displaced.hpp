@@ -89,8 +89,9 @@ struct Emulation {
     MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// A register that holds `value` while the copy runs: the rip after the original, for a
-// rip-relative operand, or the address or the data of an access_only copy.
+// A register that holds `value` while the copy runs. For a rip-relative operand,
+// `value` is the rip after the original. For an access_only copy, `value` is the
+// address or the data of the access.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;

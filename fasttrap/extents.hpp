@@ -20,18 +20,18 @@
 //     function, a label of a computed goto, an entry of a switch table of addresses
 //   - entries of switch tables of 32-bit offsets, relative to the table or to a label
 //     whose address the function contains
-//   - the first instruction after one that does not continue, or after the padding that
-//     follows it. So the code between two targets runs straight through, and only its
-//     end may be padding.
+//   - the first instruction after a jmp, ret or other instruction that does not
+//     continue, or after the padding that follows it. So the code between two targets
+//     runs straight through, and only its end may be padding.
 //
 // A target that is found by mistake only makes extents shorter. A number may look like
 // an address by chance, so a word of data or an entry of a table is a target only if an
 // instruction starts at that address.
 //
 // If an indirect jump uses a table that is not found in this way, its function is
-// doubtful: each of its instructions may be a target. The instructions in the first 16
-// bytes are excepted, because they run before the code that computes the jump's
-// destination. In such a function, only the entry has an extent of several
+// doubtful, which means that each of its instructions may be a target. The instructions
+// in the first 16 bytes are excepted, because they run before the code that computes
+// the jump's destination. In such a function, only the entry has an extent of several
 // instructions. Any other site has an extent of one instruction.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).

@@ -18,9 +18,9 @@
 // two kinds. The destination is known immediately before the jump runs. The probe fires
 // if the destination is outside the function.
 //
-// An entry probe needs only the function's first instruction. `endbr64` needs no special
-// case there: even if a breakpoint replaces the endbr64, the processor has accepted the
-// indirect branch before it executes the breakpoint.
+// An entry probe needs only the function's first instruction. An endbr64 needs no
+// special case there, because the processor has accepted an indirect branch before it
+// executes a breakpoint that replaces the endbr64.
 #pragma once
 
 #include "base/result.hpp"

@@ -68,7 +68,7 @@
 //     program jumps to such an instruction, the thread traps and continues in the copy.
 //   - No known branch target is inside a window, except the starts of the blocks of a
 //     pair or chain.
-//   - A copy never pushes an address inside the trampoline: a moved call pushes the
+//   - A copy never pushes an address inside the trampoline. A moved call pushes the
 //     original return address.
 //   - A window contains no system call, and a call only as its last instruction. So no
 //     saved pc on a stack points into a window.
@@ -294,11 +294,11 @@ private:
     std::size_t recent_ = 0; // index in areas_ of the area that was used last
 };
 
-// Returns the address ranges that may contain the trampoline, relative to
-// window.origin(), nearest first. The caller uses them to choose where to map an area.
-// There are several ranges if one of the two highest bytes of the jump's displacement is
-// constrained. A punned window has one range, perhaps of a single byte: the possible
-// starts of its stub.
+// A range of addresses, relative to the end of a jump. reach_of() returns the ranges
+// that may contain the trampoline, relative to window.origin(), nearest first. The
+// caller uses them to choose where to map an area. There are several ranges if one of
+// the two highest bytes of the jump's displacement is constrained. A punned window has
+// one range, perhaps of a single byte, in which its stub can start.
 struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };

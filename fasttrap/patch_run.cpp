@@ -131,8 +131,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Extents exclude windows with such branches, but their author may not know every
-// branch.
+// Returns true only if the sites' extents are too long, because the caller does not
+// know every branch.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

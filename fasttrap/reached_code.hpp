@@ -61,8 +61,9 @@ struct ReachedCode {
     void settle_gaps();
     // Removes two kinds of data from the known code:
     //
-    //   - The bytes that known code reads or writes, with the two exceptions above: up
-    //     to 64 bytes from each address, but not beyond the next start of a function.
+    //   - The bytes that known code reads or writes, with the two exceptions above.
+    //     Removes at most 64 bytes from each address on, and none after the next start
+    //     of a function.
     //   - Padding that contains an address that known code takes (lea) but does not lead
     //     to, because the padding may be a table. `named` must be sorted.
     //
@@ -91,8 +92,8 @@ private:
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
 // Follows the flow of control from the members of code.entered in `range`, and adds
-// everything that it reaches inside the range to the known code. Removes overlapping
-// instructions.
+// everything that it reaches inside the range to the known code. Removes other
+// instructions that overlap the reached ones from `instructions`.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

@@ -115,8 +115,8 @@ public:
     void reclaim();
 
 private:
-    void unlink(TableEntry& entry); // needs mutex_
-    void grow_to(std::size_t n);    // needs mutex_
+    void unlink(TableEntry& entry); // the caller holds mutex_
+    void grow_to(std::size_t n);    // the caller holds mutex_
 
     cds_lfht* buckets_;
     mutable std::mutex mutex_;

@@ -21,7 +21,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16; // reserved at the start of an area
+constexpr std::uint64_t enter_bytes = 16; // for dt_rt_enter's address, in each area
 // A page with fewer free bytes is crowded, which means that it has only small holes.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
@@ -76,7 +76,8 @@ struct TrampolineSpace::Area {
         }
     }
 
-    // Returns the first byte at or after i that is in use (if in_use) or free, or `limit`.
+    // Returns the first byte at or after i that is in use (if in_use is set) or free
+    // (if not). Returns `limit` if there is no such byte before `limit`.
     std::uint64_t find(std::uint64_t i, bool in_use, std::uint64_t limit) const
     {
         if (i >= limit)

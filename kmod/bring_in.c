@@ -3,15 +3,16 @@
  * Brings in pages of the current process that a uprobe's D program reads and
  * that are not in memory.
  *
- * The thread waits for a page as if it had touched it, but inside a uprobe's
- * handler: while it waits, the uprobe cannot be removed, and the consumer
- * cannot end. So a page is brought in only if no process can delay it:
- * anonymous memory, swapped out or not, and files of file systems in memory or
- * on a block device. Pages that a process provides (FUSE, userfaultfd) or that
- * another machine provides (NFS) are invalid addresses to D until the target
- * itself has accessed them. The lock of the mappings (mmap_lock) is held from
- * the check of a mapping until its page is in memory, so that another thread
- * cannot replace the mapping in between. The wait for this lock has a limit.
+ * The thread waits for a page as if it had accessed the page itself, but inside
+ * a uprobe's handler. While the thread waits, the uprobe cannot be removed, and
+ * the consumer cannot end. So a page is brought in only if no process can delay
+ * it. These are pages of anonymous memory, swapped out or not, and pages of
+ * files on file systems in memory or on a block device. Pages that a process
+ * provides (FUSE, userfaultfd) or that another machine provides (NFS) are
+ * invalid addresses to D until the target itself has accessed them. The lock of
+ * the mappings (mmap_lock) is held from the check of a mapping until its page
+ * is in memory, so that another thread cannot replace the mapping in between.
+ * The wait for this lock has a limit.
  */
 #include "kmod/consumer.h"
 

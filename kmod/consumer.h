@@ -47,7 +47,7 @@ struct dt_consumer {
 	struct list_head uprobes;
 	struct dt_unwind *unwind; /* null: the consumer has passed no tables */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
-	bool killed;	    /* deadman.c: its probes no longer fire */
+	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/* the file's previous consumer if this one was claimed, or null */
 	struct dt_consumer *replaced;
 };
@@ -121,8 +121,8 @@ void dt_anonymous_end(void);
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
- * The state in which a probe fires, for D's variables. Zeroed, then filled in
- * as far as the provider knows.
+ * The state in which a probe fires, for D's variables. The provider zeroes it
+ * and sets the members that it knows.
  */
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
@@ -134,7 +134,7 @@ struct dt_context {
 	unsigned long caller; /* 0: use the second frame of stack() */
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 is at frame + 8, later arguments follow */
-	/* regs belong to a process, and its return address is at regs->sp */
+	/* regs are those of a process whose return address is at regs->sp */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
 	const struct dt_operand *operands;

@@ -14,7 +14,7 @@
  * A sum grows only while its firings take more than the subtracted share of the
  * time. The limit of a sum is the value that it reaches if firings take all of
  * the time for 10 seconds (parameter `deadman`). When a sum exceeds its limit,
- * the consumer that used most of the time is killed: none of its probes fires
+ * the consumer that used most of the time is killed. None of its probes fires
  * any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
  *
  * A program like fbt::: { @ = count(); } is not killed, because its firings are
@@ -62,7 +62,7 @@ static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 struct dt_watch {
 	u64 last_ns; /* when time was last subtracted */
 	s64 sum_ns[DT_N_FIRINGS]; /* never negative */
-	const struct dt_consumer *most; /* the winner of the vote; never dereferenced */
+	const struct dt_consumer *most; /* leads the vote; not dereferenced */
 	s64 votes_ns;
 	u64 all_until_ns; /* every firing is measured until this time */
 	u32 skip; /* number of firings to skip before the next measured one */

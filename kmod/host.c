@@ -59,9 +59,10 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 /*
  * Returns false for memory that is mapped uncached or write-combining.
  * Registers of devices are mapped in this way, and reading one can change what
- * the device does. The kernel's image and modules are never mapped in this way,
- * so the page tables are not walked for them. A page table is not freed while
- * the walk reads it, because interrupts are off, and the code that frees page
+ * the device does. Memory that a driver shares with a device may also be mapped
+ * in this way. The kernel's image and modules are never mapped in this way, so
+ * the page tables are not walked for them. A page table is not freed while the
+ * walk reads it, because interrupts are off, and the code that frees page
  * tables waits until all CPUs have flushed their translations.
  */
 static bool dt_is_cached(u64 addr)

@@ -24,7 +24,7 @@ struct dt_open_file {
 	loff_t pos;
 	unsigned int flags;
 	unsigned long inode;
-	unsigned long magic; /* magic number of its file system */
+	unsigned long magic; /* magic number of the file's file system */
 	char type[32];
 };
 

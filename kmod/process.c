@@ -177,7 +177,8 @@ u64 dt_working_folder(char *to, u64 max)
 
 u64 dt_root_folder(char *to, u64 max)
 {
-	static const struct path top; /* matches no directory */
+	/* matches no directory, so that dt_path() ends at the topmost mount */
+	static const struct path top;
 	struct path cwd, root;
 
 	return dt_get_paths(&cwd, &root) ? dt_path(&root, &top, to, max) : 0;

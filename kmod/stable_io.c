@@ -73,13 +73,13 @@ void dt_stable_io_begin(void)
 	    (void *)dt_kernel_symbol("sysctl_hung_task_timeout_secs");
 }
 
-/* block_bio_queue(bio), submit_bio_wait(bio) */
+/* The sources are block_bio_queue(bio) and submit_bio_wait(bio). */
 int dt_choose_io_start(const u64 *in, u64 *out)
 {
 	return dt_bio(in[0], out);
 }
 
-/* block_bio_complete(queue, bio) */
+/* The source is block_bio_complete(queue, bio). */
 int dt_choose_io_done(const u64 *in, u64 *out)
 {
 	return dt_bio_done((void *)in[1], out);
@@ -90,14 +90,14 @@ int dt_choose_io_wait_done(const u64 *in, u64 *out)
 	return dt_bio_done((void *)in[1], out);
 }
 
-/* io_schedule() */
+/* The source is io_schedule(), whose bio is not known. */
 int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 {
 	memset(&out[DT_BIO_ARGS], 0, sizeof(struct bio));
 	return dt_bio((u64)&out[DT_BIO_ARGS], out);
 }
 
-/* blk_io_schedule() */
+/* The source is blk_io_schedule(). */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {
 	if (!dt_hung_task_timeout_s || !READ_ONCE(*dt_hung_task_timeout_s))

@@ -19,7 +19,7 @@ class Disassembler {
 public:
     struct Found {
         std::uint8_t length = 0;
-        std::uint16_t reads = 0; // set of registers, as Instruction::reads
+        std::uint16_t reads = 0; // set of registers, as in Instruction::reads
         std::uint16_t writes = 0;
     };
 

@@ -113,11 +113,10 @@ Displaced plan_copy(const Instruction& insn)
     return plan;
 }
 
-// Writes a copy that repeats only the access that failed. The copy is a mov of 8, 4, 2
-// or
-// 1 bytes: mov %rdi, 0(%rsi), or a load into the address register itself. For a stack
-// address, the address register is rbp instead of rsi. A non-canonical address in rbp
-// raises a stack fault (#SS), like the original.
+// Writes a copy that repeats only the access that failed, with a mov of 1, 2, 4 or 8
+// bytes. A store is mov %rdi, 0(%rsi). A load overwrites the address register. For a
+// stack address, the address register is rbp instead of rsi. A non-canonical address in
+// rbp raises a stack fault (#SS), like the original.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;

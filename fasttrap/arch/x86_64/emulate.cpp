@@ -14,7 +14,8 @@ class Operations : public Machine {
 public:
     using Machine::Machine;
 
-    // Returns false if a memory access failed. Then fault() describes it.
+    // Executes the instruction. Returns false if an access to memory failed. fault()
+    // then describes the access.
     bool run()
     {
         switch (operation_of(insn_)) {

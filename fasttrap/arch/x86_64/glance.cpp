@@ -79,9 +79,9 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
     for (unsigned op : {0xc2U, 0xc3U, 0xcaU, 0xcbU, 0xcfU, 0xf4U})
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
-    // Opcodes that need take_special(): first bytes of VEX, EVEX and XOP, which other
-    // instructions may have, groups, loads from tables or of addresses, and 90, which
-    // with REX.B is an xchg instead of a nop.
+    // Opcodes that need take_special(). 62, 8f, c4 and c5 may begin EVEX, XOP or VEX.
+    // 63, 8b and 8d may use tables. c7 may be xbegin. ff may be an indirect jump. 90 is
+    // a nop, but with REX.B an xchg.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
@@ -163,7 +163,7 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 }
 
 // Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
-// immediate. Four out of five instructions do. Returns length 0 for all others.
+// immediate, which are four of five instructions. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;

@@ -194,10 +194,10 @@ private:
         return std::nullopt;
     }
 
-    // Returns the number of entries according to the bound check, which is cmp $n,
-    // index and then ja, jae, jbe or jb. Returns 0 if there is no bound check. The
-    // index may be a copy of the compared register. So the registers are not compared,
-    // and the nearest cmp before the load is used.
+    // Returns the number of entries according to the bound check, which compares the
+    // index with n and branches with ja, jae, jbe or jb. Returns 0 if there is no bound
+    // check. The index of the load may be a copy of the compared register. So any
+    // register is accepted, and the nearest bound check before the load is used.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

@@ -6,8 +6,8 @@
 // X86_REFUSED lists encodings that must not run as a copy either, each with a reason
 // for the user.
 //
-// popf intentionally has no row, so it runs as a copy: ptrace cannot set the ID flag,
-// which programs toggle to find out whether the processor has cpuid.
+// popf intentionally has no row, because ptrace cannot set the ID flag. Programs toggle
+// this flag to find out whether the processor has cpuid.
 //
 // Columns: map, first opcode, number of consecutive opcodes, ModRM.reg (-1: any or
 // none), operation, form, operand size. The sizes are:
