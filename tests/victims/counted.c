@@ -10,8 +10,8 @@
 //   copies                pages that were written to, and which a child then writes to
 //   fails                 reads of pages that may not be read
 //   locks                 acquisitions of a pipe's mutex, by writing one byte to the pipe
-//   waits                 writes of two threads each to a full pipe from which a third
-//                         thread reads, so that threads wait for the pipe's mutex
+//   waits                 writes of each of two threads to a full pipe, from which a
+//                         third thread reads, so that threads wait for the pipe's mutex
 //   held                  milliseconds that a thread waits for a pipe's mutex, while
 //                         the thread that holds the mutex waits for a page that arrives
 //                         only after this time

@@ -20,7 +20,7 @@ sum_\name:
 	.endm
 
 	/*
-	 * %rdx points to the table, which follows. The code before it ends with a ret that a
+	 * %rdx points to the table, which follows this code. The code ends with a ret that a
 	 * branch leads to.
 	 */
 	.macro add_words
