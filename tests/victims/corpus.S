@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function contains one form of instruction that is hard to relocate. Its prototype is
- * long f(long n, long *memory). FUNC puts a function into the table that corpus.c calls. FAULT
- * precedes an instruction that faults, and names the address where the handler continues.
+ * Each function contains one form of instruction that is hard to relocate. Its prototype
+ * is long f(long n, long *memory). FUNC puts a function into the table that corpus.c
+ * calls. FAULT precedes an instruction that faults, and names the address where the
+ * handler continues.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"

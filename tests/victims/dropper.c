@@ -4,8 +4,8 @@
 // that is not reported to a tracer (CLONE_UNTRACED). Each child calls work() a thousand
 // times. The parent also calls work() a thousand times, before it creates the first
 // child and after the last child has exited. For each child, the program prints how
-// many mappings of dtrace's memfds the child has, the sum of the arguments of its calls,
-// and its status.
+// many mappings of dtrace's memfds the child has, the sum of the arguments of its
+// calls, and its status.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
