@@ -40,9 +40,9 @@
  * after its address was loaded, and the memory may belong to a different
  * variable. In that case, the store does nothing.
  *
- * If an operation fails, it is not known whether the variable exists. A clause
- * that continued with 0 could then overwrite the value. Therefore the clause
- * ends, and the drop reports it.
+ * If a load fails, it is not known whether the variable exists. A clause that
+ * continued with 0 could then overwrite the value. Therefore a failed load ends
+ * the clause. A failed store only counts its drop.
  */
 #include "dif/chunks.h"
 
