@@ -213,7 +213,8 @@ Layout layout_of(const dt_arena_config& config)
 struct Room {
     std::uint64_t file = no_limit;    // maximum size of each part
     std::uint64_t address = no_limit; // maximum size of all parts together
-    std::uint64_t touched = no_limit; // size of the data part, if this process touches it
+    // size of the data part, if this process must touch all of it
+    std::uint64_t touched = no_limit;
 };
 
 // Returns the first limit that the layout exceeds, as text, or "" if it fits.
