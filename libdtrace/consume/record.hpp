@@ -60,7 +60,7 @@ struct ProbeData {
     std::uint32_t cpu = 0;
     std::uint64_t timestamp = 0; // monotonic ns
     Flow flow = Flow::None;
-    std::string_view prefix;           // "-> ", "<= ", "| ", ""
+    std::string_view prefix;           // arrow for flowindent, such as " -> " or "| "
     int indent = 0;                    // in columns; 0 without the option flowindent
     std::span<const std::byte> record; // including its dt_rechdr
     // Returns the bytes of one action. Empty if the action has none, or if they are not
