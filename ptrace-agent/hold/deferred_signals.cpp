@@ -13,8 +13,9 @@
 
 namespace dt::agent {
 
-// Returns whether the signal was sent by tgkill(2), as we send signals again. If the
-// kernel's queue is full, the signal arrives with an empty siginfo (SI_USER, pid 0).
+// Returns whether the signal was sent with tgkill(2), which is also how we send a
+// deferred signal again. If the kernel's queue is full, such a signal arrives with an
+// empty siginfo (SI_USER, pid 0).
 static bool is_resent(const siginfo_t& info)
 {
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
@@ -76,7 +77,8 @@ bool drop_cancelled(Thread& thread)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    // A pending signal has arrived later. Each of the two kinds cancels the other.
+    // A pending signal has arrived later than the deferred signals. SIGCONT cancels
+    // stop signals, and a stop signal cancels SIGCONT.
     std::erase_if(all, [&](const DeferredSignal& each) {
         return can_be_cancelled(each) &&
                (pending & cancelled_by(each.info.si_signo)) != 0;
