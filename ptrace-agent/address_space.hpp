@@ -70,7 +70,7 @@ public:
     bool read_text(TargetAddr from, std::span<std::byte> into) const;
     bool write_text(TargetAddr to, std::span<const std::byte> bytes);
     int mem() const { return mem_.get(); } // /proc/PID/mem
-    // Reads text as it was before breakpoints and jumps of ours were written.
+    // Reads text as it was before the agent wrote breakpoints and jumps into it.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
     // Forgets everything in the memory, after the process has executed another program.

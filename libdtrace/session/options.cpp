@@ -64,7 +64,7 @@ constexpr FlagOption flag_options[] = {
 
 struct TextOption {
     std::string_view name;
-    std::string_view allowed; // "|"-separated; empty: any text
+    std::string_view allowed; // words separated by "|"; empty if any text is allowed
 };
 
 constexpr TextOption text_options[] = {

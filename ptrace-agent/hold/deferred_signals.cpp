@@ -50,8 +50,9 @@ void cancel_deferred(Process& process, int arrived)
 
 // Returns whether this is a job-control signal that needs no deferral, because the
 // program has no handler for it. Sets Thread::delivers if the signal stops the process.
-// A stop signal that was sent only to the thread is deferred nevertheless: it may come
-// from stop() in the clause that the thread is executing, which must end first.
+// Returns false for a stop signal that was sent only to the thread. Such a signal may
+// come from stop() in the clause that the thread is executing, and the clause must end
+// first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;

@@ -98,9 +98,9 @@ struct Thread {
     std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     bool running_out = false;           // run_out() is making it leave our code
-    std::uint64_t fs_base = 0;          // its key in the runtime's table; 0: none
+    std::uint64_t fs_base = 0;          // its key in the runtime's table, or 0
     bool changes_base = false;          // its fs base is not constant, so not a key
-    pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
+    pid_t number = 0;                   // its tid in its pid namespace; 0 if not read
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // the kernel's queue was full for one of them
     // The signal with which the thread is to be resumed from its current stop, or 0.
@@ -115,7 +115,7 @@ struct Thread {
     std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
     std::uint32_t n_runs_out = 0;     // attempts to leave our code since then
     // The address of the breakpoint that the thread has hit, once its pc has been set
-    // back to that address; else 0.
+    // back to that address. Otherwise 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot

@@ -25,7 +25,7 @@
 
 namespace dt {
 
-// An entry of one DebugTypes; 0: void.
+// The number of an entry of one DebugTypes. 0 is the type void.
 using DebugRef = std::uint32_t;
 
 struct DebugMember {

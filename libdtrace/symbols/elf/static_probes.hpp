@@ -21,8 +21,8 @@ namespace dt {
 
 struct StaticSite {
     std::uint64_t at = 0;        // link-time
-    std::uint64_t offset = 0;    // from its function's start; 0: not in a function
-    std::uint64_t semaphore = 0; // link-time; 0: none
+    std::uint64_t offset = 0;    // in its function; 0 if it is not in a function
+    std::uint64_t semaphore = 0; // link-time address, or 0 if there is no semaphore
     std::string arguments;       // usdt/operands.hpp
 };
 
