@@ -96,11 +96,11 @@ struct Thread {
     bool under_seccomp = false;
     bool reenter = false;    // next executes the instruction at its pc without firing
     std::uint8_t faults = 0; // number of failed emulations of one instruction
-    std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // run_out() is making it leave our code
-    std::uint64_t fs_base = 0;          // its key in the runtime's table, or 0
-    bool changes_base = false;          // its fs base is not constant, so not a key
-    pid_t number = 0;                   // its tid in its pid namespace; 0 if not read
+    std::vector<std::uint32_t> samples;   // profile probes to fire at its next stop
+    bool running_out = false;             // run_out() is making it leave our code
+    std::uint64_t fs_base = 0;            // its key in the runtime's table, or 0
+    bool changes_base = false;            // its fs base is not constant, so not a key
+    pid_t number = 0;                     // its tid in its pid namespace; 0 if not read
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // the kernel's queue was full for one of them
     // The signal with which the thread is to be resumed from its current stop, or 0.
