@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The events of the cpc provider: one row for each name. Numbers are those of the
- * kernel's linux/perf_event.h. The provider creates probe names from the rows; the
- * module checks counts.
+ * The events of the cpc provider, with one row for each name. The types and configs are
+ * the numbers in the kernel's linux/perf_event.h. libdtrace creates probe names from
+ * the rows. It checks each count against dt_cpc_least(), and so does the kernel module.
  *
  * X(name, type, config, default count)
  *
- * In a probe name, '_' may replace '-'. PAPI presets that have no generic perf event
- * (all presets for the second-level cache) have no row; use a raw event instead.
+ * In a probe name, '_' may replace '-'. PAPI presets that have no generic perf event,
+ * such as all presets for the second-level cache, have no row. A D program can use a
+ * raw event for them.
  */
 #ifndef KMOD_CPC_H
 #define KMOD_CPC_H
@@ -16,13 +17,13 @@
 
 enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, DT_CPC_RAW = 4 };
 
-/* Software events that count nanoseconds. */
+/* The configs of the two software events that count nanoseconds. */
 #define DT_CPC_CPU_CLOCK 0
 #define DT_CPC_TASK_CLOCK 1
 
 /*
- * The config of a cache event: a cache, an operation (0: load, 1: store, 2: prefetch)
- * and a result (0: accesses, 1: misses).
+ * The config of a cache event consists of the cache's number in linux/perf_event.h, an
+ * operation (0: load, 1: store, 2: prefetch) and a result (0: accesses, 1: misses).
  */
 #define DT_CPC_CACHED(cache, op, result) ((cache) | (op) << 8 | (result) << 16)
 
@@ -90,8 +91,8 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 /* clang-format on */
 
 /*
- * dtk_site.more for DTK_CPC: count in the low 48 bits, then 4 bits of mode,
- * then the type.
+ * The field `more` of a struct dtk_site of kind DTK_CPC. It contains the count in the
+ * low 48 bits, then 4 bits of mode (DT_CPC_USER, DT_CPC_KERNEL), then the type.
  */
 #define DT_CPC_MAX_COUNT ((1ull << 48) - 1)
 #define DT_CPC_USER 1
@@ -102,10 +103,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TYPE_OF(more) ((dt_u32)((more) >> 52))
 
 /*
- * Returns the minimum count for an event. For events of the processor it is the
- * documented 5000, because a smaller count could overflow every few cycles and leave no
- * time for other work. For clocks it is the profile provider's minimum of 200 us. All
- * other software events are rare.
+ * Returns the minimum count for an event. For events of the processor, the minimum is
+ * 5000, as DTrace's documentation says. A smaller count could overflow every few cycles
+ * and leave no time for other work. For the two clocks, the minimum is 200 us, as in
+ * the profile provider. For all other software events, which are rare, it is 1.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

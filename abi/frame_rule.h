@@ -4,9 +4,10 @@
  * derives rules from call frame information (process/call_frames.hpp), and the injected
  * runtime uses them to walk stacks.
  *
- * `at` is the pc of the innermost frame. In other frames it is one less than the return
- * address, because a call may be the last instruction that a rule applies to. The
- * caller's pc is the word below the CFA, and the CFA is the caller's stack pointer.
+ * For the innermost frame, `at` is the pc. For all other frames, `at` is one less than
+ * the return address, because a call may be the last instruction that a rule applies
+ * to. The caller's pc is the word below the CFA, and the CFA is the caller's stack
+ * pointer.
  */
 #ifndef ABI_FRAME_RULE_H
 #define ABI_FRAME_RULE_H
@@ -17,11 +18,11 @@ struct dt_rt_rule {
 	dt_u64 at;
 	dt_s32 cfa;    /* added to the value of `from` */
 	/*
-	 * The value of `rbp_from` plus this is the address of the saved %rbp.
+	 * Added to the value of `rbp_from`, it gives the address of the saved %rbp.
 	 */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */
-	/* the same enum; DT_RT_FROM_NONE: %rbp is still the caller's */
+	/* enum dt_rt_rule_from; DT_RT_FROM_NONE: %rbp still has the caller's value */
 	dt_u8 rbp_from;
 };
 enum dt_rt_rule_from {
@@ -38,7 +39,10 @@ enum dt_rt_rule_from {
 	 */
 	DT_RT_FROM_GUESS,
 };
-/* The maximum distance of a guessed %rbp above the stack pointer. */
+/*
+ * The maximum distance in bytes of %rbp above the stack pointer. If %rbp is farther
+ * away, it is not taken for a frame pointer.
+ */
 #define DT_RT_GUESS_REACH 0x4000
 
 #endif

@@ -2,27 +2,30 @@
 /*
  * The interface of /dev/dtrace between the kernel module and libdtrace.
  *
- * Each open file is one consumer with its arena and probes. They are removed when the
- * file is closed or its process exits.
+ * Each open file is one consumer with an arena and probes. The arena and the probes are
+ * removed when the file is closed or its process exits.
  *
- *   DTK_ARENA    creates the arena; mmap() at 0 then maps its program part, read-only,
- *                and mmap() at program_bytes the rest
+ *   DTK_INFO     returns versions and other facts about the module
+ *   DTK_ARENA    creates the arena; mmap() at offset 0 then maps its program part,
+ *                read-only, and mmap() at offset program_bytes maps the rest
  *   DTK_LOAD     loads a program as DOF, which is not trusted
- *   DTK_PROBES   adds names of probes; their ids continue the earlier ones
- *   DTK_ECBS     enables these clauses at these probes
- *   DTK_ATTACH   makes these probes fire
- *   DTK_FIRE     fires BEGIN or END, in the caller
+ *   DTK_PROBES   adds probes by name and numbers them after those that already exist
+ *   DTK_ECBS     adds ECBs: pairs of a probe and a clause
+ *   DTK_ATTACH   attaches probes to the places where they fire
+ *   DTK_FIRE     fires BEGIN or END, in the calling thread
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
- *   DTK_MAPS     replaces the list of files that a process has mapped as text
- *   DTK_STRANGERS  returns processes in which ustack() found unknown text, or text known for
- *                more than a second
- *   DTK_DETACH   detaches all probes, so that none of them fires any more
- *   DTK_CLAIM    replaces all requests above: the file takes over the anonymous consumer
+ *   DTK_MAPS     replaces the list of files that a process has mapped as text; ustack()
+ *                uses the list
+ *   DTK_STRANGERS  returns processes in which ustack() found text that is not in this
+ *                list, or used a list that is more than a second old
+ *   DTK_DETACH   detaches all probes, so that they stop firing
+ *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
+ *                probes; it is used instead of DTK_ARENA to DTK_ATTACH
  *
- * State that changes while probes fire (the activity, the buffers and the lease, see
- * dif/engine.h) is changed directly in the arena. All fields are little-endian and have
- * a fixed width. The caller sets all fields except those that are marked "set by the
- * module".
+ * No request changes the activity, the buffers or the lease (dif/engine.h). The
+ * consumer and the firing probes change them directly in the arena. All fields are
+ * little-endian and have a fixed width. The caller sets all fields except those that
+ * are marked "set by the module".
  */
 #ifndef ABI_IOCTL_H
 #define ABI_IOCTL_H
@@ -38,12 +41,15 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /*
- * The version of this file, of the rows of abi/stable.h and of the engine's input. It
- * is incremented with each change.
+ * The version of this file, of the rows of abi/stable.h and of the DOF that the engine
+ * accepts. Each change of one of them increments it.
  */
 #define DTK_ABI 9
 
-/* the kernel disables interrupts while it copies a string */
+/*
+ * The maximum of the option strsize, in bytes. Interrupts are off while the kernel
+ * module copies a string.
+ */
 #define DTK_MAX_STRSIZE (64u << 10)
 
 struct dtk_info {
@@ -61,21 +67,23 @@ struct dtk_arena {
 };
 
 struct dtk_load {
-	dt_u64 dof; /* address */
+	dt_u64 dof; /* the address of the DOF */
 	dt_u64 bytes;
 	dt_u32 first_clause; /* set by the module */
 	dt_u32 n_clauses;    /* set by the module */
-	/* set by the module if it fails with EINVAL */
+	/* set by the module if the request fails with EINVAL */
 	struct dt_load_error error;
 };
 
 /* A list in the caller's memory. */
 struct dtk_list {
 	dt_u64 at;    /* address of the first element */
-	/* DTK_PROBES: the size of all elements; otherwise n times the size of one */
-	dt_u64 bytes;
-	dt_u32 n;
-	dt_u32 n_done; /* set by the module, even if the request fails */
+	dt_u64 bytes; /* the size of all elements */
+	dt_u32 n;     /* the number of elements */
+	/*
+	 * the number of processed elements, set by the module even if the request fails
+	 */
+	dt_u32 n_done;
 };
 
 /*
@@ -94,23 +102,32 @@ enum dtk_kind {
 	DTK_FBT_RETURN,
 	DTK_SYSCALL_ENTRY, /* where: the system call's number */
 	DTK_SYSCALL_RETURN,
-	/* where: address of its name; more: DTK_ARG_* for its arguments */
+	/*
+	 * where: the address of the tracepoint's name; more: DTK_ARG_* for its
+	 * arguments
+	 */
 	DTK_TRACEPOINT,
-	/* where: the row of abi/stable.h, from 0; more: its function's address, or 0 */
+	/*
+	 * where: the number of a row of abi/stable.h, from 0
+	 * more: the address of the row's function, or 0 if the row has a tracepoint
+	 */
 	DTK_STABLE_ROW,
-	DTK_PROFILE,	/* where: ns between firings, on each CPU */
-	DTK_TICK,	/* the same, on any CPU */
-	/* where: address of a struct dtk_uprobe, as for the next two */
+	DTK_PROFILE,	/* where: ns between firings on each CPU */
+	DTK_TICK,	/* where: ns between firings, each of them on one CPU */
+	/*
+	 * where: the address of a struct dtk_uprobe, also for DTK_URETURN and
+	 * DTK_USTATIC
+	 */
 	DTK_UPROBE,
-	DTK_URETURN,	/* at an instruction that leaves a function */
-	DTK_USTATIC,	/* the operands give the arguments */
+	DTK_URETURN,	/* a uprobe at an instruction that leaves a function */
+	DTK_USTATIC,	/* a uprobe at a static probe; the operands give its arguments */
 	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of abi/cpc.h */
 };
 
 /*
- * How arguments of a tracepoint are converted to arg0 to arg9, 4 bits each, arg0 in the
- * lowest bits. If an argument is smaller than its register, the upper bits of the
- * register are undefined.
+ * How the arguments of a tracepoint are converted to arg0 to arg9. The field `more` has
+ * 4 bits for each argument, with arg0 in the lowest bits. The conversion is necessary
+ * because the upper bits of a register are undefined if the argument in it is smaller.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -121,34 +138,37 @@ enum dtk_kind {
 #define DTK_ARG_S32 7
 #define DTK_ARGS_MAX 10
 
-#define DTK_NAME_MAX 128 /* length of a tracepoint's name with its NUL */
+#define DTK_NAME_MAX 128 /* maximum size of a tracepoint's name in bytes, with its NUL */
 
-/* An element of DTK_ATTACH. A probe may have several. */
+/*
+ * An element of DTK_ATTACH is one place where a probe fires. A probe may have several.
+ */
 struct dtk_site {
 	dt_u32 probe;
 	dt_u32 kind;
 	dt_u64 where;
 	dt_u64 more;
 	/*
-	 * Set by the module: 0, or -errno if this site does not fire. The other sites fire
-	 * even then.
+	 * Set by the module: 0, or -errno if the probe does not fire here. A failure of
+	 * one site does not affect the other sites of the request.
 	 */
 	dt_s32 error;
 	dt_u32 pad;
 };
 
 /*
- * An instruction of a mapped file. A DTK_UPROBE has the arguments that C's calling
- * convention passes, in registers and on the stack. A DTK_URETURN has arg0 and %rax as
- * its arguments, and a DTK_USTATIC has its operands.
+ * An instruction in a file that processes map. The arguments of a probe of kind
+ * DTK_UPROBE are those of C's calling convention, in registers and on the stack. The
+ * arguments of a DTK_URETURN are the field arg0 and %rax. Those of a DTK_USTATIC are
+ * its operands.
  */
 struct dtk_uprobe {
 	dt_s32 fd;     /* descriptor of the file */
 	dt_s32 pid;    /* the process in which the probe fires; 0: all processes */
-	dt_u64 offset; /* in the file */
-	/* a 16-bit counter of tracers, in the file; 0: none */
+	dt_u64 offset; /* the instruction's offset in the file */
+	/* the offset of the probe's semaphore in the file; 0: the probe has none */
 	dt_u64 semaphore;
-	dt_u64 arg0;	  /* DTK_URETURN */
+	dt_u64 arg0;	  /* arg0 of a DTK_URETURN */
 	/*
 	 * DTK_USTATIC: the address of the first operand. DTK_URETURN at an indirect jump: the
 	 * address of an operand for the jump's destination, followed by the first address and
@@ -158,62 +178,89 @@ struct dtk_uprobe {
 	dt_u64 operands;
 	dt_u32 n_operands;
 	dt_u32 flags; /* DTK_UPROBE_* */
-	dt_u32 when;  /* DTK_URETURN at a conditional jump: 1 + its condition; 0: always */
-	/* The distance in bytes from an address where an instruction begins, such as the start of the
-	 * function, up to the offset. The text between them must decode to complete instructions. */
+	/*
+	 * DTK_URETURN at a conditional jump: 1 + the condition under which the jump is
+	 * taken. 0 at all other instructions, where the probe always fires.
+	 */
+	dt_u32 when;
+	/*
+	 * The distance in bytes from an earlier address where an instruction begins,
+	 * such as the start of the function, up to the offset. The module refuses the
+	 * probe if the text between them does not decode to complete instructions.
+	 */
 	dt_u32 inside;
 };
-#define DTK_INSIDE_MAX (64u << 10) /* each site decodes at most this many bytes */
 /*
- * The probe also fires in children that the process forks from now on, until
+ * The maximum of `inside`. It limits how many bytes the module decodes for each site.
+ */
+#define DTK_INSIDE_MAX (64u << 10)
+/*
+ * The probe also fires in children that the process forks after this request, until
  * they exec.
  */
 #define DTK_UPROBE_CHILDREN 1
-/* At an entry or return. The stack pointer points to the return address. */
+/*
+ * The instruction is an entry or a return: the stack pointer points to the return
+ * address.
+ */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3
 #define DTK_OPERANDS_MAX 64
 
 /*
- * An anonymous enabling: a file that the module reads when it is loaded, with
- * the requests that it then carries out. The following parts come after the
- * head, without gaps: struct dtk_ecb; struct dtk_site (its fields `where` and
- * `more` contain no addresses: such sites have a name); for each program the
- * length of its DOF as dt_u64, and the DOF, padded to 8 bytes; names as in
- * DTK_PROBES; a text for each site, empty if it needs none; and data for
- * libdtrace.
+ * The file with the program of anonymous tracing. The module reads the file when it is
+ * loaded, and executes the requests that the file describes. The file begins with a
+ * struct dtk_anonymous. The following parts come after it without gaps:
+ *   - n_ecbs times a struct dtk_ecb
+ *   - n_sites times a struct dtk_site. Its fields `where` and `more` contain no
+ *     addresses. If a site needs an address, its text names the kernel function or
+ *     tracepoint.
+ *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to 8
+ *     bytes
+ *   - the names of the probes, as in DTK_PROBES
+ *   - a text for each site, followed by a NUL. It is empty if the site needs no name.
+ *   - data that only libdtrace reads
  */
 #define DTK_ANONYMOUS_FILE "/etc/dtrace/anonymous"
 #define DTK_ANONYMOUS_MAGIC 0x6e6f6e61u
 
 struct dtk_anonymous {
 	dt_u32 magic, abi, arena_version;
-	dt_u32 n_rows; /* of abi/stable.h */
+	dt_u32 n_rows; /* the number of rows in abi/stable.h */
 	dt_u32 n_programs, n_probes, n_ecbs, n_sites;
 	dt_u64 programs_bytes, names_bytes, texts_bytes, rest_bytes;
 	struct dt_arena_config config;
 };
 
 struct dtk_claim {
-	dt_u64 file; /* address for a copy of the file; 0: no copy is wanted */
-	dt_u64 file_bytes; /* size of that space; the module sets it to the file's size */
+	/*
+	 * the address for a copy of the file; 0: only return the sizes and claim
+	 * nothing
+	 */
+	dt_u64 file;
+	/* the size of the space at `file`; the module replaces it by the file's size */
+	dt_u64 file_bytes;
 	dt_u64 program_bytes, total_bytes; /* set by the module */
 };
 
 /*
- * A rule of DTK_TABLE: how to find the caller's frame from this place in a file's text
- * up to the next rule's place. The caller's pc is the word below the CFA, and the CFA
- * is the caller's stack pointer. Rules are in ascending order. The module sets n_done
- * to the table's number. For a frame that has called a function, the place is the pc
- * minus one.
+ * An element of DTK_TABLE is a rule that finds the caller's frame. The rule applies
+ * from its offset in the file up to the offset of the next rule. Rules are in ascending
+ * order of the offsets. For the innermost frame, the pc selects the rule. For all other
+ * frames, the return address minus one selects it. The caller's pc is the word below
+ * the CFA, and the CFA is the caller's stack pointer. The module sets n_done to the
+ * number of the new table.
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
-	dt_s32 cfa;	 /* added to the value of `from` */
-	/* this plus the value of rbp_from is the address of the saved %rbp */
+	dt_s32 cfa;	 /* the CFA is this plus the value of `from` */
+	/* the address of the saved %rbp is this plus the value of `rbp_from` */
 	dt_s16 rbp;
 	dt_u8 from;	 /* enum dtk_unwind_from */
-	/* DTK_UNWIND_OUTERMOST: %rbp is still the caller's; or _CFA or _RBP */
+	/*
+	 * DTK_UNWIND_CFA or DTK_UNWIND_RBP; DTK_UNWIND_OUTERMOST if %rbp still has the
+	 * caller's value
+	 */
 	dt_u8 rbp_from;
 };
 enum dtk_unwind_from {
@@ -224,26 +271,29 @@ enum dtk_unwind_from {
 	DTK_UNWIND_CFA,
 	/* the registers of the code that a signal interrupted are at %rsp */
 	DTK_UNWIND_SIGNAL,
-	DTK_UNWIND_NONE,   /* use frame pointers */
+	DTK_UNWIND_NONE,   /* no rule is known here: use frame pointers */
 	DTK_UNWIND_N,
 };
 
-/* The mappings are in ascending order and include files without a table. */
+/*
+ * One mapping of text in a process. The mappings of a process are in ascending order of
+ * addresses and include files without a table.
+ */
 struct dtk_unwind_map {
 	dt_u64 start, end;
 	dt_u64 offset; /* file offset of start */
-	dt_u32 table;  /* its number; 0: none */
+	dt_u32 table;  /* the number that DTK_TABLE returned for the file; 0: no table */
 	dt_u32 pad;
 };
 struct dtk_unwind_maps {
-	dt_u64 at; /* address of the first */
+	dt_u64 at; /* address of the first struct dtk_unwind_map */
 	dt_u32 n;
 	dt_s32 pid;
 };
 
 /*
- * Elements of DTK_STRANGERS are pids. There is space for n pids, and the module writes
- * n_done of them. A pid may occur twice.
+ * The elements of DTK_STRANGERS are pids as dt_u32. The caller provides space for n
+ * pids, and the module writes n_done pids. A pid may occur twice.
  */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
@@ -259,8 +309,10 @@ struct dtk_unwind_maps {
 #define DTK_MAPS _IOW('d', 11, struct dtk_unwind_maps)
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
-/* The owner id of a CPU that holds a lock in the arena from within the kernel. Such an
- * owner never exits. */
+/*
+ * The id of a CPU as the owner of a lock in the arena. The kernel module uses it, and
+ * user space uses the thread id, which is smaller. A CPU never exits.
+ */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The location of a static probe's argument. libdtrace reads the location from the
- * program's notes. The injected runtime, the agent and the kernel module read the
- * argument.
+ * The location of a static probe's argument. libdtrace takes the location from the
+ * program's notes. When the probe fires, the injected runtime, the agent or the kernel
+ * module reads the argument from this location.
  */
 #ifndef ABI_OPERAND_H
 #define ABI_OPERAND_H
@@ -11,14 +11,14 @@
 
 enum dt_operand_form {
 	DT_OPERAND_UNKNOWN, /* cannot be read */
-	DT_OPERAND_CONST,   /* value */
-	DT_OPERAND_GENERAL, /* reg */
-	DT_OPERAND_VECTOR,  /* the low bytes of %xmm reg */
-	DT_OPERAND_MEMORY,  /* at value + reg + index << shift */
+	DT_OPERAND_CONST,   /* the constant `value` */
+	DT_OPERAND_GENERAL, /* the general register `reg` */
+	DT_OPERAND_VECTOR,  /* the low bytes of the %xmm register `reg` */
+	DT_OPERAND_MEMORY,  /* the memory at value + reg + (index << shift) */
 };
 #define DT_OPERAND_NO_REG 0xff
 #define DT_OPERAND_SIGNED 1
-#define DT_OPERAND_FLOAT 2     /* 4 bytes: D gets a double */
+#define DT_OPERAND_FLOAT 2     /* floating point; 4 bytes are converted to a double */
 #define DT_OPERAND_HIGH_BYTE 4 /* %ah, %bh, %ch or %dh */
 #define DT_OPERAND_FLAGS 7
 
@@ -27,10 +27,12 @@ struct dt_operand {
 	dt_u8 form;  /* enum dt_operand_form */
 	dt_u8 bytes; /* 1, 2, 4 or 8 */
 	dt_u8 flags; /* DT_OPERAND_* above */
-	dt_u8 reg;   /* in the order of the instruction encoding */
-	dt_u8 index;
-	dt_u8 shift;
-	/* 'f' or 'g': the base of this segment is added; 0: none */
+	dt_u8 reg;   /* register number in the instruction encoding, or DT_OPERAND_NO_REG */
+	dt_u8 index; /* index register, numbered like `reg` */
+	dt_u8 shift; /* scale of the index: 0 to 3 for 1, 2, 4 or 8 */
+	/*
+	 * 'f' or 'g': the base of %fs or %gs is added to the address; 0: none is added
+	 */
 	dt_u8 segment;
 	dt_u8 pad;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
- * or both. All arguments of the probe are the address of this structure. libdtrace's
- * translators (libdtrace/providers/kernel/net.d, which declares the same struct) take
- * the members of each argument from it.
+ * or both. Each argument of the probe is the address of this structure. The translators
+ * in libdtrace/providers/kernel/net.d, which declares the same structure, give each
+ * argument its D type and take its members from the structure.
  *
  * If there is no packet, the addresses and ports are those of the socket.
  */
@@ -14,21 +14,20 @@
 
 struct dtk_packet {
 	dt_u64 skb, sk, ip, transport, device; /* addresses; 0: not available */
-	/* IPv4 uses the first four bytes */
+	/* IP addresses; IPv4 uses the first four bytes */
 	dt_u8 from[16], to[16];
 	dt_u16 from_port, to_port;	       /* in host byte order */
 	dt_u32 version;			       /* 4 or 6 */
 	/* bytes after the IP header */
 	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
-	dt_u32 flags;			       /* TCP's, if transport is 0 */
+	dt_u32 flags;			       /* TCP flags, set if `transport` is 0 */
 	/* 1: this machine is `to`; 0: this machine is `from` */
 	dt_u32 received;
-	/* ticks per second of the kernel's counters */
-	dt_u32 hz;
+	dt_u32 hz; /* the kernel's HZ: ticks of jiffies per second */
 };
 
-/* the maximum number of arguments; the packet follows them */
+/* The maximum number of arguments of a probe. The packet follows the arguments. */
 #define DTK_PACKET_ARGS 6
 
 #endif

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stable providers, whose probes have the same meaning on every kernel. Each row says
- * which tracepoint or function of this kernel a probe uses.
+ * The probes of the stable providers, which have the same meaning on every kernel. Each
+ * row names one tracepoint or function of the kernel at which a probe fires.
  *
  *   X(provider, probe, how, source, choose)
  *
- *   how     TRACEPOINT  input: a tracepoint's arguments
- *           FUNCTION    input: a function's first six arguments, at its entry
- *           RETURNS     input: a function's return value, then its first five arguments, at its return
- *   probe   its name; or its module, function and name
- *   source  the tracepoint or function; a function is also found under a name with a suffix
- *           from the compiler (NAME.isra.0), unless that is a part split off from it
- *   choose  a function of stable_*.c that converts the input to the probe's arguments
+ *   probe   the probe's name, or its module, function and name with colons
+ *   how     the kind of source and its input:
+ *           TRACEPOINT  a tracepoint; the input is its arguments
+ *           FUNCTION    a function at its entry; the input is its first six arguments
+ *           RETURNS     a function at its return; the input is its return value, then
+ *                       its first five arguments
+ *   source  the name of the tracepoint or function. If the compiler has added a suffix
+ *           to a function's name (NAME.isra.0), the function is found nevertheless. A
+ *           part that the compiler split off from the function (NAME.cold) is not used.
+ *   choose  decides whether the probe fires, and converts the input to the probe's
+ *           arguments; this is the function dt_choose_CHOOSE() in kmod/stable_*.c
  *
  * Rows for one function fire in the order of this file.
  *
- * A probe fires at the places of all its rows. A place that a kernel does not have is
- * ignored, and a probe without any place does not exist on that kernel. libdtrace takes
- * the names of the probes from the same rows. The types of the arguments are in
- * libdtrace/providers/kernel.
+ * A probe fires at the sources of all its rows. A row whose source does not exist in
+ * the kernel is ignored. If a kernel has no source for any row of a probe, the probe
+ * does not exist on that kernel. libdtrace takes the names of the probes from the same
+ * rows. The types of the arguments are in libdtrace/providers/kernel.
  */
 #ifndef KMOD_STABLE_H
 #define KMOD_STABLE_H
@@ -322,9 +326,9 @@ enum dtk_stable_how {
 #define DT_STABLE_ARGS 24
 
 /*
- * Converts the input of a row to the probe's arguments. Returns their number, or -1 if
- * the probe does not fire. Runs in any context. `out` has space after the arguments for
- * data that they point to.
+ * Converts the input of a row to the probe's arguments in `out`. Returns the number of
+ * arguments, or -1 if the probe does not fire. Runs in any context. `out` also has
+ * space for data that arguments point to. This data follows the arguments.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 
@@ -338,14 +342,14 @@ struct dt_stable {
 extern const struct dt_stable dt_stables[];
 extern const u32 dt_n_stables;
 
-/* One place of one stable probe. */
+/* A row for one probe of one consumer. */
 struct dt_place_of_stable {
 	struct dt_place_of_stable *next; /* the next place at the same function */
 	const struct dt_stable *row;
 	u32 probe;
 };
 
-/* Looks up the symbols that the io provider's rows need. May wait. */
+/* Looks up the kernel symbol that the rows of the io provider need. May wait. */
 void dt_stable_io_begin(void);
 
 /* Declares the dt_choose function of each row. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The clocks of clock_gettime(2), in nanoseconds.
+// Functions that read the clocks of clock_gettime(2) in nanoseconds.
 #pragma once
 
 #include <cstdint>

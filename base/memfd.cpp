@@ -12,8 +12,8 @@
 namespace dt {
 
 // Sets the size of the file. Returns 0 or an errno. If the size exceeds RLIMIT_FSIZE,
-// the kernel sends the thread SIGXFSZ, whose default action ends the process. This
-// function blocks and consumes that signal, and returns EFBIG.
+// ftruncate(2) fails with EFBIG and the kernel sends SIGXFSZ to the thread. The default
+// action of SIGXFSZ ends the process, so this function blocks and consumes the signal.
 static int set_size(int fd, std::uint64_t bytes)
 {
     sigset_t too_large, before, pending;
@@ -53,8 +53,8 @@ Result<Memfd> make_memfd(const char* name, std::uint64_t bytes)
     auto writer = sized_memfd(name, bytes);
     if (!writer)
         return writer.error();
-    // The permissions are removed last: otherwise an ordinary user could not reopen the
-    // file for reading.
+    // The permissions are removed last, because an ordinary user needs them to reopen
+    // the file for reading.
     std::string path = "/proc/self/fd/" + std::to_string(writer->get());
     Fd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!reader)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Memory that is shared only by passing a descriptor.
 //
-// A new memfd's inode has mode 0777. While a process has one of its descriptors open,
-// every process of that user can reopen the file for writing, through /proc/PID/fd.
-// Here the inode has no permissions, so a descriptor grants only the access that it was
-// opened with.
+// The inode of a new memfd has mode 0777. If a process has a descriptor of the memfd,
+// even a read-only one, every process of the same user can reopen the memfd for writing
+// through /proc/PID/fd. The functions below remove all permissions from the inode, so a
+// descriptor grants only the access that it was opened with.
 #pragma once
 
 #include "base/fd.hpp"
@@ -15,13 +15,15 @@
 namespace dt {
 
 struct Memfd {
-    Fd writer; // seals may be added through it
-    Fd reader; // opened for reading: no mapping of it can be made writable
+    Fd writer; // opened for reading and writing; seals can be added through it
+    Fd reader; // opened only for reading; a shared mapping of it can never be writable
 };
 
-// Errors: memfd_create(2), ftruncate(2), open(2), fchmod(2).
+// Creates a memfd of this size. Returns the errors of memfd_create(2), ftruncate(2),
+// open(2) and fchmod(2).
 Result<Memfd> make_memfd(const char* name, std::uint64_t bytes);
-// Creates a memfd. Every process with a descriptor of it may write to it.
+// Creates a memfd and returns its only descriptor. Every process that receives this
+// descriptor can write to the memfd.
 Result<Fd> make_writable_memfd(const char* name, std::uint64_t bytes);
 
 } // namespace dt

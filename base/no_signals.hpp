@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blocks all signals in this thread while the object exists. A thread that is created
-// during this time inherits the blocked signals, so the kernel delivers signals to
-// other threads of the process.
+// Blocks all signals in the calling thread while the object exists. A thread that is
+// created during this time inherits the signal mask. The kernel then delivers signals
+// for the process to its other threads.
 #pragma once
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The size of a page on x86-64, both in this process and in the target.
+// The size of a page in bytes, both in this process and in targets.
 #pragma once
 
 #include <cstdint>

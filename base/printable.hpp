@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Text of a target, made safe for a terminal.
+// Makes text that comes from a target safe for a terminal.
 //
 // A process chooses its own name, the names of its symbols and files, and the strings
-// that it passes. If they were printed unchanged, control characters in them could move
-// the cursor, change the window's title or make the terminal send input as if it came
-// from the keyboard. The functions below replace each such byte by a backslash and
-// three octal digits (\ooo). The escaped bytes are:
-//   - bytes below 0x20 and 0x7f
-//   - C1 controls: U+0080 to U+009F in UTF-8; U+009B begins a sequence like ESC [
-//   - bytes that are not UTF-8: 0x9b alone begins a sequence on an 8-bit terminal
-// All other UTF-8 is left unchanged.
+// that it passes. If such text were printed unchanged, control characters in it could
+// move the cursor, change the window's title or make the terminal send input as if it
+// came from the keyboard. The functions below replace each byte of a control character
+// by a backslash and three octal digits (\ooo). The escaped bytes are:
+//   - bytes below 0x20, and 0x7f
+//   - the C1 controls U+0080 to U+009F in UTF-8; U+009B has the same effect as ESC [
+//   - bytes that are not UTF-8, because 0x9b has that effect on an 8-bit terminal
+// All other characters are left unchanged, with the exceptions in Escaping.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@
 namespace dt {
 
 enum class Escaping {
-    None,    // text of the D program itself, and output to files and pipes
-    Strings, // a string: newlines, tabs and backslashes are kept
-    Names // a name, which is one word: newlines, tabs and backslashes are escaped, too
+    None,    // for text of the D program itself, and for output to files and pipes
+    Strings, // for strings: newlines, tabs and backslashes are left unchanged
+    Names    // for names: newlines, tabs and backslashes are escaped
 };
 
 // Returns the number of bytes of the UTF-8 character at the start of text, which must

@@ -37,8 +37,8 @@ bool is_regular(int fd, std::uint64_t max_bytes)
            static_cast<std::uint64_t>(is.st_size) <= max_bytes;
 }
 
-// Returns whether /proc/self/maps reports this device and inode for the page at this
-// address.
+// Returns whether /proc/self/maps reports the device and inode of `name` for the
+// mapping that begins at `at`.
 bool own_mapping_is(const void* at, const MappedName& name)
 {
     std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"),
@@ -82,7 +82,8 @@ bool is_mapped_as(const Fd& file, const MappedName& name)
     if (is.st_ino == name.inode && major(is.st_dev) == name.major &&
         minor(is.st_dev) == name.minor)
         return true;
-    // The page is never accessed: the file may have become shorter.
+    // This code never accesses the page, because an access faults if the file has been
+    // truncated.
     void* at = ::mmap(nullptr, page_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (at == MAP_FAILED)
         return false;

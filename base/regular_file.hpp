@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Opens files whose names another process chose.
 //
-// The name may refer to a FIFO, a device or a directory, and may refer to another file
-// a moment later. So a name is opened with O_PATH, which has no effect on a device and
-// never waits. The file that was found is checked, and then opened through
-// /proc/self/fd, which does not look up the name again.
+// Such a name may refer to a FIFO, a device or a directory, and may refer to a
+// different file a moment later. Therefore open_regular() opens the name with O_PATH,
+// which has no effect on a device and never waits. It then checks the type of the file,
+// and opens the same file through /proc/self/fd, which does not look up the name again.
 #pragma once
 
 #include "base/fd.hpp"
@@ -16,12 +16,12 @@
 
 namespace dt {
 
-// A limit that is larger than any program. It is needed because a sparse file of
-// petabytes costs nothing to create.
+// The default size limit for files, 64 GiB. No program is that large, but any user can
+// create a sparse file of petabytes.
 constexpr std::uint64_t max_regular_file_bytes = std::uint64_t{64} << 30;
 
-// Returns the file, open for reading. Returns an empty Fd if it cannot be opened, is
-// not a regular file or is larger than max_bytes.
+// Returns the file, open for reading. Returns an empty Fd if the file cannot be opened,
+// is not a regular file or is larger than max_bytes.
 Fd open_regular(const std::string& path,
                 std::uint64_t max_bytes = max_regular_file_bytes);
 
@@ -34,17 +34,21 @@ struct MappedName {
     std::string path;
 };
 
-// Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE this is
-// the kernel's own link to the file. Otherwise it is the first of these files whose
-// device and inode are the mapping's: the file at that path in the process's root, the
-// process's program, the file at that path in our root. Only the last one can be opened
-// after the process has exited. Returns an empty Fd if none is found, or if it is not a
-// regular file.
+// Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE, it is
+// opened through the kernel's own link to it, /proc/PID/map_files. Without that
+// capability, it is the first of these files for which is_mapped_as() returns true:
+//   1. the file at name.path in the process's root
+//   2. the process's program, /proc/PID/exe
+//   3. the file at name.path in our root; only this one can be opened after the process
+//      has exited
+// Returns an empty Fd if none of them is the mapped file, or if open_regular() refuses
+// it.
 Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 
-// Returns whether the kernel reports this device and inode for a mapping of the file.
-// On btrfs and overlayfs, stat(2) reports a different device.
+// Returns whether the file has the device and inode of `name`, as /proc/PID/maps
+// reports them. If stat(2) reports others, the function maps the file and reads
+// /proc/self/maps, because the two differ on btrfs and overlayfs.
 bool is_mapped_as(const Fd& file, const MappedName& name);
 
 } // namespace dt

@@ -1,12 +1,13 @@
-// Errors are values. A Result<T> holds a T or an Error. Nothing here throws.
+// Errors are values. A Result<T> holds a T or an Error. No function throws to report an
+// error.
 //
 //   Result<Fd> open_text(Pid pid);
 //   auto text = open_text(pid);
 //   if (!text)
 //       return text.error().during("read text of " + std::to_string(pid));
 //
-// Callers and tests branch on the Code. The text is one sentence for people; each layer
-// adds its part with during().
+// Callers and tests branch on the Code. The text is for people. Each layer puts the
+// operation that failed before the text, with during().
 #pragma once
 
 #include <cassert>
@@ -20,10 +21,10 @@ namespace dt {
 enum class Code {
     invalid,    // the caller's or user's input is wrong
     not_found,  // no such process, file, symbol, ...
-    permission, // the system forbids it
-    busy,       // another process holds it (a debugger)
+    permission, // the system does not permit the operation
+    busy,       // another process, such as a debugger, uses the target or resource
     gone, // the target has died or the peer has disconnected; nothing needs undoing
-    unsupported, // recognised, but not supported; the text names it
+    unsupported, // the input was recognised but is not supported; the text names it
     limit,       // out of memory, descriptors or space
     io,          // a system call failed for another reason
     corrupt,     // data from outside is inconsistent or malformed
@@ -41,7 +42,8 @@ struct Error {
     }
 };
 
-// Creates an Error from errno: "DOING: strerror(errno)", with the matching code.
+// Creates an Error with the text "DOING: strerror(err)" and the Code for `err`. The
+// first function uses errno.
 Error errno_error(std::string_view doing);
 Error errno_error(std::string_view doing, int err);
 

@@ -2,16 +2,16 @@
 // How many functions of real programs can be probed with jumps, and how long does it
 // take to find out?
 //
-// For each file, it counts the functions, the entries that get a window
-// (fasttrap/patch.hpp) inside the function's extent, the returns, and the functions of
-// which every return gets a window. Parts that the compiler split off, and
-// returns in them, do not count. The remaining sites are listed by reason.
+// For each file, the program counts the functions, the entries that get a window
+// (fasttrap/patch.hpp), the returns, and the functions whose returns all get windows.
+// Parts that the compiler split off from functions, and returns in them, do not count.
+// For the refused sites, it prints how many there are for each reason.
 //
-// It measures three times: to find the extents of all entries, to find those of all
-// returns too (without the time to find the returns, which is shown separately), and to
-// plan the windows of the entries. Times are medians in milliseconds. The goals are
-// 99.9 % of the entries, 99 % of the functions, and 300 ms for all entries of node.
-// With -v, it lists the refused sites.
+// It prints these times in milliseconds: to find the extents of all entries (the median
+// of five runs), to find the returns, to find the extents of the returns, and to plan
+// the windows of the entries. The goals are a window for 99.9 % of the entries, windows
+// for all returns in 99 % of the functions, and 300 ms for the extents of all entries
+// of node. With -v, it also lists the refused sites.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -38,8 +38,8 @@ double ms_since(Clock::time_point start)
 
 struct Sites {
     std::vector<dt::PatchSite>
-        sites; // the number is the index of the first site at the address
-    std::vector<std::size_t> functions; // function of each site
+        sites; // a PatchSite::site is the index of the first site at its address
+    std::vector<std::size_t> functions; // the index of each site's function
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
     {
         dt::Extent extent = extents.extent(at);
@@ -118,8 +118,8 @@ public:
     }
 
 private:
-    // The pid provider does the same: a jump to a part that the compiler split off is not a
-    // return.
+    // Finds the returns of all functions. A jump to a part that the compiler split off
+    // is not a return, as in the pid provider.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -145,8 +145,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows at the address where the kernel would load the file, because the
-    // addresses that a short jump can reach depend on it.
+    // Plans windows at a typical address at which the kernel loads such a file, because
+    // the addresses that a short jump can reach depend on the load address.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;
@@ -214,8 +214,8 @@ private:
         print_reasons(return_reasons);
     }
 
-    // Prints each refused site, how far the bytes around it may be moved, and whether
-    // it is refused even when it is planned alone.
+    // Prints each refused site, how far the bytes around it may be moved, and "alone"
+    // if the site is also refused when it is the only site of the plan.
     void list_refused(const char* kind, const Sites& sites,
                       const dt::WindowPlan& refused)
     {
@@ -238,7 +238,7 @@ private:
 
     bool list_ = false;
     std::shared_ptr<dt::ElfImage> image_;
-    std::vector<const dt::Function*> functions_; // ascending
+    std::vector<const dt::Function*> functions_; // in ascending order of addresses
     std::unique_ptr<dt::ExtentMap> extents_;
     Sites entries_, returns_;
     std::vector<std::pair<dt::TargetAddr, std::size_t>> return_places_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // How long does a D script of 1,000 clauses take from text to DOF?
 //
-// The clauses are of the kinds that long scripts consist of: latency between entry and
-// return, counts by key, predicates over strings, printf with several values, structure
-// members, associative arrays, a conditional. It reports the median of the runs, the
-// fastest and the slowest, in milliseconds. The goal is at most 1,000.
+// The clauses are of the kinds that are common in long scripts: latency between entry
+// and return, counts by key, predicates over strings, printf with several values,
+// structure members, associative arrays, a conditional. The program prints the median,
+// the fastest and the slowest run in milliseconds. The goal is a median of at most
+// 1,000 ms.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

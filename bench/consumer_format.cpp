@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How many printf records a second does the consumer format on one core?
 //
-// It uses a synthetic arena with one clause printf("%d %s: %d bytes at %x\n", ...), and
-// writes records into the shards' buffers as the engine does. It measures the work of
-// dtrace(1) -q on the records: drain, check, merge by time, the callbacks of the C API
-// with dtrace(1)'s rows, format, write to /dev/null. The time to fill the buffers does
-// not count. For comparison, the same run measures a loop of snprintf() and fwrite()
-// over the same values.
+// The program makes an arena with one clause printf("%d %s: %d bytes at %x\n", ...),
+// and writes records into the shards' buffers in the engine's format. It measures what
+// dtrace(1) -q does with the records: drain, check, merge by time, call the C API's
+// callbacks with dtrace(1)'s rows, format, write to /dev/null. The time to fill the
+// buffers does not count. For comparison, the program also measures a loop of
+// snprintf() and fwrite() over the same values.
 #include "cmd/dtrace/rows.hpp"
 #include "dif/engine.h"
 #include "libdtrace/api/handle.hpp"
@@ -119,7 +119,8 @@ std::shared_ptr<Program> make_program()
     return program;
 }
 
-// Records are distributed over the shards in turns, so that merging has work to do.
+// Fills the buffers of all shards. Consecutive records are in different shards, so that
+// the consumer has to merge them by time.
 void fill(void* memory, std::uint32_t epid, std::uint64_t first)
 {
     auto* arena = static_cast<dt_arena*>(memory);
@@ -136,7 +137,8 @@ void fill(void* memory, std::uint32_t epid, std::uint64_t first)
     }
 }
 
-// Returns the CPU time of this thread, which other programs do not affect.
+// Runs `what` and returns how much CPU time of this thread it used, in seconds. Other
+// programs hardly affect the CPU time.
 double seconds(const std::function<void()>& what)
 {
     auto now = [] {
@@ -149,7 +151,8 @@ double seconds(const std::function<void()>& what)
     return now() - start;
 }
 
-// Creates a stopped session, which consumes the records of this arena.
+// Creates a session in the stopped state. dtrace_consume() on it consumes the records
+// of this arena.
 dtrace_hdl_t* open_session(void* arena)
 {
     dtrace_hdl_t* session = dtrace_open(DTRACE_VERSION, 0, nullptr);
@@ -195,7 +198,7 @@ double run_consumer(std::FILE* null)
         double took = seconds([&] {
             drained &= dtrace_consume(session, null, begin_row, end_row, &rows) == 0;
         });
-        if (round > 0) // not counted: the first round faults in the copy's pages
+        if (round > 0) // the first round does not count: it faults in the copy's pages
             total += took;
     }
     if (!drained) {

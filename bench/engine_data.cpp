@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // How long does the interpreter take for a store to an associative array, a read from
-// it, an aggregation by an integer, and one by a string? And do two threads do twice as
-// much?
+// an associative array, an aggregation by an integer, and an aggregation by a string?
+// And do two threads together do twice as much work as one?
 //
-// D programs are compiled, loaded and fired as in a real host, but with a minimal one.
-// Each row is a clause. The row "nothing but the firing" is a clause that assigns a
-// constant. Its time is subtracted in the column "alone", to which the goals apply.
+// The program compiles, loads and fires D programs as a real host does, but its host
+// implements only the operations that they need. Each row is a clause. The row "nothing
+// but the firing" is a clause that assigns a constant. The column "alone" is the time
+// of a row minus the time of that row. The goals apply to this column.
 //
 // Two results depend on the machine:
 //   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
 //     predict, so each visit needs at least one read of this memory. The row "a read of
-//     6 MB at random" shows its cost.
-//   - Two processors may share a core. So two threads are judged only by rounds in
-//     which two loops without the engine ran as fast as one.
+//     6 MB at random" shows the cost of such a read.
+//   - Two CPUs may share a core. Therefore two threads are judged only by the rounds in
+//     which two loops without the engine ran together almost as fast as one alone.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -44,7 +45,8 @@ std::uint64_t thread_ns()
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Reads no clock, because the cost of that is not measured here.
+// Returns a counter instead of the time, so that the cost of reading a clock is not
+// included in the results.
 dt_u64 host_now(dt_host*)
 {
     static thread_local dt_u64 now = 0;
@@ -86,7 +88,6 @@ public:
         config.options[DTRACEOPT_dynvarsize] = 32 << 20;
         config.options[DTRACEOPT_aggsize] = 64 << 20;
         config.options[DTRACEOPT_strsize] = 32;
-        // prevents empty lines for clauses that only store
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = n_threads;
         config.has_float = 1;
@@ -102,8 +103,9 @@ public:
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
-    // Fires n times in a thread. Fill uses the keys in order. Body uses another order,
-    // so that elements next to each other in memory are not visited in sequence.
+    // Fires n times as thread number `thread`. Returns the ns per firing. Fill uses the
+    // keys in ascending order. Body uses them in another order, so that consecutive
+    // firings do not use elements that are adjacent in memory.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {
@@ -171,8 +173,8 @@ Spread measure(Engine& engine)
     return spread(std::move(rounds));
 }
 
-// Returns the ns of a read that depends on the previous one, over cache lines in random
-// order.
+// Returns the time in ns of one memory read. Each read depends on the previous read,
+// and the cache lines are read in random order.
 double ns_of_read()
 {
     struct alignas(64) Line {
@@ -197,8 +199,8 @@ double ns_of_read()
     return spread(std::move(rounds)).median;
 }
 
-// Returns the ratio of the work that two threads do together to that of one thread.
-// work(thread) returns ns.
+// Returns how much more work two threads do in the same time than one thread: 2 means
+// that they do not slow each other down. work(thread) does the work and returns its ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];
@@ -213,8 +215,8 @@ template <class F> double scaling(F work)
     return alone / together[0] + alone / together[1];
 }
 
-// Measures how the machine itself scales: the threads share nothing, not even memory,
-// and use the core fully.
+// Measures how well two threads run on this machine without the engine. The loop uses
+// only registers and all arithmetic units of a core. Returns its time in ns.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;
@@ -227,7 +229,8 @@ double loop(unsigned)
 
 struct Scaling {
     Spread ours, machine;
-    unsigned n_judged; // rounds in which the machine scaled
+    unsigned n_judged; // rounds in which two threads of loop() did at least 1.9 times
+                       // the work of one thread
 };
 
 Scaling scaling_of(const std::string& body)

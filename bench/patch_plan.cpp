@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What does it cost to plan and build 50,000 jumps, and how many sites get one?
 //
-// For each program it finds the functions (without split-off parts and returns in them)
-// and how far bytes may be moved (not timed). Then it plans windows, places and patches
-// for all entries, for all returns, and for both together. The address space around the
-// module is simulated as empty: there is an area of 4 MiB for each 16 MiB of text at
-// the address of common_reach(), and further ones at reach_of(). The goals are 60 ms
-// and 6 MB for 50,000 entries, and 10 ms for 50,000 calls of take().
+// For each program, the benchmark first finds the functions and how far bytes may be
+// moved. This step is not timed. Parts that the compiler split off from functions, and
+// returns in them, do not count. Then it plans windows, finds places for their
+// trampolines and builds the patches: for all entries, for all returns, and for both
+// together.
+//
+// The simulated address space is empty except for the module. Each 16 MiB of text get
+// an area of at least 4 MiB at an address from common_reach(). A window that fits into
+// no area gets another one at an address from reach_of(). The goals are 60 ms and 6 MB
+// for 50,000 entries, and 10 ms for 50,000 calls of TrampolineSpace::take().
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -28,7 +32,7 @@ constexpr std::uint64_t part_bytes = 16 << 20; // bytes of text that share one a
 constexpr std::uint64_t bytes_a_site = 64;
 constexpr int n_rounds = 5;
 
-// Returns the CPU time of this thread, which other programs do not affect.
+// Returns the CPU time of this thread in seconds. Other programs hardly affect it.
 double seconds()
 {
     timespec t;
@@ -117,7 +121,7 @@ class Room {
 public:
     explicit Room(const Program& program) { taken_[program.begin] = program.end; }
 
-    // Maps an area for all windows in a part of the text.
+    // Maps an area of this size that all windows between begin and end can reach.
     std::optional<TargetAddr> map_for(TargetAddr begin, TargetAddr end,
                                       std::uint64_t bytes)
     {
@@ -134,7 +138,8 @@ public:
         return std::nullopt;
     }
 
-    // Returns the address of an area for this window, or nullopt if none is free.
+    // Maps an area of area_bytes that this window can reach. Returns its address, or
+    // nullopt if no free place can be found.
     std::optional<TargetAddr> map_for(const Window& window)
     {
         TargetAddr origin = window.origin();
@@ -152,8 +157,9 @@ public:
         return std::nullopt;
     }
 
-    // Maps the pages around the only possible address of a stub, so that the address is
-    // not in their first 16 bytes.
+    // Maps the pages for a stub at the first address that a punned jump can reach. Maps
+    // one more page if that address is in the first 16 bytes of a page. Returns the
+    // address and the size of the mapping.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {
@@ -195,7 +201,7 @@ private:
 struct Costs {
     double plan = 0, take = 0, build = 0; // seconds
     std::size_t n_windows = 0, n_built = 0, n_areas = 0, n_bytes = 0, n_pages = 0;
-    std::size_t n_small = 0; // areas for stubs
+    std::size_t n_small = 0; // areas of one or two pages, each for one stub
     std::map<PatchForm, std::size_t> n_forms, n_nowhere;
     WindowPlan plan_of;
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Measures what a firing inside the target costs in addition to the probed function.
 //
-// The runtime's image is mapped into this process as the agent maps it into a target. A
-// trampoline precedes a function that only returns, and the function is called in a
-// loop. Each line shows the time of the loop with the probe minus the time without it,
-// in CPU time of this thread: the median of 15 rounds, and the spread. Clauses run in
-// the interpreter first, and then as compiled code if possible.
+// The program maps the runtime's image into its own process, as the agent maps it into
+// a target. In a loop, it calls a trampoline that fires the probe and continues in a
+// function that only returns. Each line shows the ns per call with the probe minus the
+// ns per call without it, in CPU time of this thread: the median of 15 rounds, and the
+// spread. Each clause is measured in the interpreter first, and then as native code if
+// the clause can be compiled.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ Spread measure(InProcess* runtime, const std::vector<Function>& calls)
             for (Function call : calls)
                 reinterpret_cast<void (*)(unsigned long)>(call)(i & 7);
         rounds.push_back((cpu_ns() - begin) / n_calls);
-        if (runtime != nullptr) // empties the buffer, so that nothing is dropped
+        if (runtime != nullptr) // empties the buffer, so that no record is dropped
             (void)runtime->session.records();
     }
     std::sort(rounds.begin(), rounds.end());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Measures what one firing of an entry probe through ptrace costs, compared with a bare
-// loop.
+// Measures the cost of one firing of an entry probe that is a breakpoint of the agent,
+// compared with the minimal cost of a breakpoint under ptrace.
 //
-// A child calls a function N times and measures the time in three ways: without a
-// probe; with an entry probe whose clause is @ = count(), fired by the ptrace-agent;
-// and, for comparison, with an int3 that is executed each time under a tracer that only
-// calls waitpid, GETREGS, SETREGS and CONT. The goal is probe <= 1.25 x bare. The
-// function begins with push %rbp, so that the agent also writes to the child's stack.
+// Children measure three loops: calls of a function without a probe; calls of the same
+// function with an entry probe whose clause is @ = count(); and int3 instructions under
+// a minimal tracer, which makes four calls for each stop: waitpid(), PTRACE_GETREGS,
+// PTRACE_SETREGS and PTRACE_CONT. The goal is that a call with the probe takes at most
+// 1.25 times as long as an int3 under the minimal tracer. The function begins with push
+// %rbp, which the agent emulates. This makes it write to the child's stack as well.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -55,7 +56,8 @@ double now_ns()
     std::exit(1);
 }
 
-// The child makes n_calls calls whenever it reads a byte, and replies with ns per call.
+// A child process. Each time it reads a byte, it makes n_calls calls of bench_work()
+// (or executes int3 as often if `traps` is set), and replies with the ns per call.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];
@@ -100,7 +102,8 @@ struct Child {
     }
 };
 
-// Calls waitpid, GETREGS, SETREGS and CONT for each stop of the child.
+// The minimal tracer. Makes the child execute int3 n_calls times, and continues it
+// after each stop. Returns the ns per int3.
 double bare_loop(Child& child)
 {
     child.begin();

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Actions: the entries of a clause, run in order.
+ * Runs the actions of a clause. A clause has a list of entries (struct
+ * dt_action), which run in order. Each entry is an action, or a part of the key
+ * of the aggregation that follows it.
  *
- * The loader has determined what each entry records and where (rec_offset,
- * rec_size): in the clause's record, or in the key of the aggregation that
- * follows. It has also checked that the entries of a clause are consistent.
- * This file computes the values and writes them.
+ * The loader has determined which value each entry records and where
+ * (rec_offset, rec_size): in the clause's record or in the key. The loader has
+ * also checked that the entries of a clause are consistent. This file computes
+ * the values and writes them.
  */
 #include "dif/mstate.h"
 
@@ -20,9 +22,9 @@ static int dt_needs_target(struct dt_mstate *m)
 }
 
 /*
- * Records a string in a key, padded with zeros. For the last part of a key,
- * only the words up to its NUL are written and compared, because the rest is
- * zero in every entry.
+ * Records a string in a key, padded with zeros. If the string is the last part
+ * of the key, only the words up to its NUL are written and compared. The other
+ * words of the key would be zero for each key with this string.
  */
 static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 				 dt_u8 *to, dt_u64 value)
@@ -39,7 +41,10 @@ static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 	dt_zero(to + used, zeros - used);
 }
 
-/* Records the bytes of a by-reference value, or the integer itself. */
+/*
+ * Records a value: a string, the bytes that a by-reference value points to, or
+ * an integer. The type of the entry's DIFO says which.
+ */
 static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 			    dt_u8 *to, dt_u64 value)
 {
@@ -61,8 +66,8 @@ static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Returns whether the key is a single stack. Most of it is often zeros, so only
- * the used part is written and compared.
+ * Returns whether the key consists of a single user stack. The unused frames of
+ * such a key are not written and not compared.
  */
 DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 {
@@ -118,8 +123,9 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * The first exit() ends tracing. The status of a later exit() is ignored, but
- * an exit() in END replaces the status. The rest of the clause still runs.
+ * Runs the action exit(). The first exit() ends tracing. The status of a later
+ * exit() is ignored, except that an exit() in END replaces the status. The
+ * remaining actions of the clause run nevertheless.
  */
 static void dt_exit(struct dt_mstate *m)
 {
@@ -166,8 +172,8 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 }
 
 /*
- * Returns the place for an entry's value. Returns null if the clause makes no
- * record here.
+ * Returns the address at which an entry records its value, or null if this
+ * firing has no record or no key.
  */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {
@@ -214,8 +220,8 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Allocates the key of the aggregation at the end of a run of entries. The
- * first entry contains the key's size.
+ * Allocates the key of the next aggregation in scratch memory. The first part
+ * of the key, which is this entry, contains the size of the complete key.
  */
 static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 {

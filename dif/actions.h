@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * D's actions and aggregating functions, one row each.
+ * D's actions and aggregating functions, one row each. The numbers are those of
+ * DTrace.
  *
- * Numbers are DTrace's. The consumer runs DTRACEACT_LIBACT actions when it
- * reads their records, in the order of the records; DT_LIBACT_* identifies the
- * action.
+ * The consumer runs actions of the kind DTRACEACT_LIBACT when it reads their
+ * records, in the order of the records. The constants DT_LIBACT_* identify
+ * these actions.
  *
  * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
- *   D  data-recording       W  destructive, needs -w
- *   K  needs a kernel host  N  exists on other systems only, refused by name
+ * The flags are:
+ *   D  records data          W  is destructive and needs -w
+ *   K  needs a kernel host   N  exists only on other systems; the compiler
+ *                               refuses it by name
  *
  * This file is installed as <dtrace/actions.h>, for programs that read records
- * and aggregations themselves, so it includes no other file.
+ * and aggregations themselves. Therefore it includes no other file.
  */
 #ifndef DIF_ACTIONS_H
 #define DIF_ACTIONS_H
@@ -47,8 +50,9 @@
 #define DTRACEACT_CLASS(kind) ((kind)&0xff00)
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
 /*
- * The ntuple of an entry whose value is the increment for the next entry, which
- * is a distribution such as quantize().
+ * The value of `ntuple` in an entry that computes an increment. The next entry
+ * is a distribution, such as quantize(), to whose bucket the increment is
+ * added.
  */
 #define DT_NTUPLE_INCREMENT 0xffffffffu
 
@@ -111,7 +115,7 @@ enum dif_agg {
 #define X(name, kind, prototype) DTRACEAGG_##name = kind,
 	DIF_AGGS(X)
 #undef X
-	/* Spellings for programs written for other systems' libdtrace. */
+	/* The spellings of other systems, for programs that use libdtrace. */
 	DTRACEAGG_COUNT = DTRACEAGG_count,
 	DTRACEAGG_MIN = DTRACEAGG_min,
 	DTRACEAGG_MAX = DTRACEAGG_max,
@@ -124,12 +128,18 @@ enum dif_agg {
 };
 
 /*
- * The 64-bit words that an aggregation keeps per key:
- *   count sum min max: 1    avg: 2 {count, sum}    stddev: 4 {count, sum, sum of
- *   squares low, high}    quantize: 127 buckets, of which 63 counts zeros
- *   lquantize: 1 + levels + 2 {arg, under, ..., over}
- *   llquantize: 1 + buckets {arg, under, ...}
- * The parameters of the last two are in dt_action.arg, packed as below.
+ * The value that an aggregation keeps for each key consists of 64-bit words:
+ *   count, sum, min, max   1 word
+ *   avg                    2 words: count, sum
+ *   stddev                 4 words: count, sum, low and high word of the sum of
+ *                          squares
+ *   quantize               127 buckets; bucket 63 counts the value 0
+ *   lquantize              levels + 3 words: arg, one bucket for values below
+ *                          the base, `levels` buckets, one bucket for values
+ *                          above them
+ *   llquantize             1 + dt_llquantize_buckets() words: arg, buckets
+ * `arg` is dt_action.arg, which contains the parameters of lquantize() and
+ * llquantize() in the form that the macros below define.
  */
 #define DTRACE_QUANTIZE_NBUCKETS 127
 #define DTRACE_QUANTIZE_ZEROBUCKET 63
@@ -147,9 +157,10 @@ enum dif_agg {
 	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
 
 /*
- * dt_action.arg of ustack(): the number of frames in the low half, and the
- * number of string bytes in the high half. Its record consists of 64-bit words:
- * the process id, then that many frames, with zeros after the last one.
+ * The field `arg` of the dt_action of ustack() contains the number of frames in
+ * the low half, and the number of bytes for strings in the high half. The
+ * record of ustack() consists of 64-bit words: the process id, then a word for
+ * each frame. If the stack has fewer frames, the remaining words are zero.
  */
 #define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
 #define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Aggregations: one dt_agg_*() per aggregating function.
+ * Adds values to aggregations. Each aggregating function NAME has a function
+ * dt_agg_NAME().
  *
  * A shard's active aggregation buffer has a hash table at its start and entries
- * after it. Each entry is a struct dt_aggent, its key and its value. Entries
- * are never removed: the consumer swaps buffers and gets the changes since the
- * last swap. An entry is complete before its bucket points to it, and only one
- * thread holds the shard. So a holder that dies leaves at most one entry
- * without a reference.
+ * after the table. Each entry is a struct dt_aggent, its key and its value. No
+ * entry is removed from an active buffer. The consumer exchanges the two
+ * buffers of a shard, and so gets the changes since the previous exchange. An
+ * entry is complete before its bucket points to it, and only one thread holds
+ * the shard. Therefore a holder that dies leaves at most one entry to which no
+ * bucket points.
  *
- * Targets can write the buffer. Therefore sizes come from the clause, and an
- * entry is used only after its own sizes have been compared with them.
+ * Targets can write the buffer. Therefore the engine takes all sizes from the
+ * clause, and uses an entry only if the sizes in the entry are equal to them.
  */
 #include "dif/distribution.h"
 #include "dif/mstate.h"
@@ -66,8 +68,8 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 }
 
 /*
- * This is a separate function because 128-bit arithmetic needs an aligned
- * stack. The other functions need not pay for that.
+ * Not inlined: 128-bit arithmetic needs an aligned stack. In a separate
+ * function, only stddev() pays for the alignment.
  */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -97,7 +99,7 @@ static void dt_agg_llquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 	v[1 + dt_llquantize_bucket(arg, (dt_s64)value)] += incr;
 }
 
-#define DT_INFINITY 0x7ff0000000000000ull /* of a double */
+#define DT_INFINITY 0x7ff0000000000000ull /* the double +infinity, as bits */
 
 static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 {
@@ -115,9 +117,9 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 }
 
 /*
- * Returns the value of the entry at head if it has this key. Some keys contain
- * only zeros after their first zero word, so the rest need not be compared: see
- * dt_is_stack_key() and dt_record_key_string().
+ * Returns the value of the entry at offset `head`, or null if the entry does
+ * not have this key. Only the first key_used bytes are compared. The rest of a
+ * key is zero: see dt_is_stack_key() and dt_record_key_string().
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, const dt_u8 *key,
@@ -198,8 +200,9 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 }
 
 /*
- * Finds the entry through the hash table, or creates one. *hint receives its
- * offset.
+ * Finds the entry for a key in the hash table. If there is none, creates an
+ * entry. Returns the value of the entry, or null if the buffer is full. Sets
+ * *hint to the offset of the entry, or to 0.
  */
 static __attribute__((__noinline__)) dt_u64 *
 dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
@@ -221,8 +224,8 @@ dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 }
 
 /*
- * Returns the value of the entry that was found last if it still matches, or
- * null.
+ * Returns the value of the entry at the offset *hint, or null if there is no
+ * such entry or it does not have this key.
  */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
 				const struct dt_action *a, const dt_u8 *key,
@@ -244,8 +247,8 @@ DT_INLINE dt_u32 *dt_agg_hint(struct dt_shard *s, dt_u32 active, dt_u64 of)
 }
 
 /*
- * Returns a number that selects the hint for a key. It is cheap to compute and
- * differs for most keys.
+ * Returns the sum of the words of the key. This number selects the hint for the
+ * key, because it takes little time to compute and differs for most keys.
  */
 DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 {
@@ -257,8 +260,9 @@ DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 }
 
 /*
- * Aggregates doubles. A NaN is neither less nor greater than any value, and
- * makes a sum a NaN.
+ * Adds a double to an aggregation. min() and max() ignore a NaN, because it is
+ * neither less nor greater than another value. A sum to which a NaN was added
+ * is a NaN.
  */
 static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
 			 dt_u64 *v, dt_u64 value)

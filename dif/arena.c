@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Lays out an arena, and keeps its activity.
+ * Computes the layout of an arena, and changes the activity of its session.
  *
- * All offsets follow from the configuration: dt_plan() computes them, once to
- * determine the sizes and once to store them. Memory that is never touched
- * costs nothing (it is a sparse file or zero pages), so tables are large.
+ * dt_plan() computes all offsets from the configuration. It is called once to
+ * determine the sizes of the parts, and once more to store the offsets in the
+ * arena. The tables are large, because pages that are never written use no
+ * memory.
  */
 #include "dif/mstate.h"
 
@@ -117,7 +118,10 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->counters.n_cpus = (dt_u32)dt_clamp(
 	    dt_or(config->n_cpus, a->n_shared), 1, DT_MAX_CPUS);
 	a->counters.n_sets = config->has_kernel ? 0 : a->counters.n_cpus + 1;
-	/* offset 0 means none; without sets, no space is available */
+	/*
+	 * Offset 0 means that an action has no counters, so the first offset is
+	 * 64. If there are no sets, the space is marked as full.
+	 */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
 	a->counters.seen =
 	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
@@ -144,8 +148,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 		a->private_at = a->total_bytes;
 	} else {
 		/*
-		 * All shards are in one array. The shared ones end where the
-		 * shared part ends.
+		 * All shards are in one array. The first private shard begins
+		 * where the private part begins.
 		 */
 		a->private_at = DT_ALIGN(DT_ALIGN(at, 4096ull) + shared, DT_PART);
 		a->shards = a->private_at - shared;
@@ -258,7 +262,11 @@ int dt_has_exited(void *arena)
 			dt_cas32(&own->activity, now, DT_ACTIVITY_DRAINING);
 		return 1;
 	}
-	/* read before our own word, which an exit() writes first */
+	/*
+	 * An exit() writes the private activity first, then the shared one.
+	 * Reading in the opposite order never finds only the shared one
+	 * changed.
+	 */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);
 	if (seen != now)

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Principal buffers, which receive the records.
+ * Reserves space for records in principal buffers, and publishes the records.
  *
- * A record is built after `used` and published by moving `used` past it. So a
- * clause that faults, or a holder that dies, leaves no partial record.
+ * The engine writes a record after the first `used` bytes of the buffer, and
+ * publishes it by increasing `used`. Therefore a clause that faults, or a
+ * holder of the shard that dies, leaves no partial record.
  *
- *   switch  a full buffer drops records; the consumer swaps the two buffers
- *   fill    a full buffer ends recording on the shard and marks the session;
- *           END's records then go to the second buffer
- *   ring    the newest records overwrite the oldest: `wrapped` is where the
- *           oldest starts, 0 while nothing was overwritten. Records from there
- *           to the end (or to a header with epid 0) are older than those from 0
- *           to `used`.
+ * The option bufpolicy has three values:
+ *   switch  The consumer exchanges the two buffers regularly. If a buffer is
+ *           full, new records are dropped.
+ *   fill    If a buffer is full, the shard records nothing more, and the
+ *           session is marked as filled. The records of END are then written
+ *           to the second buffer.
+ *   ring    The newest records overwrite the oldest ones. `wrapped` is the
+ *           offset of the oldest record, or 0 if the oldest record is at the
+ *           beginning. The records from `wrapped` to the end of the buffer (or
+ *           to a header with epid 0) are older than those from 0 to `used`.
  *
- * A target can overwrite `used` and `wrapped`. Therefore each is read once, and
- * only offsets inside the buffer are written to.
+ * A target can overwrite `used` and `wrapped`. Therefore the engine reads each
+ * of them once, and writes only to offsets inside the buffer.
  */
 #include "dif/mstate.h"
 
@@ -54,8 +58,9 @@ dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 }
 
 /*
- * Discards the oldest records until the space up to `to` is free. Returns where
- * the oldest remaining record starts, or 0 if there is none.
+ * Discards records from the oldest one on, until the space up to the offset
+ * `to` is free. Returns the offset of the oldest remaining record before `end`,
+ * or 0 if none remains or the records are not valid.
  */
 static dt_u64 dt_ring_free(struct dt_mstate *m, const dt_u8 *data,
 			   dt_u64 oldest, dt_u64 to, dt_u64 end)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Allocates chunks, which have size classes. A freed chunk goes to the free
- * list of its class, whose head has a tag that changes with each operation. If
- * the list is empty, the pool grows; it never shrinks. If other threads change
- * a list at each of many attempts, the result is a drop, DYNRINSE.
+ * Allocates and frees chunks, which hold dynamic variables. Chunks have size
+ * classes. A freed chunk is put on the free list of its class. The head of a
+ * list has a tag that changes with each operation, which prevents the ABA
+ * problem. If a list is empty, a chunk is taken from the unused part of the
+ * pool, or from the list of a larger class. If another thread changes a list at
+ * each of DT_DYN_SPINS attempts, the operation counts a DYNRINSE drop and gives
+ * up.
  */
 #include "dif/chunks.h"
 
-/* 64, 96, 128, 192, 256, 384 ... */
+/* Returns the size of the chunks of a class: 64, 96, 128, 192, 256, 384 ... */
 static dt_u64 dt_class_bytes(dt_u32 class)
 {
 	return (class & 1 ? 96ull : 64ull) << (class / 2);
@@ -22,7 +25,10 @@ static dt_u32 dt_class_of(dt_u64 bytes)
 	return class;
 }
 
-/* Takes a chunk from the free list of a class. Returns null if it is empty. */
+/*
+ * Takes a chunk from the free list of a class. Returns null if the list is
+ * empty or the attempts are used up.
+ */
 static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 				       const struct dt_dyn *d, dt_u32 class)
 {
@@ -97,7 +103,7 @@ struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 		c = dt_chunk_reuse(m, d, class);
 		if (!c)
 			c = dt_chunk_grow(d, class);
-		/* Use a larger class rather than lose a value. */
+		/* A chunk of a larger class is better than a drop. */
 		while (!c && ++class < DT_DYN_CLASSES)
 			c = dt_chunk_reuse(m, d, class);
 	}

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The space of dynamic variables (see the picture in dynvar.c), and its chunks.
+ * The structures of the space for dynamic variables: buckets, which dynvar.c
+ * shows in a picture, and chunks.
  */
 #ifndef DIF_CHUNKS_H
 #define DIF_CHUNKS_H
 
 #include "dif/mstate.h"
 
-#define DT_DYN_SPINS 2000 /* attempts before a drop */
+#define DT_DYN_SPINS 2000 /* attempts before an operation counts a drop */
 #define DT_DYN_CLASSES 24
-/* size of the last class */
+/* The size of the chunks of the last class, in bytes. */
 #define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1))
-#define DT_DYN_UNIT 8 /* unit of chunk offsets */
+#define DT_DYN_UNIT 8 /* bytes per unit of the offset of a chunk */
 
 /*
- * A bucket is one cache line. Most variables are small enough to be inside it.
- * Finding one there costs a single cache miss. A variable in a chunk costs a
- * second one.
+ * A bucket is one cache line. Most variables are small enough to be stored in
+ * their bucket, so an access costs a single cache miss. An access to a variable
+ * in a chunk costs two.
  */
 #define DT_DYN_INSIDE 48
 struct dt_bucket {
 	dt_u32 lock;
-	dt_u32 head;   /* chunk, in units from the pool's start, +1; 0: none */
 	/*
-	 * size of the key | size of the value << 8, and DT_DYN_WRITING; 0: no
-	 * variable is inside
+	 * the first chunk: 1 + its offset from the pool's start in units of
+	 * DT_DYN_UNIT; 0: no chunk
+	 */
+	dt_u32 head;
+	/*
+	 * the variable in room[]: size of its key | size of its value << 8 |
+	 * DT_DYN_WRITING while its value is written; 0: room[] is empty
 	 */
 	dt_u32 inside;
-	dt_u32 gen; /* changes each time that the bucket is emptied */
+	dt_u32 gen; /* changes each time that room[] becomes empty */
 	dt_u8 room[DT_DYN_INSIDE]; /* the key, then the value */
 };
 DT_STATIC_ASSERT(sizeof(struct dt_bucket) == 64, "a bucket is a cache line");
@@ -38,17 +43,18 @@ struct dt_dynspace {
 	dt_u32 clean_next;	     /* the slot that is cleaned next */
 	dt_u32 clean_bucket;	     /* the bucket that is cleaned next */
 	dt_u32 pad;
-	dt_u64 grown;		     /* bytes of the pool that were allocated */
-	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
+	dt_u64 grown; /* the chunks so far fill this many bytes of the pool */
+	dt_u64 free[DT_DYN_CLASSES]; /* free lists: tag << 32 | first chunk */
 };
 
+/* The header of a chunk. The key and the value follow it. */
 struct dt_chunk {
-	dt_u32 next;
+	dt_u32 next; /* the next chunk of the bucket or of the free list */
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
 	/*
-	 * the class, a generation (each free adds DT_CHUNK_GEN), and
-	 * DT_DYN_WRITING
+	 * size class | generation, to which each free adds DT_CHUNK_GEN |
+	 * DT_DYN_WRITING while the value is written
 	 */
 	dt_u32 class;
 };
@@ -79,8 +85,8 @@ static inline dt_u32 dt_chunk_ref(const struct dt_dyn *d,
 }
 
 /*
- * Returns the key of a chunk if a key and a value of these lengths are inside
- * the pool.
+ * Returns the address of a chunk's key. Returns null if a key and a value of
+ * these sizes would not be inside the pool.
  */
 static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 				  dt_u64 key_bytes, dt_u64 value_bytes)
@@ -95,12 +101,12 @@ static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 
 /* --- chunks.c --- */
 /*
- * Allocates a chunk of this size with its header, and sets its class. Returns
- * null and counts a drop if no chunk is available.
+ * Allocates a chunk of at least this size, which includes the header, and sets
+ * its class. Returns null and counts a drop if no chunk is available.
  */
 struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 			      dt_u64 bytes);
-/* Frees a chunk to which nothing refers any more. */
+/* Frees a chunk that no bucket refers to. */
 void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
 		   struct dt_chunk *c);
 

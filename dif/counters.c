@@ -1,37 +1,43 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Counters that native code increments, for aggregations without a key and for
- * the first keys of those with integer keys.
+ * Allocates and drains the counters that native code increments. Aggregations
+ * without a key have counters, and so have the first keys of aggregations with
+ * integer keys.
  *
- *   set 0         for threads that do not know their CPU, by locked instructions
- *   set 1 + CPU   for threads on that CPU, by one instruction, which cannot be
- *                 interrupted in the middle
+ *   set 0         is for threads that do not know their CPU; they use locked
+ *                 instructions
+ *   set 1 + CPU   is for threads on that CPU; they use one instruction, which
+ *                 cannot be interrupted in the middle
  *
- * An action has the same range of bytes in every set: its value in the format
- * of struct dt_aggent, and for sum() a word that is set when anything, even 0,
- * was added. Values only grow. A drain computes the difference from the values
- * at the last drain, which are stored where targets cannot write. It reports
- * the difference as an ordinary aggregation entry, so clear() and trunc() need
- * no special case. Each word is read once. Additions during the drain belong to
- * the next one.
+ * An action has the same range of bytes in every set. The range contains the
+ * value, in the format of the value of a struct dt_aggent, and for sum() a word
+ * that is set when a number, even 0, is added. Values only grow. A drain
+ * computes the difference from the values at the previous drain, which are
+ * stored where targets cannot write. The drain writes the difference as an
+ * ordinary aggregation entry, so clear() and trunc() need no special case. Each
+ * word is read once. An addition after that read is included in the next drain.
  *
- * A target that overwrites counters corrupts only its own trace: they are
- * numbers, and no address is computed from them.
+ * A target that overwrites counters corrupts only the values of this trace. No
+ * address is computed from a counter.
  */
 #include "dif/counters.h"
 #include "dif/distribution.h"
 #include "dif/load.h"
 
 /*
- * The number of places that a hash can select: for keys with a value of one or
- * two words, and for keys with a distribution. There are fewer places if space
- * is short.
+ * The number of places in a table of keys that a hash can select: SMALL for
+ * values of up to 32 bytes, LARGE for distributions. If the free space of a set
+ * is too small, the number is halved, but not below LEAST.
  */
 #define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
 #define DT_COUNTED_LEAST 32
 
-/* Returns the number of words that store a key; 0: it cannot be stored. */
+/*
+ * Returns the number of words that store the key of an aggregation. Returns 0
+ * if a part of the key is neither an integer nor a name of the probe, or if
+ * there are too many parts.
+ */
 static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 {
 	dt_u32 named = 0, integers = 0;
@@ -66,19 +72,19 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	case DTRACEAGG_llquantize:
 		return !a->key_bytes;
 	default:
-		return 0; /* the value is more than a sum */
+		return 0; /* additions are not enough to compute the value */
 	}
 }
 
-/* Returns the size of sum()'s word that is set when anything was added. */
+/* Returns the size of the word that says whether sum() has added a number. */
 static dt_u32 dt_touched_bytes(const struct dt_action *a)
 {
 	return a->kind == DTRACEAGG_sum ? 8 : 0;
 }
 
 /*
- * Returns the size of this many keys with their counters, and of the word that
- * is set if there are any keys.
+ * Returns the size of the counters of n_keys keys, of their table, and of the
+ * word after the table that is set if there is any key.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
@@ -112,8 +118,8 @@ void dt_counters_take(struct dt_loader *l, struct dt_action *a)
 }
 
 /*
- * Returns the number of words of a value that are not counted: the parameters
- * at its start.
+ * Returns the number of words at the start of a value that contain parameters.
+ * The other words are counters.
  */
 static dt_u32 dt_fixed_words(const struct dt_action *a)
 {
@@ -121,7 +127,10 @@ static dt_u32 dt_fixed_words(const struct dt_action *a)
 	       a->kind == DTRACEAGG_llquantize;
 }
 
-/* Computes what was added since the last drain. Returns 0 if nothing was. */
+/*
+ * Computes what was added to each word since the previous drain, and stores the
+ * current words in `seen`. Returns 0 if nothing was added.
+ */
 static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 			     dt_u64 *seen, dt_u64 *value)
 {
@@ -131,8 +140,8 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 	if (i)
 		value[0] = a->arg;
 	/*
-	 * The word is set before the addition, so it is cleared before the
-	 * value is read.
+	 * sum() sets this word before it adds. Therefore the drain clears the
+	 * word before it reads the value, and misses no addition.
 	 */
 	if (dt_touched_bytes(a) && dt_once64(&now[n]))
 		any = __atomic_exchange_n(&now[n], 0, __ATOMIC_SEQ_CST) != 0;
@@ -149,26 +158,27 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* the first place that has not been drained yet */
-	/* the current place: a value, or an index in a table of keys */
+	dt_u64 first; /* places before this one were drained by earlier calls */
+	/*
+	 * number of the current place; each aggregation without a key has one
+	 * place, and each element of a table of keys is one
+	 */
 	dt_u64 place;
 };
 
-/* The counters for one entry. */
+/* The counters from which one aggregation entry is written. */
 struct dt_counted {
 	const struct dt_action *action;
-	dt_u32 epid, index; /* index of the action */
-	const dt_u64 *key;  /* null: no key */
-	/*
-	 * offset of the value, both in the sets and in the consumer's last
-	 * values
-	 */
+	dt_u32 epid, index; /* index of the action in its clause */
+	const dt_u64 *key;  /* null: the aggregation has no key */
+	/* offset of the value in counters.sets and in counters.seen */
 	dt_u64 at;
 };
 
 /*
- * Writes a name of the EPID's probe as a part of a key. The EPID is untrusted:
- * if it is not valid, writes nothing.
+ * Writes the part of a key that is a name of the probe, such as probefunc. The
+ * EPID says which probe. It comes from a target and is not trusted: if it is
+ * not valid, the function writes nothing.
  */
 static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 			    const struct dt_action *part, dt_u64 epid,
@@ -190,7 +200,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* Makes, from the stored words, the key that the engine would make. */
+/* Computes from the stored words the key that the engine would have written. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {
@@ -213,8 +223,9 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 }
 
 /*
- * Writes an entry if its counters have changed. Returns -1 if there is no space
- * for it. The caller then continues there in the next call.
+ * Writes an aggregation entry if the counters have changed since the previous
+ * drain. Returns -1 if the output has no space for the entry. The next call of
+ * dt_drain_counters() then continues with this place.
  */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,
@@ -292,8 +303,9 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, dt_u64 *from, void *to,
 		dt_u32 epid = dt_acquire32(&clauses[i].epid);
 
 		/*
-		 * A target does not count for a clause that fires only in the
-		 * private part. Values there would be forged.
+		 * Targets never increment the counters of a clause that fires
+		 * only in the private part. If such counters have values, a
+		 * target has forged them.
 		 */
 		if (arena->n_shared < arena->n_shards &&
 		    !(dt_once32(&clauses[i].flags) & DT_CLAUSE_IN_TARGETS))

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The keys for which an aggregation has counters. They are in a table after the
- * aggregation's counters, only in set 0.
+ * The table of the keys for which an aggregation has counters. Only set 0
+ * contains the table, after the aggregation's counters.
  *
- *   counters                      dt_counted_at()
+ *   a->counters                   dt_counted_at(a)
  *   | key 0's | key 1's | ...     | entry 0 | entry 1 | ... | is there any? |
  *   in every set                  in set 0
  *
  * The key in entry n has the counters "key n" in every set. The size of an
- * entry and the size of a key's counters are powers of two. A key is stored at
- * the place that its hash selects or at one of the next places. The first
- * thread that claims an empty entry there stores the key, and no key is ever
- * removed. The word after the last entry ("is there any?") is set before the
- * first key is stored.
+ * entry and the size of a key's counters are powers of two. A hash of the key
+ * selects an entry. The key is in this entry or in one of the DT_COUNTED_REACH
+ * - 1 following ones. A thread with a new key claims an empty one of these
+ * entries and stores the key there. No key is ever removed. The word after the
+ * last entry ("is there any?") is set before the first key is stored.
  *
- * A key is stored as words: the EPID, if a part of the key is a name of the
- * probe, then each integer. From these words, the consumer makes the key that
- * the engine would make.
+ * A key is stored as words. If a part of the key is a name of the probe, the
+ * first word is the EPID. The other words are the integers of the key. From
+ * these words, the consumer computes the key that the engine would write.
  */
 #ifndef DIF_COUNTERS_H
 #define DIF_COUNTERS_H
@@ -27,28 +27,30 @@
 
 enum { DT_COUNTED_CLAIMED = 1, DT_COUNTED_KNOWN = 3 };
 struct dt_counted_key {
-	dt_u64 state;  /* KNOWN: the key is complete */
+	/* 0: empty; CLAIMED: a thread writes the key; KNOWN: it is complete */
+	dt_u64 state;
 	dt_u64 key[1]; /* counted_words words */
 };
-#define DT_COUNTED_WORDS 3 /* maximum */
-#define DT_COUNTED_REACH 8 /* number of places where a key may be */
+#define DT_COUNTED_WORDS 3 /* the maximum number of words of a key */
+#define DT_COUNTED_REACH 8 /* the number of entries where a key may be */
 #define DT_COUNTED_HASH 0x9e3779b97f4a7c15ull
 
-/* Return log2 of the size of an entry, and of a key's counters in a set. */
+/* Returns log2 of the size of an entry in the table of keys. */
 static inline dt_u32 dt_counted_key_shift(const struct dt_action *a)
 {
 	return a->counted_words > 1 ? 5 : 4;
 }
+/* Returns log2 of the size of a key's counters in a set. */
 static inline dt_u32 dt_counted_shift(const struct dt_action *a)
 {
 	return a->value_bytes > 32 ? 10 : dt_counted_key_shift(a);
 }
-/* Returns the number of places that a hash can select: a power of two. */
+/* Returns the number of entries that a hash can select, a power of two. */
 static inline dt_u32 dt_counted_places(const struct dt_action *a)
 {
 	return a->counted_keys - (DT_COUNTED_REACH - 1);
 }
-/* Returns the table's offset in a set. */
+/* Returns the offset of the table of keys in set 0. */
 static inline dt_u64 dt_counted_at(const struct dt_action *a)
 {
 	return a->counters + ((dt_u64)a->counted_keys << dt_counted_shift(a));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Formats one instruction in the style of dtrace -S. The operand column of
- * DIF_OPS determines the form.
+ * Formats one instruction as dtrace -S prints it. The operand column of DIF_OPS
+ * determines the format of the operands.
  */
 #include "dif/engine.h"
 #include "dif/ops.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Functions for quantize(), lquantize() and llquantize() that return the bucket
- * of a value and the number of buckets. The consumer uses the inverse functions
- * to label buckets, so it shares this file with the engine.
+ * of a value and the number of buckets. The consumer shares this file with the
+ * engine, because it uses the inverse functions to label buckets.
  *
- * llquantize: bucket 0 counts values below factor^low. The range from factor^k
- * to factor^(k+1) is divided into equal steps of factor^(k+1) / n, n =
- * min(nstep, factor^(k+1)), which makes n - n / factor buckets, for k from low
- * to high. The last bucket counts all larger values.
+ * In llquantize(), bucket 0 counts values below factor^low. For each k from low
+ * to high, the range from factor^k to factor^(k+1) is divided into buckets of
+ * equal width. The width is factor^(k+1) / n, with n = min(nstep,
+ * factor^(k+1)), so the range has n - n / factor buckets. The last bucket
+ * counts all larger values.
  */
 #ifndef DIF_DISTRIBUTION_H
 #define DIF_DISTRIBUTION_H
@@ -30,8 +31,8 @@ static inline dt_u32 dt_quantize_bucket(dt_s64 value)
 }
 
 /*
- * Returns the smallest (if positive) or the largest (if negative) value of
- * bucket i.
+ * Returns the value in bucket i that is nearest to zero, with which the
+ * consumer labels the bucket.
  */
 static inline dt_s64 dt_quantize_value(dt_u32 i)
 {
@@ -43,8 +44,8 @@ static inline dt_s64 dt_quantize_value(dt_u32 i)
 }
 
 /*
- * Returns 0 for values below the base, and levels + 1 for values at or above
- * the limit.
+ * Returns the bucket of a value. Bucket 0 counts values below the base, and
+ * bucket levels + 1 counts values at or above the limit.
  */
 static inline dt_u32 dt_lquantize_bucket(dt_u64 arg, dt_s64 value)
 {
@@ -127,7 +128,7 @@ static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 	return n_buckets;
 }
 
-/* The arg of an action that aggregates doubles. */
+/* The value of dt_action.arg if the action aggregates doubles. */
 #define DT_AGG_FLOAT 1
 
 static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
@@ -145,8 +146,8 @@ static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
 }
 
 /*
- * Returns the number of bytes that an aggregating function keeps per key.
- * Returns 0 if there is no such function.
+ * Returns the size in bytes of the value that an aggregating function keeps for
+ * each key. Returns 0 if there is no function of this kind.
  */
 static inline dt_u32 dt_agg_value_bytes(dt_u32 kind, dt_u64 arg)
 {

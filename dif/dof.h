@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DOF: the format of a compiled D program. It is the only way to load a program
- * into an engine, in user space and in the kernel, and is completely untrusted.
+ * The structures of DOF, the format of a compiled D program. DOF is the only
+ * way to load a program into an engine, in user space and in the kernel. No
+ * byte of it is trusted.
  *
- * A DOF image is a header, a table of sections, and the sections' bytes.
- * Sections refer to each other by index, strings by offset into a string table
- * section. Numbers and layouts are DTrace's; because other systems give
- * different meanings to some ids, our images carry DOF_ABI_LINUX in the
- * identification and only those are accepted.
+ * A DOF image consists of a header, a table of sections, and the bytes of the
+ * sections. Sections refer to other sections by index, and to strings by the
+ * offset in a string table section. The numbers and layouts are those of
+ * DTrace. But other systems give different meanings to some ids. Therefore our
+ * images have DOF_ABI_LINUX in the identification, and the engine accepts only
+ * images with this value.
  *
  *   ECBDESC -> PROBEDESC (-> STRTAB), DIFOHDR (predicate), ACTDESC[]
  *   ACTDESC -> DIFOHDR, STRTAB (format)
@@ -32,7 +34,8 @@
 #define DOF_ENCODE_LSB 1
 #define DOF_VERSION 2
 #define DIF_VERSION 2
-#define DOF_ABI_LINUX 0x4c /* 'L'; change it if a number changes its meaning */
+/* 'L'. This must be changed if a number in DOF gets another meaning. */
+#define DOF_ABI_LINUX 0x4c
 
 #define DOF_MAX_BYTES (256u << 20)
 #define DOF_SECIDX_NONE 0xffffffffu
@@ -82,11 +85,11 @@ enum dof_sectype {
 
 struct dof_ecbdesc {
 	dof_secidx probes;  /* section of PROBEDESC */
-	dof_secidx pred;    /* DIFOHDR section or NONE */
+	dof_secidx pred;    /* DIFOHDR section of the predicate, or NONE */
 	dof_secidx actions; /* ACTDESC section of the clause, or NONE */
 	dt_u32 line;	    /* source line of the clause */
 	dt_u64
-	    /* clause number: ecbdescs with the same number share a clause */
+	    /* number of the clause, the same for all its probe descriptions */
 	    uarg;
 };
 
@@ -100,20 +103,20 @@ struct dof_probedesc {
 };
 
 struct dof_actdesc {
-	dof_secidx difo;   /* DIFOHDR section or NONE */
+	dof_secidx difo;   /* DIFOHDR section of the expression, or NONE */
 	dof_secidx strtab; /* section with the format, or NONE */
 	dt_u32 kind;	   /* DTRACEACT_* or DTRACEAGG_* */
 	/*
-	 * aggregation: number of key parts before it; printf and the like:
-	 * number of arguments, including this one
+	 * aggregation: number of the key parts before it. First entry of an
+	 * action with several values, such as printf(): number of the values.
 	 */
 	dt_u32 ntuple;
 	/*
-	 * depends on kind: format stridx, aggregation parameters, frames,
-	 * libact number
+	 * depends on kind: string index of the format, parameters of the
+	 * aggregating function, number of frames, or LIBACT number
 	 */
 	dt_u64 arg;
-	/* aggregation: its variable id; otherwise the source line */
+	/* aggregation: its variable id; other actions: the source line */
 	dt_u64 uarg;
 };
 
@@ -147,7 +150,10 @@ struct dif_varinfo {
 DT_STATIC_ASSERT(sizeof(struct dif_varinfo) == 20,
 		 "variable entry is 20 bytes");
 
-/* Followed by secidx links[] to DIF, INTTAB, STRTAB, VARTAB, in any order. */
+/*
+ * This header is followed by an array of dof_secidx, which contains the DIF,
+ * INTTAB, STRTAB and VARTAB sections of the DIFO in any order.
+ */
 struct dof_difohdr {
 	struct dif_type rtype;
 };

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The consumer's side: swaps a shard's buffers, then copies the inactive one.
+ * Drains shards for the consumer: exchanges the two buffers of a shard, then
+ * copies the inactive one.
  *
- * The shard is locked only for the swap, so that threads do not wait and rarely
- * find it locked. There is one consumer, and only it uses the inactive buffer.
- * With bufpolicy fill or ring, principal buffers are not swapped, and the shard
- * is locked during the copy.
+ * With the default bufpolicy, the consumer holds the shard's lock only while it
+ * exchanges the buffers, so firing threads rarely find the shard locked. The
+ * inactive buffer needs no lock, because only one thread of the consumer
+ * drains. With bufpolicy=fill or ring, principal buffers are not exchanged, and
+ * the consumer holds the lock during the copy.
  *
- * The copied memory can be written by targets, so the consumer checks the
+ * Targets can write the memory that is copied. The caller must therefore check
  * records in the copy. Aggregation entries are checked here: the copy is a
- * sequence of complete struct dt_aggent.
+ * sequence of complete entries (struct dt_aggent).
  */
 #include "dif/mstate.h"
 
 /*
- * Copies both halves of a ring that has wrapped, the older half first.
- * Otherwise copies only [0, used).
+ * Copies the records of a buffer, as many bytes as fit into `max`. The range
+ * from `wrapped` to the end is older than the range [0, used) and is copied
+ * first. It is empty unless the buffer is a ring whose records were
+ * overwritten.
  */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)
@@ -40,8 +44,9 @@ static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 }
 
 /*
- * The older half of a ring ends where its padding begins. Finds that place and
- * closes the gap, so that the copy contains only records.
+ * Copies the records of a ring. The older part, which begins at `wrapped`, may
+ * end with padding. The function finds the end of its last record and does not
+ * copy the padding, so the copy contains only records.
  */
 static dt_s64 dt_copy_ring(const dt_u8 *base, const struct dt_arena *arena,
 			   const dt_u8 *data, const struct dt_buffer *b,
@@ -105,7 +110,10 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		dt_buffer_empty(&s->principal[active]);
 		return n;
 	}
-	/* policy fill: END's records follow; they are in the other buffer */
+	/*
+	 * With bufpolicy=fill, an earlier call has copied the first buffer. The
+	 * records of END are in the second one.
+	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))
 		active ^= 1;
@@ -121,7 +129,10 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	return n;
 }
 
-/* Copies complete entries. An invalid entry ends the copy. */
+/*
+ * Copies aggregation entries until the end or an entry that is not valid.
+ * Returns the number of bytes copied.
+ */
 static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
 			  dt_u8 *to, dt_u64 max)
 {

@@ -1,47 +1,52 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Dynamic variables: associative arrays and thread-local variables.
- *
- * All threads and processes of a session share one space:
+ * Implements dynamic variables: elements of associative arrays, and
+ * thread-local variables. All threads and processes of a session share one
+ * space:
  *
  *   | struct dt_dynspace | buckets | slots | pool: chunks ...  |
  *
  * Thread-local integers have slots (slots.c). If no slot is free, they use a
  * bucket or chunk, as all other variables do.
  *
- * The first variable of a bucket is stored inside it if it is small, because
- * cache misses cost more than the rest of the work. All others have a chunk on
- * the bucket's chain: a header, the key, the value. chunks.c manages the free
- * ones. A key consists of 64-bit words: scope and id; for self-> the thread;
- * and each tuple part: an integer itself, a string with its NUL, any other
- * value after its length. Storing 0 (or NULL) frees a variable. Once no chunk
- * is available, a variable that does not fit into its bucket is a drop, even if
- * other buckets are empty.
+ * A hash of the key selects a bucket. A small variable is stored in the bucket
+ * itself if no other variable is there, which saves a cache miss. Each other
+ * variable has a chunk on the bucket's chain, which consists of a header, the
+ * key and the value. chunks.c allocates the chunks. A key consists of 64-bit
+ * words: the scope and the id, for a thread-local variable the thread, and then
+ * the parts of the tuple. An integer is one word. A string includes its NUL,
+ * and any other value comes after its length. Storing 0 (or NULL) frees a
+ * variable. If no chunk is available, storing a variable that does not fit into
+ * its bucket counts a drop, even if other buckets are empty.
  *
- * A bucket's lock is the holder's thread id. Waiting is limited, and a timeout
- * is a drop: DYNDIRTY if a bucket stayed locked or a chain is implausibly long,
- * DYNRINSE if a free list stayed busy, DYNAMIC if there is no memory. If a
- * holder died, dt_dynvar_clean() frees its lock. Every step leaves the chain
- * consistent. A chunk whose value was being written is marked and reads as
- * unset. At worst, the memory of one chunk is lost.
+ * A bucket's lock contains the holder's thread id. The number of attempts to
+ * take a lock is limited. A failed operation counts one of these drops:
+ *   DYNDIRTY  a bucket stayed locked, or a chain is implausibly long
+ *   DYNRINSE  other threads changed a free list at each attempt
+ *   DYNAMIC   no chunk is available
+ * If the holder of a lock has died, dt_dynvar_clean() frees the lock. Every
+ * step leaves the chain consistent. While a value is written, it is marked
+ * (DT_DYN_WRITING), and a value that stayed marked reads as 0. At worst, the
+ * memory of one chunk is lost.
  *
- * Targets can overwrite all of this. So each offset is checked when it is
- * followed, sizes are read once, and the length of a walk along a chain is
- * limited.
+ * Targets can overwrite the complete space. Therefore the engine checks each
+ * offset before it follows it, reads sizes once, and limits the number of steps
+ * along a chain.
  *
- * Strings are copied while the lock is held. Structures are read in place: if
- * one thread stores a structure while another reads it, the reader may get a
- * mixture, as with global variables. A store through the address of a structure
- * takes the lock, and happens only if the memory still belongs to the variable
- * for which the address was loaded: another thread may have freed that
- * variable, and the memory may belong to another one.
+ * A string is copied while the lock is held. A structure is read in place. If
+ * one thread stores a structure while another one reads it, the reader may get
+ * parts of both values, as with global variables. A store through the address
+ * of a structure takes the lock. Another thread may have freed the variable
+ * after its address was loaded, and the memory may belong to a different
+ * variable. In that case, the store does nothing.
  *
- * A timeout does not mean that the variable does not exist. A clause that
- * continued with 0 would overwrite the value. So the clause ends, as a drop.
+ * If a load fails, it is not known whether the variable exists. A clause that
+ * continued with 0 could then overwrite the value. Therefore a failed load ends
+ * the clause. A failed store only counts its drop.
  */
 #include "dif/chunks.h"
 
-#define DT_DYN_CHAIN 4096
+#define DT_DYN_CHAIN 4096 /* maximum number of steps along a chain */
 #define DT_DYN_A_BUCKET 256 /* one bucket for this many bytes of the space */
 #define DT_DYN_CLEANED 4096 /* buckets that one dt_dynvar_clean() checks */
 
@@ -51,7 +56,8 @@ struct dt_dynkey {
 	dt_u64 bytes;
 	dt_u64 value_bytes;
 	/*
-	 * the bucket's value of `inside` for this variable; 0: too large
+	 * the value of dt_bucket.inside if this variable is in the bucket; 0:
+	 * the variable is too large
 	 */
 	dt_u32 inside;
 	struct dt_bucket *bucket;
@@ -60,10 +66,10 @@ struct dt_dynkey {
 /* The result of a search for a variable. */
 struct dt_dynval {
 	dt_u8 *at;	 /* the value; null: not found */
-	dt_u32 *writing; /* the word with DT_DYN_WRITING */
-	dt_u32 *link;	 /* the link that points to the chunk */
-	struct dt_chunk *chunk; /* null: inside the bucket */
-	int lost; /* the end of the chain was not reached */
+	dt_u32 *writing; /* the word that has the bit DT_DYN_WRITING */
+	dt_u32 *link;	 /* the head or `next` that refers to the chunk */
+	struct dt_chunk *chunk; /* null: the variable is in the bucket */
+	int lost; /* 1: the search gave up before the end of the chain */
 };
 
 void dt_dynvar_layout(struct dt_arena *a)
@@ -121,8 +127,9 @@ static void dt_bucket_leave(struct dt_bucket *b)
 /* --- keys --- */
 
 /*
- * Writes one part of the key. A string ends at its NUL; other by-reference
- * values follow their length. Returns 0, or -1 if there is not enough space.
+ * Writes one part of the key and sets *bytes to its size. A string ends with
+ * its NUL. Any other by-reference value comes after a word with its length.
+ * Returns 0, or -1 if there is not enough space.
  */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
@@ -153,7 +160,10 @@ static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 	return 0;
 }
 
-/* Writes the key into unused scratch. Returns 0, or raises a fault: -1. */
+/*
+ * Writes the key of a variable to unused scratch memory, and finds its bucket.
+ * Returns 0. If this fails, returns -1 and sets the fault.
+ */
 static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
 		       struct dt_dynkey *k)
@@ -189,7 +199,7 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 	return 0;
 }
 
-/* Finds the variable with this key. The lock must be held. */
+/* Finds the variable with this key. The caller must hold the bucket's lock. */
 static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 				    const struct dt_dynkey *k)
 {
@@ -226,14 +236,18 @@ static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 
 /* --- get and set --- */
 
-/* Writes the value, and zeros after it up to the full size. */
+/*
+ * Writes `bytes` bytes of a value, and zeros after them up to `all` bytes.
+ * Marks the value with DT_DYN_WRITING in the meantime.
+ */
 static void dt_value_write(const struct dt_dynval *v, const void *from,
 			   dt_u64 bytes, dt_u64 all)
 {
 	dt_u32 word = dt_once32(v->writing) & ~DT_DYN_WRITING;
 
 	dt_release32(v->writing, word | DT_DYN_WRITING);
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* before the value's bytes */
+	/* the mark becomes visible before the bytes of the value */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	dt_copy(v->at, from, bytes);
 	dt_zero(v->at + bytes, all - bytes);
 	dt_release32(v->writing, word);
@@ -244,14 +258,20 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     const struct dt_dynkey *k, const void *from,
 			     dt_u64 bytes);
 
-/* Returns the generation, in which a chunk's DT_DYN_WRITING is cleared. */
+/*
+ * Returns the generation of the memory in which a variable is stored. It
+ * changes when the variable is freed.
+ */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
 	return v->chunk ? dt_once32(&v->chunk->class) & ~DT_DYN_WRITING
 			: dt_once32(&b->gen);
 }
 
-/* Returns the address of the value for the program. The lock must be held. */
+/*
+ * Returns the address of a value for the D program, and remembers to which
+ * variable it belongs. The caller must hold the bucket's lock.
+ */
 static dt_u64 dt_dyn_address(struct dt_mstate *m, const struct dt_dynkey *k,
 			     const struct dt_dynval *v)
 {
@@ -291,7 +311,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	}
 	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
 		/*
-		 * The writer has died, because this thread holds the lock now.
+		 * A writer holds the lock while it writes. This thread has the
+		 * lock now, so the writer has died and the value is incomplete.
 		 */
 		if (how & DT_DYN_MAKE)
 			dt_value_write(&old, &result, 0, k.value_bytes);
@@ -315,8 +336,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 }
 
 /*
- * Fetches a by-reference value before the lock is taken, because reading it can
- * be slow.
+ * Copies a by-reference value to scratch memory after the key. The caller does
+ * this before it takes the lock, because reading the value can be slow. Returns
+ * the number of bytes.
  */
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 			     const struct dt_dynkey *k, dt_u64 from)
@@ -336,7 +358,7 @@ static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 	return dt_copy_string(m, from, to, k->value_bytes);
 }
 
-/* Writes the key, and the value with zeros after it. */
+/* Writes the key, then the value, then zeros up to the size of the variable. */
 static void dt_dyn_fill(dt_u8 *to, const struct dt_dynkey *k, const void *from,
 			dt_u64 bytes)
 {
@@ -414,8 +436,9 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 }
 
 /*
- * Returns whether these bytes are in the value of a variable whose key begins
- * at start.
+ * Returns whether the bytes at `at` are in the value of a variable. The key of
+ * the variable begins at `start`. `key` and `value` are the sizes of its key
+ * and its value.
  */
 static int dt_in_value(const dt_u8 *start, dt_u64 key, dt_u64 value,
 		       const dt_u8 *at, dt_u64 bytes)
@@ -437,16 +460,16 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * The limits that remain for a search for a chunk. They end the search,
- * whatever the space contains.
+ * The work that a search for a chunk may still do. The limits end the search
+ * even if a target has overwritten the space.
  */
 struct dt_search {
-	dt_u32 hashed; /* key bytes that may still be hashed */
-	dt_u32 steps;  /* steps along chains that may still be taken */
+	dt_u32 hashed; /* number of bytes of keys that may still be hashed */
+	dt_u32 steps;  /* number of steps along chains that are still allowed */
 };
 
 /*
- * Returns whether the chunk is on the chain of this key's bucket, and so
+ * Returns whether the chunk is on the chain of this key's bucket. If it is, it
  * belongs to a variable.
  */
 static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
@@ -472,11 +495,12 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 }
 
 /*
- * Returns whether D may store to these bytes of the space: they must be in the
- * value of a variable. The search for the chunk goes backwards from the bytes.
- * Data that looks like a chunk's header is one if the chunk is on the chain of
- * its key's bucket. The size of a chunk is limited, so the search is limited
- * too, however large the space is.
+ * Returns whether the D program may store to these bytes of the space, which is
+ * allowed only in the value of a variable. In the pool, the function searches
+ * backwards from the bytes for the header of their chunk. Words that look like
+ * a header are a header if the chunk is on the chain of its key's bucket.
+ * Chunks have a maximum size, so the search needs to look only at that many
+ * bytes.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
@@ -533,7 +557,9 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	const struct dt_dynref *r = dt_dynref_of(m, off, bytes);
 	struct dt_bucket *b;
 
-	/* the address was loaded in an earlier firing, or many loads ago */
+	/*
+	 * The address was loaded in an earlier firing, or too many loads ago.
+	 */
 	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))
 			dt_copy(m->base + off, from, bytes);

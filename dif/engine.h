@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The engine's interface: make an arena, load programs, add probes, fire,
- * drain.
+ * The interface of the engine. The functions are called in this order. Each
+ * line ends with the host that may call the function:
  *
- * A session in a process that has all roles:
- *
- *   dt_arena_layout()  returns the sizes that these options require
- *   dt_arena_init()    lays the arena out in zeroed memory, once  (owner)
+ *   dt_arena_layout()  returns the sizes that the options require (any host)
+ *   dt_arena_init()    makes an arena in zeroed memory            (owner)
  *   dt_load()          verifies a DOF image and adds its clauses  (owner)
  *   dt_probe_add()     adds a probe and its names                 (owner)
  *   dt_ecb_add()       enables a clause at a probe                (owner)
  *   dt_fire()          runs every ECB of a probe                  (any host)
- *   dt_drain_*()       copies records and aggregations out        (consumer)
+ *   dt_drain_*()       copies records or aggregations             (consumer)
+ *
+ * The owner is the process that made the arena, or the kernel module.
  */
 #ifndef DIF_ENGINE_H
 #define DIF_ENGINE_H
@@ -24,39 +24,41 @@ extern "C" {
 #endif
 
 /*
- * Sizes that are chosen when the arena is created. Memory that is never touched
- * costs nothing.
+ * The sizes and options of a new arena. A size of 0 selects a default. Pages of
+ * the arena that are never written use no memory.
  */
 struct dt_arena_config {
-	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
-	/* number of shards that targets map; of all shards if n_private is 0 */
+	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET selects the default */
+	/* number of shared shards; of all shards if n_private is 0 */
 	dt_u32 n_shards;
 	/*
 	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
-	dt_u32 n_parkable; /* see shard.c; at most half of n_shards is used */
-	dt_u32 n_cpus; /* number of CPUs with counters; 0: n_shards */
+	/* maximum number of parked shards (shard.c); at most half of n_shards */
+	dt_u32 n_parkable;
+	/* number of CPUs that get a set of counters; 0: the number of shards */
+	dt_u32 n_cpus;
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
-	dt_u64 heap_bytes; /* program part: text, tables, strings */
+	dt_u64 heap_bytes; /* space for DIF, its tables, and strings */
 	dt_u64 globals_bytes;
-	dt_u64 locals_bytes; /* clause-local storage of a shard */
-	dt_u64 walltime;
-	dt_u32 has_float; /* every host has flop */
+	dt_u64 locals_bytes; /* clause-local variables of a shard */
+	dt_u64 walltime;     /* current time, ns since 1970 */
+	dt_u32 has_float;    /* 1: every host has the operation flop */
 	/*
-	 * Only the kernel's host fires probes. In this case there are no
-	 * counters, because no native code adds to them.
+	 * 1: only the kernel fires probes. The arena then has no counters,
+	 * because only native code adds to counters.
 	 */
 	dt_u32 has_kernel;
 };
 
-/* Why a program was refused: one sentence, and the place. */
+/* The reason why dt_load() refused a program: a sentence and a place. */
 struct dt_load_error {
 	char text[192];
 	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
 	/*
-	 * 1 + the number of the DOF's clause whose record exceeds the buffer;
-	 * 0: the reason is a different one
+	 * 1 + the number of the clause in the DOF, if the reason is that the
+	 * clause's record is larger than the buffer; otherwise 0
 	 */
 	dt_u32 too_large;
 };
@@ -78,20 +80,20 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
 /**
- * dt_load - verify a DOF image, and add its clauses and their enablings
+ * dt_load - verify a DOF image, and add its clauses and probe descriptions
  * @first_clause, @n_clauses: receive the range of the added clauses
  *
- * Returns 0, or -1 with @error filled in and nothing added. The image is
- * untrusted and only read.
+ * Returns 0. If this fails, returns -1, fills in @error and adds nothing. The
+ * image is not trusted, and is not changed.
  */
 int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	    dt_u32 *n_clauses, struct dt_load_error *error);
 
 /*
  * Changes the provider name of a probe whose process has exited, so that
- * another process can use the probe. Its clauses stay enabled. like: another
- * probe, or 0. If that probe already has the new provider name, its string is
- * shared. Returns 0, or -1 if the heap is full.
+ * another process can use the probe. The clauses stay enabled at the probe. If
+ * the probe `like`, which may be 0, has the same provider name, the two probes
+ * share the string. Returns 0, or -1 if the heap is full.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
@@ -103,9 +105,9 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
 
 /*
- * Enables a clause at a probe. Returns the EPID, or 0 if the table is full.
- * Keeps a probe's ECBs in clause order. Adding the same pair twice returns the
- * same EPID.
+ * Enables a clause at a probe. Returns the EPID of the new ECB, or 0 if the
+ * table is full. The ECBs of a probe are in the order of their clauses. If the
+ * clause is already enabled at the probe, returns the EPID of the existing ECB.
  */
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
@@ -114,72 +116,77 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
  * @args: the probe's first n_args arguments (at most 10); the engine gets the
  * other arguments from the host
  *
- * Context: anywhere. Never waits: takes a free shard or counts a drop. The work
- * is limited by the verified length of the enabled DIF.
+ * Context: anywhere. Never waits: if no shard is free, counts a drop. The work
+ * is limited, because verified DIF contains no loops.
  */
 void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
 /*
- * Runs the ECBs for a host that already holds host->shard and keeps it.
- * @from: the EPID to start with, if the host has run the previous ones; 0: the
- * first
+ * Runs the ECBs of a probe for a host that holds the lock of host->shard. The
+ * lock is not released.
+ * @from: the EPID of the first ECB to run, if the host has run the previous
+ * ones itself; 0: run all
  */
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
 /*
- * Unlocks a shard, or parks it if its aggregation buffer is almost full
- * (shard.c). The caller holds it.
+ * Unlocks a shard that the caller holds, or parks it if its aggregation buffer
+ * is almost full (shard.c).
  */
 void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
 		    struct dt_shard *shard);
 
 /*
- * Advances the activity, which never changes back. Returns 1 if this call made
- * the change. Only the arena's owner calls it. If there is a private part, only
- * the activity in that part is trusted.
+ * Advances the activity of the session if its current value is `from`. Returns
+ * 1 if this call made the change. The activity never changes back. Only the
+ * arena's owner calls this function. If there is a private part, only the
+ * activity in that part is trusted.
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
- * Returns whether exit() has ended tracing. The shared words are trusted only
- * if a clause with exit() is enabled at a probe that fires in targets.
- * Otherwise, if a target overwrote the activity, this restores it.
+ * Returns whether exit() has ended tracing. The words in the shared part are
+ * trusted only if a clause with exit() is enabled at a probe that fires in
+ * targets. If there is no such clause and a target has overwritten the activity
+ * in the shared part, the function restores it.
  */
 int dt_has_exited(void *arena);
 
-/* --- the consumer's side; waits for a shard for a limited time --- */
+/* --- for the consumer, which waits for a shard for a limited time --- */
 
 /*
- * The number of times that the consumer tests a shard's lock before it gives
- * up. That many tests take a few milliseconds.
+ * The maximum number of times that the consumer tests the lock of a busy shard.
+ * This number of tests takes a few milliseconds.
  */
 #define DT_WAIT_SPINS 100000
 /*
- * dt_drain_principal - swap a shard's principal buffers and copy the records
- * @to: memory of at least as many bytes as the option bufsize
- * @spins: maximum number of tests of the shard's lock, at most DT_WAIT_SPINS;
- * receives the number of tests that remain. Null: DT_WAIT_SPINS
+ * dt_drain_principal - exchange a shard's principal buffers and copy the
+ * records @to: memory of at least as many bytes as the option bufsize @alive:
+ * returns whether a thread with this id exists; the lock of a shard whose
+ * holder has died is taken over @spins: maximum number of tests of the shard's
+ * lock, at most DT_WAIT_SPINS; receives the number of tests that remain. Null
+ * means DT_WAIT_SPINS.
  *
- * Returns the number of bytes copied (complete records, in time order), 0 if
- * there are none, or -1 if the shard stayed locked; then try again later. A
- * shard whose owner thread died is freed (@alive returns whether a thread id
- * exists).
+ * Returns the number of bytes copied, or 0 if there are no records. The copy
+ * contains complete records in the order of time. Returns -1 if the shard
+ * stayed locked. The consumer then tries again later.
  */
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 			  dt_u64 max, int (*alive)(dt_u32 owner),
 			  dt_u32 *spins);
 /*
- * Drains a shard's aggregations, like dt_drain_principal(). The copy is a
- * sequence of struct dt_aggent.
+ * Drains a shard's aggregations in the same way as dt_drain_principal() drains
+ * records. The copy is a sequence of entries (struct dt_aggent).
  */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
- * Drains one set of counters, 0 to arena->counters.n_cpus: copies what was
- * added to them since the last drain. Takes no lock. Set *from to 0 for the
- * first call, and repeat the call until *from is DT_COUNTERS_DONE. Each counter
- * is then read exactly once, however fast targets add to it.
+ * Drains one set of counters, from 0 to arena->counters.n_cpus: writes an entry
+ * (struct dt_aggent) for each value that has changed since the previous drain.
+ * Takes no lock. The caller sets *from to 0 before the first call, and repeats
+ * the call until *from is DT_COUNTERS_DONE. These calls read each counter
+ * exactly once. Returns the number of bytes written to `to`.
  */
 #define DT_COUNTERS_DONE (~0ull)
 dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,
@@ -194,17 +201,20 @@ enum dt_buffer_kind {
  */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
- * Moves the parts of committed speculations to the principal buffers, empties
- * discarded ones, and cleans dynamic variables. With `alive`, also releases
- * what dead owners hold. The consumer calls it at the cleanrate. Returns 1 if
- * the call ended at the limit of bytes that one call moves. The next call
- * continues.
+ * Moves records of committed speculations to the principal buffers, and removes
+ * those of discarded speculations. If `alive` is not null, also releases locks
+ * and slots of threads that have died. The consumer calls this function at the
+ * cleanrate. Returns 1 if the limit of bytes that one call moves was reached.
+ * The next call then continues.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 
 /* --- disassembly, for dtrace -S and tests --- */
 
-/* Writes one line of text for an instruction, without its offset and code. */
+/*
+ * Writes the text of an instruction: its mnemonic and operands. Returns the
+ * length of the text.
+ */
 int dt_disasm(dt_u32 insn, char *to, dt_size max);
 
 #ifdef __cplusplus

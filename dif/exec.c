@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The interpreter: one dt_op_*() per row of DIF_OPS.
+ * The interpreter of DIF, with one function dt_op_*() for each row of DIF_OPS.
  *
- * The text was verified when it was loaded: registers, indices and branch
- * targets are in range, branches go forward and the last instruction returns,
- * so the loop ends. A comparison stores its two operands, and each branch
- * evaluates its own condition on them. tst compares with zero; scmp compares
- * the order of the strings with zero.
+ * The loader has verified the instructions: registers, indices and branch
+ * targets are in range, all branches are forward, and the last instruction
+ * returns. Therefore every DIFO ends. There are no condition codes. A
+ * comparison stores its two operands, and a branch evaluates its condition on
+ * them. tst stores its operand and 0. scmp stores -1, 0 or 1 (the order of the
+ * strings, or a difference of the same sign) and 0.
  */
 #include "dif/mstate.h"
 
@@ -79,7 +80,10 @@ DT_LOADS(X)
 DT_STORES(X)
 #undef X
 
-/* INT64_MIN / -1, on which the machine would trap, wraps. */
+/*
+ * INT64_MIN / -1 would trap on the processor, so a division by -1 is a
+ * negation, which wraps.
+ */
 DT_INLINE void dt_op_SDIV(struct dt_mstate *m, dt_u32 i)
 {
 	dt_s64 a = (dt_s64)R1(m, i), b = (dt_s64)R2(m, i);
@@ -143,7 +147,8 @@ DT_INLINE void dt_op_TST(struct dt_mstate *m, dt_u32 i)
 }
 
 /*
- * Compares unsigned bytes, at most strsize of them. NULL is the empty string.
+ * Compares two strings as unsigned bytes, up to strsize bytes of each. A null
+ * pointer is the empty string.
  */
 static void dt_op_SCMP(struct dt_mstate *m, dt_u32 i)
 {
@@ -214,7 +219,10 @@ static void dt_op_STGS(struct dt_mstate *m, dt_u32 i)
 	dt_static_set(m, DIFV_SCOPE_GLOBAL, DIF_INSTR_IDX(i), RD(m, i));
 }
 
-/* No builtin is a thread-local array; the verifier refuses this instruction. */
+/*
+ * ldta would load an element of a thread-local array that is a builtin. There
+ * is no such builtin, so the verifier refuses this instruction.
+ */
 static void dt_op_LDTA(struct dt_mstate *m, dt_u32 i)
 {
 	(void)i;
@@ -332,13 +340,16 @@ static void dt_op_ALLOCS(struct dt_mstate *m, dt_u32 i)
 	RD(m, i) = at;
 }
 
-/* COPYS source, size, destination */
+/* The operands of copys are the source, the size and the destination. */
 static void dt_op_COPYS(struct dt_mstate *m, dt_u32 i)
 {
 	dt_dmem_copy(m, RD(m, i), R1(m, i), R2(m, i));
 }
 
-/* The compiler performs translation; the verifier refuses both instructions. */
+/*
+ * The compiler resolves translators, so xlate and xlarg are not used and the
+ * verifier refuses them.
+ */
 static void dt_op_XLATE(struct dt_mstate *m, dt_u32 i)
 {
 	(void)i;
@@ -364,8 +375,8 @@ DT_FLOATS(X)
 #undef X
 
 /*
- * Arithmetic, comparisons, branches and constants. They neither fault nor
- * return.
+ * Simple instructions: arithmetic without division, cmp, tst, branches and
+ * constants. They neither cause a fault nor end the DIFO.
  */
 #define DT_OP_IS_SIMPLE(number)                                                \
 	((number) <= DIF_OP_MUL ||                                             \
@@ -376,8 +387,9 @@ DT_FLOATS(X)
 	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
 
 /*
- * Instructions whose time depends on the size of a string or of a copy, and
- * instructions that call the host. Each is a piece of work (work.c).
+ * Instructions whose time depends on the size of a string or of a copy, or that
+ * may call the host. Each execution of one is a piece of work, which is counted
+ * by dt_work().
  */
 #define DT_OP_IS_WORK(number)                                                  \
 	((number) == DIF_OP_SCMP ||                                            \
@@ -387,15 +399,15 @@ DT_FLOATS(X)
 	 ((number) >= DIF_OP_LDGAAM && (number) <= DIF_OP_LDTSM))
 
 /*
- * Each instruction jumps directly to the code of the next one, so that the
- * processor predicts the successor of each instruction separately. The program
- * counter is a local variable; m->pc is updated wherever other code could read
- * it.
+ * Runs the instructions until one returns or causes a fault. The code of each
+ * instruction ends with a jump to the code of the next one, so the processor
+ * predicts the successor of each opcode separately. The program counter is a
+ * local variable. It is copied to m->pc before code that may read m->pc.
  */
 static void dt_run(struct dt_mstate *m)
 {
 #ifndef DT_NO_COMPUTED_GOTO
-	/* These are distances, because addresses would need relocations. */
+	/* The table has distances, because addresses would need relocations. */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
 #define X(op, number, operands, mnemonic)                                      \
@@ -445,7 +457,7 @@ op_##number:                                                                   \
 #undef X
 	/* clang-format on */
 op_0:
-	/* 0 is not an opcode; the verifier refuses it */
+	/* This code is not reached: the verifier refuses unknown opcodes. */
 	m->pc = pc;
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 }

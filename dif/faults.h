@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Errors in probe context. Faults end a clause and fire ERROR. Drops count data
- * that could not be recorded. Both are always reported. This file is installed
- * as <dtrace/faults.h>.
+ * The tables of faults and drops. A fault ends a clause and fires ERROR. A drop
+ * counts data that could not be recorded. The consumer reports all faults and
+ * drops. This file is installed as <dtrace/faults.h>.
  */
 #ifndef DIF_FAULTS_H
 #define DIF_FAULTS_H
 
 /* clang-format off */
-#define DIF_FAULTS(X) /* X(name, number, text; shows its address?) */ \
+#define DIF_FAULTS(X) /* X(name, number, text, 1: message has the address) */ \
 	X(UNKNOWN,   0, "unknown fault",                 0) \
 	X(BADADDR,   1, "invalid address",               1) \
 	X(BADALIGN,  2, "invalid alignment",             1) \
@@ -21,7 +21,9 @@
 	X(BADSTACK,  9, "bad stack",                     0) \
 	X(LIBRARY, 1000, "library-level fault",          0)
 
-/* X(name): each kind has its own count; the consumer has the texts */
+/*
+ * X(name). Each kind of drop is counted separately. The consumer has the texts.
+ */
 #define DIF_DROPS(X) \
 	X(PRINCIPAL) X(AGGREGATION) X(DYNAMIC) X(DYNRINSE) X(DYNDIRTY) \
 	X(SPEC) X(SPECBUSY) X(SPECUNAVAIL) X(STKSTROVERFLOW) X(DBLERROR) X(NOSHARD) \

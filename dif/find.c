@@ -2,19 +2,22 @@
 /*
  * Finds one string in another in linear time.
  *
- * A short needle is compared at each position. For a longer one, this would
- * take time proportional to the product of the lengths: minutes for two strings
- * of 64 KiB. So the two-way algorithm is used (Crochemore and Perrin, "Two-way
- * string-matching", 1991), which needs no memory. It splits the needle at a
- * critical position into a left and a right part. A mismatch in the right part
- * moves the needle past it. A mismatch in the left part moves it by the
- * needle's period, or by more than half its length if it has no short period.
+ * The string to find is called the needle. A needle of up to 32 bytes is
+ * compared at each position. For a longer needle, this would take time
+ * proportional to the product of the lengths. Therefore the two-way algorithm
+ * is used (Crochemore and Perrin, "Two-way string-matching", 1991), which needs
+ * no additional memory. It splits the needle at a critical position into a left
+ * and a right part. After a mismatch in the right part, the needle is moved
+ * past the byte that differs. After a mismatch in the left part, the needle is
+ * moved by its period, or by at least half its length if it has no short
+ * period.
  *
- * The last occurrence is found as the first one in the two reversed strings.
+ * To find the last occurrence, the algorithm reads both strings backwards and
+ * finds the first occurrence.
  *
- * Other threads may change the bytes during the search. Every step moves
- * forward, and no index depends on a byte's value alone, so the search ends and
- * stays within the strings.
+ * Other threads may change the bytes during the search. Nevertheless, the
+ * search ends and stays within the strings, because every step moves forward
+ * and no index is computed from the value of a byte.
  */
 #include "dif/find.h"
 
@@ -22,7 +25,10 @@
 
 #define DT_SHORT_NEEDLE 32
 
-/* A slice that is read from its first byte or, reversed, from its last one. */
+/*
+ * A slice whose bytes are read in ascending order, or in descending order if
+ * `reversed` is set.
+ */
 struct dt_reader {
 	const dt_u8 *s;
 	dt_u64 len;
@@ -35,8 +41,9 @@ DT_INLINE dt_u8 dt_byte(const struct dt_reader *r, dt_u64 i)
 }
 
 /*
- * Returns where the greatest suffix begins, by the order of bytes (order 0) or
- * by the reverse order (order 1), and the period of that suffix.
+ * Returns the index at which the greatest suffix begins, and sets *period to
+ * the period of that suffix. Suffixes are compared by the values of their bytes
+ * if `order` is 0, or by the reverse order if it is 1.
  */
 static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 				 dt_u64 *period)
@@ -65,7 +72,10 @@ static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 	return start;
 }
 
-/* Returns where the right part begins, and its period in *period. */
+/*
+ * Returns the index at which the right part begins, and sets *period to the
+ * period of the right part.
+ */
 static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 {
 	dt_u64 p0, p1, at0 = dt_greatest_suffix(b, 0, &p0);
@@ -76,8 +86,8 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 }
 
 /*
- * Returns whether the left part is repeated one period later. In that case the
- * needle has this period.
+ * Returns whether the left part is repeated one period later. If it is, the
+ * complete needle has this period.
  */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {
@@ -97,8 +107,8 @@ static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
 		period = (cut > b->len - cut ? cut : b->len - cut) + 1;
 	while (at + b->len <= a->len) {
 		/*
-		 * The last comparison has already matched the first `known`
-		 * bytes.
+		 * The previous comparison has shown that the first `known`
+		 * bytes of the needle are equal here.
 		 */
 		i = cut > known ? cut : known;
 		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))

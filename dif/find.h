@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Finds one string in another, for index(), rindex() and strstr(). */
 #ifndef DIF_FIND_H
 #define DIF_FIND_H
 

@@ -3,23 +3,24 @@
  * Fires a probe: takes a shard, then runs every ECB of the probe in program
  * order.
  *
- * The steps of a clause are: sample the time when it is first needed, evaluate
- * the predicate, reserve space for the record, run the actions, publish. A
- * fault ends only this clause, and the values that it has stored and aggregated
- * so far are kept. The fault becomes a record of its own. ERROR's ECBs run
- * immediately on the same shard, with their own clause-local variables and
- * strtok() state. A fault in them is only counted.
+ * The steps of a clause are: evaluate the predicate, reserve space for the
+ * record, run the actions, publish the record. The time is read when it is
+ * first needed. A fault ends only the current clause. The values that the
+ * clause has stored and aggregated before the fault are kept. The fault is
+ * recorded in a separate record. Then the ECBs of ERROR run immediately in the
+ * same shard, with their own clause-local variables and strtok() state. A fault
+ * in an ECB of ERROR is only counted.
  */
 #include "dif/mstate.h"
 
 #define DT_ERROR_ARGS 6
 /*
- * Every 64th firing of a shard, whose number has these bits zero, checks
- * whether the consumer still exists.
+ * A mask: if these bits of a firing's number are zero, the firing checks the
+ * lease. This is every 64th firing of a shard.
  */
 #define DT_LEASE_EACH 63
 
-/* Returns whether this probe's clauses may run now. */
+/* Returns whether the activity allows the clauses of this probe to run. */
 static int dt_may_fire(struct dt_mstate *m)
 {
 	switch (dt_once32(m->activity)) {
@@ -74,7 +75,7 @@ static void dt_error(struct dt_mstate *m)
 	const dt_u64 *outer_args = m->args;
 	dt_u32 n_args = m->n_args, id = m->probe_id;
 
-	/* the drop has already been counted */
+	/* The loss was counted as a drop. It is not reported as a fault. */
 	if (m->fault == DT_FAULT_DROPPED) {
 		m->fault = 0;
 		return;
@@ -106,8 +107,9 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the clause's record, if it makes one. Returns 0 if that is
- * not possible. The clause must then not run.
+ * Reserves space for the record of a clause. Does nothing if the clause makes
+ * no record, or if its record belongs to a speculation. Returns 0 if there is
+ * no space or the lease has expired. The clause must then not run.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {
@@ -219,7 +221,10 @@ static void dt_mstate_init(struct dt_mstate *m, struct dt_host *host)
 	m->measured_at = 0;
 }
 
-/* Returns the probe's first ECB; 0: none may run. */
+/*
+ * Prepares a firing of a probe. Returns the EPID of the probe's first ECB, or 0
+ * if no ECB may run.
+ */
 static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 			    dt_u32 probe)
 {
@@ -241,8 +246,9 @@ static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 }
 
 /*
- * Fast path for a probe whose only clause is a bare count(). Returns 0 if the
- * general path must run instead, which also checks the lease when that is due.
+ * The fast path for a probe whose only clause consists of one count() without a
+ * key. Returns 0 if the general path must run. Every 64th firing uses the
+ * general path, which checks the lease.
  */
 static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 			  dt_u32 epid)
@@ -263,7 +269,9 @@ static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 	return 1;
 }
 
-/* Runs the ECBs from epid on. The shard must be held. */
+/*
+ * Runs the ECBs from `epid` on. The caller must hold the lock of host->shard.
+ */
 static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 			const dt_u64 *args, dt_u32 n_args)
 {
@@ -279,7 +287,7 @@ static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 		dt_run_ecbs(m, epid);
 		return;
 	}
-	m->shard->fired--; /* makes the next firing check the lease too */
+	m->shard->fired--; /* so that the next firing checks the lease again */
 	dt_count(&m->session->drops[DTRACEDROP_LEASE]);
 }
 

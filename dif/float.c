@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Each operation saves the parts of the vector unit that it uses, computes in
- * the default environment (round to nearest, no traps) and restores them,
- * because the probe may have fired in the middle of a computation. It uses only
- * SSE encodings, which do not change the upper parts of the registers.
+ * Computes with doubles in probe context. The probe may have fired in the
+ * middle of a floating-point computation of the target. Therefore each
+ * operation saves the registers that it uses, computes in the default
+ * environment (round to nearest, no traps) and restores the registers. The
+ * operations use only SSE encodings, which do not change the upper parts of the
+ * vector registers.
  */
 #include "dif/float.h"
 
@@ -25,8 +27,10 @@ struct dt_vector_state {
 };
 
 /*
- * Executes the instructions `text`. Their operands are a in %xmm0 and b in
- * %xmm1. Their result is in %xmm0 or in the register %[r].
+ * Executes the instructions `text` and returns the result. The operands are the
+ * variables a and b, which are in %xmm0 and %xmm1. If the result is in %xmm0,
+ * `take` must be DT_TAKE_XMM0. If it is in the general register %[r], `take`
+ * must be DT_TAKE_NOTHING.
  */
 #define DT_VECTOR(text, take)                                                  \
 	({                                                                     \
@@ -62,7 +66,11 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 
 	if (!(a >> 63))
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
-	/* Halves a and rounds it to odd, so that only the doubling rounds. */
+	/*
+	 * cvtsi2sd takes a signed integer, so a is halved before the conversion
+	 * and doubled after it. The lost bit is kept in the lowest bit, so that
+	 * the result is rounded only once.
+	 */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",
 			 DT_TAKE_XMM0);
@@ -76,7 +84,10 @@ DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 	if (dt_is_nan(a))
 		return 0;
 	r = DT_VECTOR("cvttsd2siq %%xmm0, %[r]", DT_TAKE_NOTHING);
-	/* The conversion of a value out of range gives the smallest integer. */
+	/*
+	 * cvttsd2si returns INT64_MIN for a value out of range. For a large
+	 * positive value, the result is INT64_MAX instead.
+	 */
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }
 
@@ -93,7 +104,10 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 	       DT_F64_SIGN;
 }
 
-/* The only function of the runtime that may change a vector register. */
+/*
+ * This is the only function of the runtime that changes vector registers, so it
+ * must not be inlined into another one.
+ */
 __attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	switch (op) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Floating point for hosts that support it: dt_host_ops.flop. Not part of the
- * kernel module.
+ * The implementation of dt_host_ops.flop for hosts in user space. The kernel
+ * module has no floating point.
  */
 #ifndef DIF_FLOAT_H
 #define DIF_FLOAT_H
@@ -13,10 +13,10 @@ extern "C" {
 #endif
 
 /**
- * dt_flop - compute one of the f* rows of DIF_OPS
- * @op: the DIF_OP_* of the row
- * @a, @b: the values of r1 and r2: the bits of doubles, or integers, as the row
- * requires
+ * dt_flop - compute a floating-point instruction, a row f* of DIF_OPS
+ * @op: the instruction, DIF_OP_F*
+ * @a, @b: the values of the registers r1 and r2: the bits of doubles, or
+ * integers if the instruction converts an integer
  *
  * Context: anywhere. Preserves the vector registers and the floating-point
  * environment of the interrupted code, and raises no exception. Returns the

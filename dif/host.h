@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The operations that the engine needs from its host: the consumer (BEGIN, END,
- * tick), the ptrace-agent, a target's runtime, the kernel.
+ * The operations that the engine needs from its host. The hosts are the
+ * consumer (for BEGIN, END and tick), the ptrace-agent, the runtime in a
+ * target, and the kernel module.
  *
  * A struct dt_host represents one thread during one firing. Operations are
- * called in probe context: they must not wait, and must not allocate in a
- * target or the kernel. An operation that a host does not support is a null
- * pointer. The D program then gets the fault or value that the engine defines
- * for it.
+ * called in probe context. They must not wait. In a target and in the kernel,
+ * they must not allocate memory. An operation that a host does not support is a
+ * null pointer. The D program then gets the fault or the value that the engine
+ * defines for this case.
  */
 #ifndef DIF_HOST_H
 #define DIF_HOST_H
@@ -17,10 +18,13 @@
 struct dt_host;
 
 struct dt_host_ops {
-	/* Monotonic and wall clock, ns. Never null. */
+	/*
+	 * Return the monotonic time in ns, and the wall-clock time in ns since
+	 * 1970. These two operations are never null.
+	 */
 	dt_u64 (*timestamp)(struct dt_host *host);
 	dt_u64 (*walltime)(struct dt_host *host);
-	/* CPU time of the thread, ns; 0 if unknown. */
+	/* Returns the CPU time of the thread in ns, or 0 if it is unknown. */
 	dt_u64 (*vtimestamp)(struct dt_host *host);
 
 	/*
@@ -30,88 +34,96 @@ struct dt_host_ops {
 	int (*load)(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,
 		    dt_u64 *bad);
 	/*
-	 * Reads a string of at most max bytes without its NUL. Returns its
-	 * length, or -1.
+	 * Reads at most max bytes of a string of the traced process. Returns
+	 * the length without the NUL, or -1 with *bad set as in load().
 	 */
 	dt_s64 (*load_string)(struct dt_host *host, dt_u64 addr, char *to,
 			      dt_u64 max, dt_u64 *bad);
-	/* Writes for copyout(). Returns 0, or -1 with *bad set. */
+	/*
+	 * Writes to the traced process's memory, for copyout(). Returns 0, or
+	 * -1 with *bad set to the first address that could not be written.
+	 */
 	int (*store)(struct dt_host *host, dt_u64 addr, const void *from,
 		     dt_u64 bytes, dt_u64 *bad);
 
 	/*
-	 * Gets an argument that was not passed to dt_fire(). Returns 0 and sets
-	 * *value, or -1 with *bad set to the address that could not be read (0:
-	 * the value is not available).
+	 * Reads argument number n, from 0, which was not passed to dt_fire().
+	 * Returns 0 and sets *value. If this fails, returns -1 and sets *bad to
+	 * the address that could not be read, or to 0 if the value is not
+	 * available.
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*
-	 * Reads a NUMBER row of dif/vars.h. If the row is an array, index is
-	 * that of the element. Returns 0 and sets *value, or returns -1; the
-	 * variable then reads as 0. For uregs[], -1 means that there is no such
-	 * register.
+	 * Reads a builtin that is a NUMBER row of dif/vars.h. If the row is an
+	 * array, index selects the element. Returns 0 and sets *value. If the
+	 * builtin is not available, returns -1, and the D program gets 0. For
+	 * uregs[], -1 means that there is no such register.
 	 */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
 		   dt_u64 *value);
 	/*
-	 * Reads a STRING row. Returns the number of bytes without the NUL, at
-	 * most max.
+	 * Reads a builtin that is a STRING row of dif/vars.h. Returns the
+	 * number of bytes without the NUL, at most max.
 	 */
 	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, dt_u32 index,
 			     char *to, dt_u64 max);
 
 	/*
-	 * Stores the user stack, the innermost frame first. Returns the number
-	 * of stored frames, or -1.
+	 * Stores the program counters of the user stack, the innermost frame
+	 * first. Returns the number of stored frames, or -1.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
-	/* Stores the kernel's stack in the same way. */
+	/* Stores those of the kernel stack in the same way. */
 	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Returns whether pid is the traced process or one of its ancestors. */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
 	/*
-	 * Runs a KERNEL row of dif/subrs.h that has one argument. Returns 0 and
-	 * sets *value, or -1 with *bad set to the address that could not be
-	 * read.
+	 * Runs a subroutine that is a KERNEL row of dif/subrs.h and has one
+	 * argument. Returns 0 and sets *value, or returns -1 and sets *bad to
+	 * the address that could not be read.
 	 */
 	int (*ask)(struct dt_host *host, dt_u32 subr, dt_u64 arg, dt_u64 *value,
 		   dt_u64 *bad);
 
-	/* Destructive actions. They return 0 or -1. */
+	/*
+	 * Run the actions raise() and stop(). They return 0, or -1 on failure.
+	 */
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
 	/*
-	 * Runs chill() for `value` ns, breakpoint() or panic(). `action` is its
-	 * number in dif/actions.h.
+	 * Runs chill() for `value` ns, breakpoint() or panic(). `action` is the
+	 * number of the action in dif/actions.h. Returns 0 or -1.
 	 */
 	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
-	/* Computes in floating point: dif/float.h. */
+	/* Computes a floating-point instruction (dif/float.h). */
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
 
 	/*
-	 * Sets owner and thread_key if thread_key is 0 and one of the two is
-	 * needed, for hosts that must compute them. Null: they are already set.
+	 * Sets host->owner and host->thread_key. The engine calls it when it
+	 * needs one of them and thread_key is 0. It is null in hosts that set
+	 * both before each firing.
 	 */
 	void (*identify)(struct dt_host *host);
 };
 
 struct dt_host {
 	const struct dt_host_ops *ops;
-	void *arena;  /* its address in this host */
+	void *arena;  /* the address of the arena in this host */
 	dt_u32 cpu;   /* the CPU on which the clauses run */
-	dt_u32 shard; /* where the search for a free shard starts */
+	/* the shard at which the search for a free shard starts */
+	dt_u32 shard;
 	dt_u32
-	    owner; /* nonzero id of this holder for shard locks: a thread id */
-	/* there is a traced process (not in BEGIN, END, tick) */
+	    owner; /* nonzero thread id, stored in the locks that it holds */
+	/* 1: a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*
-	 * 1: the consumer or the agent, which use only private shards if the
-	 * arena has any
+	 * 1: the host is the consumer or the agent, and uses only private
+	 * shards if the arena has any
 	 */
 	dt_u32 own_shards;
-	/* number of tests of a busy shard before another one is used */
+	/* number of tests of a busy shard before the next shard is tried */
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's
@@ -119,11 +131,11 @@ struct dt_host {
 	 * the shard with dt_shard_leave() and set this to 0.
 	 */
 	dt_u32 fills;
-	/* owner of self-> variables: pid << 32 | tid of the target */
+	/* owner of thread-local variables: pid << 32 | tid of the target */
 	dt_u64 thread_key;
 	void *self;	   /* private data of the host */
 	dt_u64 budget_ns;  /* time limit for one firing (work.c); 0: no limit */
-	/* the part of the budget that was used; the host sets it to 0 */
+	/* the time that the firing has used; the host sets it to 0 before */
 	dt_u64 spent_ns;
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loads a program, and adds probes and ECBs. Only the arena's owner calls these
+ * Loads programs, and adds probes and ECBs. Only the arena's owner calls these
  * functions.
  *
- * A load publishes its counts at the end, so that either all of it or nothing
- * becomes visible. Entries are complete before a count or a link makes them
- * visible, so that probes can be added while other threads fire.
+ * dt_load() updates the counts of the tables at its end. Therefore either the
+ * complete program or nothing becomes visible. Each entry of a table is
+ * complete before a count or a link makes it visible, so probes can be added
+ * while other threads fire.
  */
 #include "dif/load.h"
 
@@ -58,8 +59,8 @@ static void dt_ecb_read(struct dt_loader *l, const struct dof_sec *sec,
 }
 
 /*
- * Finds the clause that an earlier ecbdesc with this number created. Returns 0
- * if there is none yet.
+ * Finds the clause that an earlier ecbdesc with the same clause number has
+ * created in this load. Returns 0 if there is no such clause.
  */
 static int dt_clause_known(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			   dt_u32 *clause)
@@ -185,7 +186,10 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	return 0;
 }
 
-/* Returns a string in the heap. Reuses the string at `old` if it is equal. */
+/*
+ * Returns the offset of a string in the heap that is equal to s: the string at
+ * `old` if that is equal, otherwise a new copy. Returns 0 if the heap is full.
+ */
 static dt_off dt_shared_string(struct dt_loader *l, const char *s, dt_off old)
 {
 	if (old && dt_streq(dt_at(l->base, old), s))
@@ -218,7 +222,10 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		return 0;
 	p->first_ecb = 0;
 	p->flags = dt_streq(provider, "dtrace") ? DT_PROBE_DTRACE : 0;
-	/* ERROR fires in the host where the fault occurs. */
+	/*
+	 * BEGIN, END and the profile provider fire only in the consumer or the
+	 * agent. ERROR fires in the host where the fault occurs.
+	 */
 	if ((p->flags && !dt_streq(name, "ERROR")) ||
 	    dt_streq(provider, "profile"))
 		p->flags |= DT_PROBE_OWN;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A load in progress. It adds data after the published end of the heap and the
- * tables, so an abandoned load leaves nothing to undo there. Only the index of
- * variables is written in place; it is restored if the load fails.
+ * The state of a load, and the functions that the files of the loader share. A
+ * load writes after the published end of the heap and of the tables. If the
+ * load fails, these data are never published, so nothing must be undone there.
+ * Only the index of variables is changed in place, and is restored after a
+ * failure.
  */
 #ifndef DIF_LOAD_H
 #define DIF_LOAD_H
@@ -19,7 +21,7 @@ struct dt_loader {
 	dt_u8 *base;
 	struct dt_arena *arena;
 	const dt_u8 *dof;
-	dt_u64 bytes; /* of the image, from its header */
+	dt_u64 bytes; /* size of the image according to its header */
 	struct dof_hdr hdr;
 	struct dt_load_error *error;
 
@@ -28,7 +30,8 @@ struct dt_loader {
 	dt_u32 n_difos, n_clauses, n_enablings, n_vars;
 
 	/*
-	 * The tables that were copied last: the section, and the offset of its
+	 * The most recently copied tables: the number of the section, and the
+	 * offset of its copy in the arena. DIFOs that share a table share the
 	 * copy.
 	 */
 	dt_u32 cached_sec[DT_LOAD_CACHE];
@@ -36,47 +39,57 @@ struct dt_loader {
 	dt_u32 cache_next;
 };
 
-/* Fills in the error. Always returns -1. */
+/*
+ * Fills in l->error. Always returns -1, so that callers can return the result.
+ */
 int dt_refuse(struct dt_loader *l, dt_u64 where, const char *text);
 
 /*
- * Checks all rules for a DIFO, which is in the heap and whose variables are
- * declared.
+ * Checks all rules for a DIFO that is in the heap and whose variables have been
+ * declared. Returns 0, or -1 with the error filled in.
  */
 int dt_verify(struct dt_loader *l, const struct dt_difo *difo);
 
-/* --- load_dof.c: the contents of sections --- */
+/* --- load_dof.c: sections of the DOF image, and memory for their copies --- */
 int dt_dof_check(struct dt_loader *l);
-/* Stores the header of section `no`, which must be of this type. */
+/*
+ * Copies the header of section number `no` to *sec. Returns 0, or -1 if the
+ * section does not exist, has another type or is not loadable.
+ */
 int dt_dof_section(struct dt_loader *l, dt_u32 no, dt_u32 type,
 		   struct dof_sec *sec);
 /*
- * Returns a string from a string table, or null if it is not valid.
+ * Returns the string at an offset in a string table, or null if the table or
+ * the offset is not valid.
  */
 const char *dt_dof_string(struct dt_loader *l, dt_u32 strtab, dt_u32 at);
 dt_off dt_heap(struct dt_loader *l, dt_u64 bytes);
-/* Copies bytes into the heap. Returns their offset, or 0 if it is full. */
+/* Copies bytes to the heap. Returns their offset, or 0 if the heap is full. */
 dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes);
 dt_off dt_heap_string(struct dt_loader *l, const char *s);
 
 /* --- load_difo.c, load_action.c, load_clause.c --- */
 int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
-/* align: receives the alignment of the recorded value. */
+/* Sets *align to the alignment of the value that the action records. */
 int dt_load_action(struct dt_loader *l, struct dt_clause *c,
 		   struct dt_action *a, const struct dof_actdesc *d,
 		   dt_u32 *align);
-/* Returns whether a clause makes a record for the action. */
+/* Returns whether actions of this kind record data. */
 int dt_action_records(dt_u32 kind);
 int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
 /*
- * --- counters.c: allocates a range of counters for an aggregation, if
- * possible; its key's parts precede it ---
+ * --- counters.c ---
+ * Allocates counters for an aggregation, if it can have counters and there is
+ * space. The entries of the aggregation's key must precede it in the clause.
  */
 void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 
-/* --- short.c: the short form of a verified DIFO; kind 0: none --- */
+/*
+ * --- short.c ---
+ * Sets *s to the simple form of a verified DIFO, or to DT_SHORT_NONE.
+ */
 void dt_short_make(const void *base, dt_off difo, struct dt_short *s);
 
 #endif

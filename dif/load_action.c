@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Checks one action of a clause: whether it exists, which parts it must have,
- * what it requires of the host and the options, and how many bytes it records.
+ * Loads one action of a clause. Checks that the action exists, has the value
+ * and the parameters that it needs, and is permitted by the host and the
+ * options. Computes how many bytes the action records.
  */
 #include "dif/distribution.h"
 #include "dif/load.h"
@@ -9,10 +10,10 @@
 #define DT_MAX_FRAMES 2048
 
 enum dt_action_flag {
-	DT_ACT_DATA = 1,	/* the clause makes a record for it */
-	DT_ACT_DESTRUCTIVE = 2, /* needs option destructive */
-	DT_ACT_KERNEL = 4,	/* only a kernel host supports it */
-	DT_ACT_ELSEWHERE = 8,	/* no host of this implementation supports it */
+	DT_ACT_DATA = 1,	/* the action records data */
+	DT_ACT_DESTRUCTIVE = 2, /* the action needs the option destructive */
+	DT_ACT_KERNEL = 4,	/* only the kernel supports the action */
+	DT_ACT_ELSEWHERE = 8,	/* only DTrace on other systems supports it */
 };
 
 static dt_u32 dt_action_flags(const char *flags)
@@ -27,7 +28,10 @@ static dt_u32 dt_action_flags(const char *flags)
 	return bits;
 }
 
-/* Finds the flags of an action of this kind. Returns 0 if there is none. */
+/*
+ * Sets *flags to the flags of the actions of this kind. Returns 0 if there is
+ * no such action.
+ */
 static int dt_action_find(dt_u32 kind, dt_u32 *flags)
 {
 	if (kind == DTRACEACT_TRACEMEM_DYNSIZE) {
@@ -63,7 +67,7 @@ static int dt_agg_known(dt_u32 kind)
 	}
 }
 
-/* Determines the size and alignment of an entry's record. */
+/* Computes the size and the alignment of the value that an entry records. */
 static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			  const struct dt_difo *difo, dt_u32 *bytes,
 			  dt_u32 *align)

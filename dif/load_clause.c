@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loads clauses: checks the order of the actions, and assigns an offset to each
+ * Loads clauses. Checks the order of the actions, and assigns an offset to each
  * recorded value.
  *
- * A record begins with struct dt_rechdr. Values follow in the order of their
- * actions, each aligned to its size up to 8. The parts of an aggregation's key
- * are laid out in the same way, from 0, in a separate key. The first part and
- * the aggregating entry contain the key's size.
+ * A record begins with a struct dt_rechdr. The values follow in the order of
+ * their actions. A value of 1, 2, 4 or 8 bytes is aligned to its size, any
+ * other value to 8 bytes. The parts of an aggregation's key are laid out in the
+ * same way, from offset 0 of the key, which is separate from the record. The
+ * entry of the first part and the entry of the aggregation contain the key's
+ * size.
  *
- * The compiler also checks the rules about speculation. Here the rules ensure
- * that records and commits never use the same buffer.
+ * The compiler also checks the rules about speculation, but DOF is not trusted.
+ * The rules make sure that a clause does not write to a buffer while it commits
+ * records to the same buffer.
  */
 #include "dif/load.h"
 
-/* Lays out the key of the aggregation at actions[at]. */
+/* Assigns offsets to the parts of the key of the aggregation at actions[at]. */
 static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 		       dt_u32 at)
 {
@@ -51,8 +54,8 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 }
 
 /*
- * Checks the order of speculation, commit and recording actions; sets the
- * flags.
+ * Checks the order of speculate(), commit() and actions that record data. Sets
+ * the clause's flags.
  */
 static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 			   const struct dt_action *actions)
@@ -85,9 +88,9 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 	if ((c->flags & DT_CLAUSE_EXITS) && (c->flags & DT_CLAUSE_SPECULATES))
 		return dt_refuse(l, 0, "exit() after speculate()");
 	/*
-	 * Three kinds of clauses make a record: one that stores data, an empty
-	 * one (the default action), and speculate() alone, which speculates the
-	 * default action. Any other clause makes no record.
+	 * A clause makes a record if it has an action that records data. An
+	 * empty clause has the default action, which makes a record without
+	 * data. A clause with only speculate() makes this record, too.
 	 */
 	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))
@@ -138,9 +141,9 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
 		c->flags |= DT_CLAUSE_COUNTS;
 	/*
-	 * A record that is larger than the principal buffer is refused here.
-	 * Clauses that speculate are not refused: records that are too large
-	 * for a buffer are dropped at run time.
+	 * A clause is refused if its record is larger than the principal
+	 * buffer. A clause that speculates is not refused. If its record is too
+	 * large for a buffer, the record is dropped at run time.
 	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&
@@ -178,7 +181,7 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		/* holds the alignment until the record is laid out */
+		/* The layout, which comes later, replaces the alignment. */
 		actions[i].rec_offset = align;
 	}
 	return 0;

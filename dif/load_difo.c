@@ -2,9 +2,9 @@
 /*
  * Loads DIFOs, and declares the variables that they use.
  *
- * A DIFO's tables are copied into the arena. A variable gets storage when it
- * first appears, and must have the same type in all later DIFOs. Then the
- * verifier checks the text.
+ * The tables of a DIFO are copied into the arena. A variable gets storage in
+ * the first DIFO that uses it, and must have the same type in all later DIFOs.
+ * When all variables are declared, the verifier checks the instructions.
  */
 #include "dif/load.h"
 
@@ -155,7 +155,10 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 	return 0;
 }
 
-/* Reads one linked table. Each kind may occur once. */
+/*
+ * Copies one table of a DIFO, the section `no`, into the arena. Refuses a
+ * second table of the same kind.
+ */
 static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 {
 	struct dof_sec sec;

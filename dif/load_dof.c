@@ -2,9 +2,9 @@
 /*
  * Checks the header and the section table of a DOF image, and finds sections.
  *
- * Loadable sections follow the section table in the order of their numbers and
- * do not overlap. The content of a section is checked where it is used. Nothing
- * is read through a pointer in the image.
+ * Loadable sections must follow the section table in the order of their numbers
+ * and must not overlap. The content of a section is checked by the function
+ * that uses it. The image contains no pointers.
  */
 #include "dif/load.h"
 #include "dif/text.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Memory functions for code without a libc: copies, unaligned and volatile
- * accesses, atomics.
+ * Memory functions for code without a libc: copies, unaligned accesses and
+ * atomic accesses.
  *
- * dt_once_*() read memory that another process may change at the same time.
- * They do exactly one load, so that the checked value is the one that is used.
+ * dt_once32() and dt_once64() read memory that another process may change at
+ * the same time. They do exactly one load. If the caller checks the value that
+ * they return, the value cannot change after the check.
  */
 #ifndef DIF_MEM_H
 #define DIF_MEM_H
@@ -36,7 +37,7 @@ DT_INLINE void dt_put64(void *at, dt_u64 v)
 	((struct dt_unaligned64 *)at)->v = v;
 }
 
-/* Reads an integer of 1, 2, 4 or 8 bytes, zero-extended. */
+/* Returns an unsigned integer of 1, 2, 4 or 8 bytes, extended with zeros. */
 static inline dt_u64 dt_get_uint(const void *at, dt_u32 bytes)
 {
 	switch (bytes) {
@@ -79,7 +80,7 @@ static inline void dt_copy(void *to, const void *from, dt_u64 bytes)
 		*t++ = *f++;
 }
 
-/* The regions may overlap. */
+/* Copies like dt_copy(), but the two regions may overlap. */
 static inline void dt_move(void *to, const void *from, dt_u64 bytes)
 {
 	dt_u8 *t = to;
@@ -119,8 +120,8 @@ static inline int dt_same(const void *a, const void *b, dt_u64 bytes)
 }
 
 /*
- * Returns the length of a string within max readable bytes. Returns max if
- * there is no NUL.
+ * Returns the length of a string, of which at most max bytes are read. Returns
+ * max if none of them is a NUL.
  */
 static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 {
@@ -132,7 +133,7 @@ static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 		dt_u64 w = dt_get64(p + n);
 		dt_u64 nuls = (w - ones) & ~w & ones << 7;
 
-		if (nuls) /* the lowest marked byte is a NUL */
+		if (nuls) /* the lowest nonzero byte marks the first NUL */
 			return n + ((dt_u64)__builtin_ctzll(nuls) >> 3);
 	}
 	while (n < max && p[n])

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The meaning of D addresses.
+ * Reads and writes memory for D programs.
  *
- * DT_VBASE + offset is arena memory. D may read the program's strings, global
- * variables and dynamic variables there. In the shard that it runs on, it may
- * read clause-local variables and the scratch memory that this clause has
- * allocated. It may write that scratch memory, and the bytes of variables held
- * by reference. Every other address belongs to the target, and is read by the
- * host's safe read.
+ * The address DT_VBASE + offset is memory of the arena. A D program may read
+ * these parts of it:
+ *   - the program part, which has its strings
+ *   - global variables and dynamic variables
+ *   - in its own shard, the clause-local variables, and the scratch memory that
+ *     the current clause has allocated
+ * It may write to this scratch memory and to the values of by-reference
+ * variables. Every other address belongs to the target, and is read with the
+ * host operation load().
  */
 #include "dif/mstate.h"
 
@@ -32,8 +35,9 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail)
 }
 
 /*
- * Returns whether the bytes at off are in a by-reference variable's storage,
- * after its flag.
+ * Returns whether the bytes at the offset `off` are in the value of a global or
+ * clause-local by-reference variable. The value follows a word that says
+ * whether the variable is set.
  */
 static int dt_static_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {

@@ -2,14 +2,15 @@
 /*
  * The state of a firing, and the functions that the engine's files share.
  *
- * A struct dt_mstate is on the stack of dt_fire() while a shard is held. It
- * contains registers, the tuple stack, the scratch space in use, and the
- * pointers that every part of the engine needs. D sees arena memory at DT_VBASE
- * + offset and the target's memory at its own addresses; dt_dmem() and the
- * functions after it are the only way from such an address to bytes.
+ * A struct dt_mstate is a local variable of dt_fire(), which holds a shard. The
+ * structure contains the registers, the tuple stack, the size of the used
+ * scratch memory, and the pointers that all parts of the engine need. D
+ * programs address arena memory as DT_VBASE + offset, and the target's memory
+ * with the target's addresses. The engine converts such addresses only with
+ * dt_dmem() and the functions after it.
  *
- * A fault is stored in this state: code that detects one calls dt_fault() and
- * returns, and callers check m->fault. A fault ends the clause.
+ * A fault is stored in this state. Code that detects a fault calls dt_fault()
+ * and returns. Its callers check m->fault. A fault ends the clause.
  */
 #ifndef DIF_MSTATE_H
 #define DIF_MSTATE_H
@@ -26,16 +27,17 @@ struct dt_tuple {
 	dt_u64 value;
 	dt_u64 size;
 	dt_u32 type;  /* DIF_TYPE_* */
-	dt_u32 byref; /* value is an address */
+	dt_u32 byref; /* 1: value is an address */
 };
 
 /*
- * A dynamic variable's value whose address was loaded by a program. The bytes
- * belong to this variable while *gen_word, ignoring DT_DYN_WRITING, equals gen.
+ * The value of a dynamic variable whose address the D program has loaded. While
+ * *gen_word without DT_DYN_WRITING is equal to gen, the memory still belongs to
+ * this variable.
  */
 struct dt_dynref {
-	dt_u64 off, bytes; /* of the value; 0 bytes: none */
-	dt_u64 bucket;	   /* from the arena's start */
+	dt_u64 off, bytes; /* offset in the arena and size of the value */
+	dt_u64 bucket;	   /* offset of the bucket in the arena */
 	dt_u32 *gen_word;
 	dt_u32 gen;
 };
@@ -51,30 +53,39 @@ struct dt_mstate {
 	dt_u32 fault;
 	dt_u64 fault_value;
 	dt_u32 n_tuple;
-	dt_u32 done; /* ret was executed */
+	dt_u32 done; /* 1 after ret was executed */
 	dt_u64 result;
 	struct dt_tuple tuple[DIF_DTR_NREGS];
 
 	struct dt_host *host;
 	const struct dt_host_ops *ops;
-	dt_u8 *base; /* of the arena */
+	dt_u8 *base; /* start of the arena, the same address as `arena` */
 	const struct dt_arena *arena;
 	struct dt_session *session;
-	dt_u32 *activity; /* the word that this host uses */
+	/* the shared word with the activity, or the private one */
+	dt_u32 *activity;
 	struct dt_shard *shard;
 	dt_off shard_at;
 	dt_u32 shard_no;
 	dt_u32 strsize;
 
 	dt_u64 scratch_used;
-	/* identifies this firing in this-> variables that it sets */
+	/*
+	 * number of this firing in the shard; a clause-local variable that it
+	 * sets is marked with it
+	 */
 	dt_u64 generation;
 
-	/* addresses loaded in this firing; refs has the last ones */
+	/*
+	 * number of addresses of dynamic variables that this firing has loaded,
+	 * and the last DT_DYNREFS of them
+	 */
 	dt_u32 n_refs;
 	struct dt_dynref refs[DT_DYNREFS];
 
-	/* the part of the string that strtok() has not searched yet */
+	/*
+	 * position and length of the string that strtok() still has to search
+	 */
 	dt_u32 strtok_pos, strtok_len;
 
 	const struct dt_probe *probe;
@@ -83,38 +94,40 @@ struct dt_mstate {
 	dt_u32 epid;
 	const dt_u64 *args;
 	dt_u32 n_args;
-	dt_u32 action; /* counted from 1; 0 is the predicate */
-	dt_u32 in_error;   /* 1 while ERROR's clauses run, else 0 */
+	dt_u32 action; /* number of the action from 1; 0: the predicate */
+	dt_u32 in_error;   /* 1 while clauses of ERROR run, else 0 */
 	/*
-	 * exit() ran, or the firing took too long: no later clause of this
-	 * firing runs
+	 * 1 if no other clause of this firing may run, because exit() was
+	 * called or the firing took too long
 	 */
 	dt_u32 exited;
-	dt_u32 lease_over; /* the consumer has exited */
-	dt_u32 have_time, have_wall;
+	dt_u32 lease_over; /* 1 if the lease has expired */
+	dt_u32 have_time, have_wall; /* 1 if the next two fields are set */
 	dt_u64 timestamp, walltime;
-	dt_u32 n_work;	    /* pieces of work in this firing */
-	dt_u64 measured_at; /* time of the last measurement; 0: none */
+	dt_u32 n_work;	    /* pieces of work in this firing (work.c) */
+	dt_u64 measured_at; /* time of the last measurement; 0: none so far */
 
 	/*
-	 * The record that is being built. Null if the clause makes no record.
+	 * the unpublished record of the clause; null if the clause makes no
+	 * record
 	 */
 	dt_u8 *record;
 	struct dt_buffer *record_in;
-	dt_u64 record_end; /* its end, as an offset in the buffer */
-	/* the speculation that the record belongs to, 0: principal buffer */
+	dt_u64 record_end; /* end of the record, as an offset in the buffer */
+	/* speculation to which the record belongs; 0: principal buffer */
 	dt_u32 spec;
-	dt_u32 skip;	   /* do not run the rest of the clause */
-	dt_u32 discard;	   /* do not keep the clause's record */
+	dt_u32 skip;	   /* 1: do not run the remaining actions */
+	dt_u32 discard;	   /* 1: do not publish the record */
 
-	dt_u8 *key;	  /* of the current aggregation */
-	dt_u64 key_used;  /* significant bytes of it; the rest is zero */
-	dt_u64 increment; /* increment of a distribution */
+	dt_u8 *key;	  /* key of the current aggregation */
+	dt_u64 key_used;  /* all bytes of the key after these are 0 */
+	dt_u64 increment; /* number that a distribution adds to a bucket */
 };
 
 /*
- * Return the parts of the shard that the current clause uses. ERROR's clauses
- * have their own locals and their own string for strtok().
+ * Return the offsets in the arena of three parts of the shard: scratch memory,
+ * clause-local variables, and the string of strtok(). Clauses of ERROR have
+ * their own clause-local variables and their own string.
  */
 DT_INLINE dt_off dt_scratch_at(const struct dt_mstate *m)
 {
@@ -135,7 +148,7 @@ DT_INLINE dt_off dt_strtok_at(const struct dt_mstate *m)
 }
 
 /*
- * Ends the clause without firing ERROR, because the loss has already been
+ * A fault that ends the clause but does not fire ERROR, because the loss was
  * counted as a drop.
  */
 #define DT_FAULT_DROPPED 0xffffffffu
@@ -148,7 +161,10 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 	}
 }
 
-/* The verifier accepts floating point only if the hosts support it. */
+/*
+ * Computes a floating-point instruction. The verifier accepts these
+ * instructions only if all hosts have flop, so the fault is not expected.
+ */
 static inline dt_u64 dt_float(struct dt_mstate *m, dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	if (m->ops->flop)
@@ -165,8 +181,8 @@ DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
 }
 
 /*
- * Returns the id that marks this thread as the holder of a dynamic variable's
- * lock.
+ * Returns the thread id that this thread stores in the lock of a bucket while
+ * it holds the lock.
  */
 DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 {
@@ -174,27 +190,32 @@ DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 	return host->owner ? host->owner : 1;
 }
 
-/* --- memory.c: the meaning of D addresses --- */
+/* --- memory.c: reading and writing memory for D programs --- */
 
-/* Returns whether the address is in arena memory, readable or not. */
+/*
+ * Returns whether the address is in the arena. D programs may not read all of
+ * the arena.
+ */
 DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 {
 	return addr - DT_VBASE < m->arena->total_bytes;
 }
 
 /*
- * Returns the bytes at addr that D may read, and their number in *avail.
- * Returns null, without a fault, if there are none.
+ * Converts the D address of arena memory to a pointer, and sets *avail to the
+ * number of bytes there that the D program may read. Returns null, without a
+ * fault, if it may read none.
  */
 dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
 /*
- * Returns bytes that D may write. Returns null and raises BADADDR if there are
- * none.
+ * Converts the D address of scratch memory, or of a global or clause-local
+ * variable, to a pointer. Returns null and raises BADADDR if the D program may
+ * not write these bytes.
  */
 dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
 /*
- * Copies from memory that D may read. Returns 0, or raises BADADDR and returns
- * -1.
+ * Copies from any memory that the D program may read. Returns 0, or raises
+ * BADADDR and returns -1.
  */
 int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 /*
@@ -206,8 +227,8 @@ dt_u64 dt_uload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_rload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 
 /*
- * Allocates 8-aligned scratch memory for this clause. Returns its D address, or
- * raises NOSCRATCH and returns 0.
+ * Allocates scratch memory for this clause, aligned to 8 bytes. Returns its D
+ * address, or raises NOSCRATCH and returns 0.
  */
 dt_u64 dt_alloc(struct dt_mstate *m, dt_u64 bytes);
 DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
@@ -216,19 +237,20 @@ DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
 }
 
 /*
- * Returns a string from any memory, at most strsize bytes, and its length
- * without the NUL, which may be missing. Returns null and raises a fault if it
- * cannot be read. A string of the target is copied to scratch.
+ * Returns a pointer to a string in any memory, and sets *len to its length
+ * without the NUL, at most strsize. A NUL is not guaranteed. A string of the
+ * target is copied to scratch memory. Returns null and raises a fault if the
+ * string cannot be read.
  */
 const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
 /*
- * Creates a string of at most strsize - 1 bytes in scratch. Returns its
- * address, or 0.
+ * Creates a string of at most strsize - 1 bytes in scratch memory. Returns its
+ * D address, or raises NOSCRATCH and returns 0.
  */
 dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
 /*
- * Copies a string with its NUL into max bytes. Returns the number of bytes
- * used, or raises a fault and returns 0.
+ * Copies a string to `to`, which has max bytes, and adds a NUL. Returns the
+ * number of bytes with the NUL, or raises a fault and returns 0.
  */
 dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 
@@ -237,8 +259,9 @@ dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 void dt_work_measure(struct dt_mstate *m);
 /*
  * Counts a piece of work: a clause, an action, or an instruction that may take
- * long. The firing's time is measured at every 16th piece. When it exceeds the
- * host's budget, the clause gets a fault, and the firing ends.
+ * a long time. Every 16th piece measures the time of the firing. If the time
+ * exceeds the host's budget, the current clause ends and no other clause of the
+ * firing runs.
  */
 DT_INLINE void dt_work(struct dt_mstate *m)
 {
@@ -248,7 +271,10 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
-/* Returns the value of a DIFO. Uses its short form if the loader found one. */
+/*
+ * Returns the value of a DIFO. If the loader has found a simple form, the
+ * function uses this form instead of the interpreter.
+ */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */
@@ -260,35 +286,36 @@ dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
 /* --- slots.c --- */
 #define DT_MIN_SLOTS 32
-/* Checks the next few slots and frees those whose threads have exited. */
+/* Checks the next 32 slots and frees those whose threads have exited. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
 		    int (*alive)(dt_u32 owner));
 
 /* --- store.c: stores that may reach dynamic variables --- */
 /*
- * Copies from any address to memory that D may write, including dynamic
- * variables.
+ * Copies from any memory that the D program may read to memory that it may
+ * write, including dynamic variables.
  */
 void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
 void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
 
 /* --- dynvar.c --- */
-/* Sets arena->dyn from the offset and size of the space. */
+/* Computes arena->dyn from the offset and size of the space. */
 void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
- * Stores at an offset in the space. Has no effect if the bytes no longer belong
- * to the variable whose address was loaded. Raises BADADDR if they are not in
- * the value of any variable.
+ * Stores to the value of a dynamic variable at an offset in the arena. Has no
+ * effect if the variable was freed after this firing had loaded its address.
+ * Raises BADADDR if the bytes are not in the value of a dynamic variable.
  */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
 /*
- * Get or set a dynamic variable. With DT_DYN_ELEMENT, it is an element of an
- * array, otherwise a thread-local scalar. With DT_DYN_MAKE, a variable that
- * does not exist is created with the value zero. dt_dynvar_get() returns 0 if
- * the variable does not exist. A timeout is a drop. In dt_dynvar_get(), it also
- * ends the clause.
+ * Get or set a dynamic variable. With DT_DYN_ELEMENT or use_tuple, the variable
+ * is an element of an array, whose index is on the tuple stack. Otherwise it is
+ * a thread-local scalar. With DT_DYN_MAKE, a variable that does not exist is
+ * created with the value zero. dt_dynvar_get() returns 0 if the variable does
+ * not exist. If the bucket stays locked or memory is missing, the functions
+ * count a drop, and dt_dynvar_get() also ends the clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
@@ -296,13 +323,13 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
 /*
- * Get, create or set a thread-local scalar: with the functions for slots below
- * if dt_has_slot() is true, otherwise with those for dynamic variables above.
+ * Get, create or set a thread-local scalar. They use the functions for slots
+ * below if dt_has_slot() returns true, and the two functions above if not.
  */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
-/* Get or set a thread-local integer for which dt_has_slot() is true. */
+/* Get or set a thread-local integer for which dt_has_slot() returns true. */
 dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);
 void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id);
@@ -321,7 +348,7 @@ DT_INLINE const struct dt_var *dt_find_var(const dt_u8 *base,
 	return (const struct dt_var *)dt_at(base, arena->vars.at) + n - 1;
 }
 
-/* Returns the size of a variable of this type. */
+/* Returns the size in bytes of the value of a variable of this type. */
 DT_INLINE dt_u64 dt_type_bytes(const struct dt_arena *arena,
 			       const struct dif_type *type)
 {
@@ -348,8 +375,9 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
- * Runs the first action of an EPID, a count() without a key, if the shard's
- * hint still matches. Returns 0 if dt_aggregate() must search.
+ * Increments the count() without a key that is the first action of an ECB, if
+ * the shard's hint leads to its entry. Returns 0 if it does not. The caller
+ * must then use dt_aggregate(), which searches.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -366,15 +394,19 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 /* --- buffer.c --- */
 
 /*
- * Reserves space for a record in the active principal buffer. Returns null and
- * counts a drop if there is none.
+ * Reserves space for a record in the active principal buffer. Returns null if
+ * there is no space. Then it counts a drop, or with bufpolicy=fill marks the
+ * session as filled.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
-/* Reserves space in any buffer whose records are never overwritten. */
+/*
+ * Reserves space in a buffer that is not a ring. Returns null if there is no
+ * space, and counts a drop of the kind `drop`, unless that is DTRACEDROP_N.
+ */
 dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 		     dt_u64 size, dt_u32 bytes, dt_u32 drop);
 void dt_publish(struct dt_mstate *m);
-/* Returns the size of the record at rec; 0: it is not a record. */
+/* Returns the size of the record at rec, or 0 if it is not a valid record. */
 dt_u32 dt_record_bytes(const dt_u8 *base, const struct dt_arena *arena,
 		       const dt_u8 *rec);
 
@@ -386,11 +418,14 @@ DT_INLINE struct dt_shard *dt_shard_at(dt_u8 *base,
 }
 
 /*
- * Takes another free shard if the host's own is taken. Returns -1 if there is
- * none.
+ * Takes any free shard, beginning with host->shard. Returns its number, or -1
+ * if no shard is free.
  */
 int dt_shard_take_any(struct dt_host *host);
-/* Returns the first shard that this host may take, and their number in *n. */
+/*
+ * Returns the number of the first shard that this host may take, and sets *n to
+ * the number of such shards.
+ */
 DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
 			      const struct dt_arena *arena, dt_u32 *n)
 {
@@ -402,7 +437,10 @@ DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
 	return 0;
 }
 
-/* Takes a free shard for this host. Returns -1 if there is none. */
+/*
+ * Takes a free shard for this host, which sets its lock. Returns the number of
+ * the shard, or -1 if no shard is free.
+ */
 DT_INLINE int dt_shard_take(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
@@ -417,9 +455,9 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 	return dt_shard_take_any(host);
 }
 /*
- * Locks a shard for the consumer. Returns 0, or -1 after a limited time. Each
- * test after the first one uses one of *spins, which several calls may share.
- * *stolen: set if the holder died while it held the shard.
+ * Locks a shard for the consumer. Returns 0, or -1 if the shard stayed locked.
+ * Each failed test of the lock uses one of *spins, a number that several calls
+ * may share. If the holder has died, takes the lock and sets *stolen to 1.
  */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
@@ -454,8 +492,8 @@ static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
 /*
  * --- subr*.c: one dt_subr_*() for each ANY and WRITE row of dif/subrs.h ---
  *
- * Arguments are on the tuple stack (dt_arg()); a missing one reads as 0. The
- * result is returned. The result of a subroutine that faults is not used.
+ * The arguments are on the tuple stack. dt_arg() returns 0 for an argument that
+ * is missing. The functions return the result, which is not used after a fault.
  */
 #define DT_SUBR_DECLARE_ANY(name) dt_u64 dt_subr_##name(struct dt_mstate *m);
 #define DT_SUBR_DECLARE_WRITE(name) DT_SUBR_DECLARE_ANY(name)

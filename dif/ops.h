@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Each DIF instruction is one row. Assembler, disassembler, verifier and
- * interpreter are expanded from this table, so they cannot disagree.
+ * The table of the DIF instructions, one row each. Assembler, disassembler,
+ * verifier and interpreter are expanded from this table, so they cannot
+ * disagree. The numbers are those of DTrace.
  *
- * An instruction has 32 bits, op(8) r1(8) r2(8) rd(8). The operand column says
- * how the 24 bits after the opcode are used. Unused bits are zero:
+ * An instruction has 32 bits: the opcode, r1, r2 and rd, with 8 bits each. The
+ * operand column says how the 24 bits after the opcode are used. Unused bits
+ * are zero.
  *
  *   R1_R2_RD   r1, r2 -> rd            R1_RD      r1 -> rd
- *   R1_R2      compare r1 with r2      R1         test r1
+ *   R1_R2      compares r1 with r2     R1         compares r1 with 0
  *   LABEL      24-bit index of a later instruction
  *   LOAD       [r1] -> rd              STORE      r1 -> [rd]
  *   RD         rd                      NONE
@@ -16,23 +18,25 @@
  *   VAR_RD     16-bit variable -> rd   RD_VAR     rd -> 16-bit variable
  *   VAR_R2_RD  8-bit array variable, index in r2 -> rd
  *   SUBR_RD    16-bit subroutine, result -> rd
- *   TUPLE      r1 the key's type, r2 the register with its size, rd its value
+ *   TUPLE      pushes a value on the tuple stack: r1 is its type (DIF_TYPE_*),
+ *              r2 the register with its size, rd the register with the value
  *   XLATE      16-bit translator reference -> rd
  *
  * ld* read any address that the D program may read: its own memory or, through
- * the host, that of the target or of the kernel. uld* read only the traced
- * process's memory, rld* only the D program's own memory. Numbers are those of
- * DTrace.
+ * the host, the memory of the target or of the kernel. uld* read only the
+ * memory of the traced process. rld* read only the D program's own memory.
  *
- * f* treat the bits in a register as a double. (fstod reads a float, and fdtos
- * returns one.) DTrace on other systems does not have them, and hosts without
- * floating point refuse them. They do not trap: 1/0 is infinite. fdtoi and
- * fdtou truncate. A value out of range becomes the nearest valid integer, a NaN
- * becomes 0, and fdtou of a negative value gives the same as fdtoi.
+ * The floating-point instructions (f*) treat the bits in a register as a
+ * double, except that fstod reads a float and fdtos returns one. DTrace on
+ * other systems does not have them, and hosts without floating point refuse
+ * them. They do not trap: 1/0 is infinity. fdtoi and fdtou truncate. A value
+ * out of range becomes the nearest valid integer, and a NaN becomes 0. For a
+ * negative value, fdtou returns the same as fdtoi.
  *
- * ldgaam, ldtaam and ldtsm, which other systems do not have either, load the
- * address of a structure or array variable in order to store through it. A
- * variable that does not exist is created, zeroed.
+ * DTrace on other systems does not have ldgaam, ldtaam and ldtsm either. They
+ * load the address of a dynamic variable that is a structure or an array, so
+ * that the D program can store to a part of it. If the variable does not exist,
+ * they create it with zeros.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H
@@ -181,11 +185,11 @@ enum dif_operands {
 	(((dt_u32)(op) << 24) | ((dt_u32)(idx) << 8) | (dt_u32)(rd))
 #define DIF_INSTR_WITH_LABEL(op, label) (((dt_u32)(op) << 24) | (dt_u32)(label))
 
-#define DIF_REG_R0 0 /* reads zero, cannot be written */
+#define DIF_REG_R0 0 /* always contains 0 and cannot be written */
 #define DIF_DIR_NREGS 8 /* integer registers */
-#define DIF_DTR_NREGS 8 /* tuple registers */
+#define DIF_DTR_NREGS 8 /* the size of the tuple stack */
 
-/* The type byte of pushtr and pushtv. */
+/* The type of a value, in r1 of pushtr and pushtv. */
 #define DIF_TYPE_CTF 0 /* a by-reference value of any C type */
 #define DIF_TYPE_STRING 1 /* a string, at most strsize bytes */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Run-time options of a session, one row each. The consumer parses their text
- * form, DOF contains their values, and they determine the arena's layout.
+ * The table of the run-time options of a session, one row each. The consumer
+ * parses their text form, and DOF contains their values. Some of them determine
+ * the arena's layout.
  *
- * kind: BOOL, SIZE (bytes), RATE (ns between two events), COUNT, ENUM
- * (bufpolicy, bufresize), CPU. dynamic: may change while tracing. DT_OPT_UNSET:
- * not set.
+ * The kinds are BOOL, SIZE (in bytes), RATE (the ns between two events), COUNT,
+ * ENUM (bufpolicy and bufresize) and CPU. A dynamic option may be changed while
+ * a program is traced. DT_OPT_UNSET means that the option is not set.
  */
 #ifndef DIF_OPTIONS_H
 #define DIF_OPTIONS_H

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shards. Only the holder of a shard's lock may fire probes with it or drain
- * it.
+ * Locks shards. Only the holder of a shard's lock may fire probes in the shard
+ * or drain it.
  *
- * The lock word is the holder's id. Firing never waits for it: it takes the
- * next free shard, starting with the one that it used last. A signal handler
- * that fires inside a firing of its own thread finds the lock held and also
- * takes another shard. A host that may wait a little tests its own shard a few
- * more times. Only the consumer waits, for a limited time, and only it takes a
- * shard away from a holder that no longer exists. Work that such a holder left
- * unfinished was never published: records count once `used` has moved past
- * them, aggregation entries once their bucket points to them.
+ * The lock contains the holder's thread id. A firing never waits for a lock. It
+ * takes the first free shard, beginning with the one that the host used last.
+ * If a signal handler fires a probe while its own thread fires one, it finds
+ * the lock held and takes another shard. A host that sets shard_tries tests the
+ * lock of its last shard a few more times before it takes another shard.
  *
- * A parked shard is one whose aggregation buffer is almost full and that nobody
- * holds. Firing treats it as held, so the threads continue with the buffers of
- * other shards until the consumer has read this one. Without that, a consumer
- * that gets little CPU time would lose keys while most shards are empty. Only
- * the first plan.n_parkable shards can be parked; the others stay available to
- * firings that need no new key.
+ * Only the consumer waits for a lock, for a limited time. Only the consumer
+ * takes a lock from a holder that has died. The unfinished work of such a
+ * holder was not published: a record is published when `used` is increased, and
+ * an aggregation entry when its bucket refers to it.
+ *
+ * A shard is parked if its aggregation buffer is almost full when its holder
+ * leaves it. A firing treats a parked shard like a held one and takes another
+ * shard, so the threads fill the buffers of other shards until the consumer has
+ * read this one. Without parking, a consumer that gets little CPU time would
+ * lose keys although the buffers of most shards are empty. Only the first
+ * plan.n_parkable shards are parked. The other shards remain available, so a
+ * firing always finds a shard for its records.
  */
 #include "dif/mstate.h"
 
@@ -29,7 +32,10 @@ int dt_shard_take_any(struct dt_host *host)
 	dt_u32 owner = host->owner ? host->owner : 1;
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
-	/* Parts of a speculation in two shards would lose their order. */
+	/*
+	 * It is better to keep the shard, because the order of the records of a
+	 * speculation is lost if they are in two shards.
+	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();
 	for (dt_u32 i = 0; i < n; i++) {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DIF texts that are recognised as one unit: a builtin; a constant; a builtin
- * compared with a constant; a thread-local variable; a store of a builtin or a
- * constant to one; the difference of a builtin and such a variable. These cover
- * most keys, traced values and predicates, and all parts of a latency
- * measurement. The loader recognises them. They are evaluated without the
- * interpreter, with the same value, or the same fault at the same place.
+ * Recognises and evaluates simple DIFOs (enum dt_short_kind). A simple DIFO is:
+ *   - a builtin, a constant, or a thread-local variable
+ *   - a comparison of a builtin with a constant
+ *   - a store of a builtin or a constant to a thread-local variable
+ *   - the difference of a builtin and a thread-local variable
+ * Most keys, traced values and predicates are simple DIFOs, and so are all
+ * parts of a latency measurement. The loader recognises a simple DIFO.
+ * dt_value() evaluates it without the interpreter, but with the same result:
+ * the same value, or the same fault at the same instruction.
  */
 #include "dif/load.h"
 
 /*
- * The instructions of a comparison, in the order in which the compiler emits
- * them.
+ * The indices of the instructions of a comparison, in the order in which the
+ * compiler generates them.
  */
 enum {
 	DT_AT_LOAD,
@@ -55,7 +58,10 @@ static int dt_is_ret(dt_u32 insn, dt_u32 rd)
 	return DIF_INSTR_OP(insn) == DIF_OP_RET && DIF_INSTR_RD(insn) == rd;
 }
 
-/* Recognises one value and ret. */
+/*
+ * Recognises two instructions: a load of a builtin, a constant or a
+ * thread-local variable, and ret.
+ */
 static void dt_short_of_two(const dt_u32 *t, const dt_u64 *ints,
 			    struct dt_short *s)
 {
@@ -73,7 +79,10 @@ static void dt_short_of_two(const dt_u32 *t, const dt_u64 *ints,
 	}
 }
 
-/* Recognises a value, stts and ret. */
+/*
+ * Recognises three instructions: a load of a builtin or a constant, stts, and
+ * ret.
+ */
 static void dt_short_of_three(const dt_u32 *t, const dt_u64 *ints,
 			      struct dt_short *s)
 {
@@ -94,7 +103,7 @@ static void dt_short_of_three(const dt_u32 *t, const dt_u64 *ints,
 	}
 }
 
-/* Recognises ldgs, ldts, sub, ret. */
+/* Recognises four instructions: ldgs, ldts, sub and ret. */
 static void dt_short_of_four(const dt_u32 *t, struct dt_short *s)
 {
 	dt_u32 a = DIF_INSTR_RD(t[0]), b = DIF_INSTR_RD(t[1]);

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Thread-local integers, the most frequent dynamic variables.
+ * Implements thread-local integers, which are the most frequent dynamic
+ * variables.
  *
- * Their slots are a lock-free table of keys and values: only its own thread
- * uses a key, so no other thread changes its value. The search for a
- * slot looks at DT_SLOT_REACH places. Storing 0 does not free a slot: it
- * belongs to its key until the consumer's dt_clean() finds that the thread has
- * exited. A key that finds neither its slot nor a free one gets a chunk in
- * dynvar.c, and moves to a slot when one is free.
+ * Slots are a hash table of keys and values without locks. A key contains the
+ * thread, so only one thread uses it. The search for a slot looks at
+ * DT_SLOT_REACH places. Storing 0 does not free a slot. A slot belongs to its
+ * key until dt_clean() in the consumer finds that the thread has exited. If a
+ * key has no slot and none of its places is free, its variable is stored by
+ * dynvar.c. A later store moves the variable to a slot if one is free then.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"
 
-#define DT_SLOT_REACH 16
-#define DT_SLOT_GONE 1	   /* its thread has exited; the slot may be reused */
+#define DT_SLOT_REACH 16   /* number of places where the slot of a key may be */
+#define DT_SLOT_GONE 1	   /* key of a slot that was freed and may be reused */
 #define DT_SLOT_CLEANED 32 /* slots that one dt_slots_clean() checks */
 
-/* Returns thread and variable in one word; 0: they do not fit. */
+/*
+ * Returns the key of a variable, which contains the thread and the variable's
+ * id. Returns 0 if they do not fit into one word.
+ */
 DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 {
 	dt_u64 key = dt_slot_key_of(dt_thread_key(m->host));
@@ -33,9 +37,10 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * Returns the slot of a key, or null if it has none. In that case *empty is a
- * free slot that the key may take, if there is one, and *elsewhere is set if
- * the key may have a chunk, created when there was no free slot.
+ * Returns the slot of a key, or null if the key has no slot. In that case, sets
+ * *empty to a free slot that the key may take, or to null if there is none.
+ * Sets *elsewhere to 1 if dynvar.c may have the variable, because all slots
+ * were in use when it was stored.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -62,9 +67,9 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 }
 
 enum dt_slotted {
-	DT_SLOT_NO, /* use a chunk */
-	DT_SLOT_YES,
-	/* a new slot; if the key has a chunk, it is no longer needed */
+	DT_SLOT_NO,  /* not stored: dynvar.c must store the value */
+	DT_SLOT_YES, /* stored in a slot */
+	/* stored in a new slot: dynvar.c must free its copy, if it has one */
 	DT_SLOT_MOVED,
 };
 
@@ -92,8 +97,8 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
 		}
 		/*
-		 * The slot was taken in the meantime, perhaps by this thread's
-		 * signal handler.
+		 * The slot was taken in the meantime by another thread, or by a
+		 * signal handler of this thread. Search again.
 		 */
 	}
 	return DT_SLOT_NO;
@@ -167,7 +172,7 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
-/* This is only called for structures, which never have slots. */
+/* Only structures use the instruction ldtsm, and they never have slots. */
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
 {
 	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);

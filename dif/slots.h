@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Finds the slot of a thread-local integer. Native code needs this part of
- * slots.c, too.
+ * The structure of a slot, and the functions that find the slot of a
+ * thread-local integer. The engine (slots.c) and the compiler of native code
+ * use them.
  */
 #ifndef DIF_SLOTS_H
 #define DIF_SLOTS_H
@@ -9,13 +10,14 @@
 #include "dif/types.h"
 
 struct dt_slot {
-	dt_u64 key; /* thread and variable; 0: never used */
+	dt_u64 key; /* thread and variable; 0: this slot was never used */
 	dt_u64 value;
 };
 
 /*
- * Returns the key of variable 0 of a thread (pid << 32 | tid). Returns 0 if the
- * pid or the tid is too large for a key.
+ * Returns the part of a key that contains the thread. The key of a variable is
+ * this number plus the variable's id. `thread` is pid << 32 | tid. Returns 0 if
+ * the pid or the tid is too large for a key.
  */
 static inline dt_u64 dt_slot_key_of(dt_u64 thread)
 {
@@ -36,8 +38,9 @@ static inline dt_u32 dt_slot_hash_of(dt_u64 key)
 }
 
 /*
- * For variables with a smaller id, the key is the thread's key + id, and the
- * hash of that key is the thread's hash ^ id.
+ * If the id of a variable is below this number, the hash of its key is
+ * dt_slot_hash_of(thread's part of the key) ^ id. Native code uses this to
+ * avoid computing the hash.
  */
 #define DT_SLOT_EASY_IDS 8192
 

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Speculations: records that are kept separately until commit() or discard().
+ * Implements speculations: records that are kept separately until commit() or
+ * discard().
  *
- * Each shard has one buffer per speculation. Ids count from 1. The
- * speculation's state word in the session also says whether no shard, a single
- * one or several have written to it. commit() immediately moves the part in its
- * own shard into the principal buffer. If no other shard wrote, the id is then
- * free. Otherwise dt_clean() moves the other parts, and the id is busy until
- * then. Records have the time of the commit, or of the move if that is later.
+ * Each shard has one buffer for each speculation. The ids of speculations count
+ * from 1. The state word of a speculation, which is in the session, also says
+ * whether no shard, one shard or several shards have written to the
+ * speculation. commit() immediately moves the records in its own shard to the
+ * principal buffer. If no other shard has written to the speculation, its id is
+ * then free. Otherwise the id is busy until dt_clean() has moved the records of
+ * the other shards. The records get the time of the move.
  *
  *   INACTIVE -speculation()-> ACTIVE
  *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE
  *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
- * A thread reads the state while it holds its shard. dt_clean() finishes a
- * shard only after it has held it, or found it free and empty, after the state
- * had left ACTIVE. So no thread can still add to the speculation afterwards.
+ * A thread that adds records to a speculation holds its shard while it reads
+ * the state. After the state is no longer ACTIVE, dt_clean() either locks a
+ * shard or finds that the shard is free and its buffer empty. Therefore no
+ * thread can add records to that buffer afterwards.
  */
 #include "dif/mstate.h"
 
 /*
- * The maximum number of bytes that one cleaning moves, not counting the last
- * buffer.
+ * One call of dt_spec_clean() stops after the buffer with which the moved
+ * records reach this number of bytes.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /*
- * Cleanings less than a millisecond apart may start with the same speculation.
+ * dt_spec_clean() begins with a different speculation every 2^20 ns, which is
+ * about a millisecond.
  */
 #define DT_SPEC_TURN_SHIFT 20
 
@@ -73,8 +77,9 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 }
 
 /*
- * Records in the state word that this shard writes to the speculation. Returns
- * 0 if the speculation is not active.
+ * Notes in the state word that this shard writes to the speculation. Returns 0
+ * if the speculation is not active, or if other threads change the word at each
+ * of 1000 attempts.
  */
 static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 {
@@ -94,7 +99,10 @@ static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 	return 0;
 }
 
-/* Returns 0 if the id is 0. Raises ILLOP if it is larger than nspec. */
+/*
+ * Returns whether the id is valid. Raises ILLOP if it is larger than nspec. The
+ * id 0 is not valid either, but raises no fault.
+ */
 static int dt_spec_valid(struct dt_mstate *m, dt_u64 id)
 {
 	if (id > m->arena->plan.n_specs)
@@ -123,8 +131,10 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 }
 
 /*
- * Moves one shard's part to its principal buffer. Records without space there
- * are counted as drops. Returns the number of bytes read.
+ * Moves the records that m->shard has for a speculation to its principal
+ * buffer, and gives them the time stamp `time`. A record for which the buffer
+ * has no space is counted as a drop. Returns the number of bytes of all
+ * records.
  */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {
@@ -204,8 +214,9 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 }
 
 /*
- * Cleans one ended speculation in one shard. Returns 0 if the shard stayed
- * locked.
+ * Moves or discards the records that one shard has for a speculation. `state`
+ * is DT_SPEC_COMMITTING or DT_SPEC_DISCARDING. Subtracts the number of moved
+ * bytes from *bytes. Returns 0 if the shard stayed locked.
  */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,
@@ -241,10 +252,11 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 {
 	struct dt_mstate m;
 	/*
-	 * These limits apply to all shards together, because a target can end
-	 * each speculation, hold each shard, and refill each buffer right after
-	 * it was moved. The next cleaning moves the rest. It starts with a
-	 * different speculation and shard, so that each of them gets its turn.
+	 * These limits apply to all shards together. With a limit for each
+	 * shard, a target could delay the consumer: it can end all
+	 * speculations, hold all shards, and refill each buffer after it was
+	 * moved. The next call moves the remaining records. It begins with a
+	 * different speculation and shard, so no shard waits forever.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

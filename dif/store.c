@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stores that D programs make, also to dynamic variables. They are not in
- * memory.c, because dynvar.c uses memory.c, and not the other way round.
+ * Writes values to the memory of D programs, including dynamic variables.
+ * This code is not in memory.c because it uses dynvar.c, and dynvar.c already
+ * uses memory.c.
  */
 #include "dif/mstate.h"
 
@@ -21,7 +22,7 @@ void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes)
 			dt_load_bytes(m, from, place, bytes);
 		return;
 	}
-	/* the bytes are fetched before the variable is locked */
+	/* load into scratch first: dt_dynvar_put() locks the variable */
 	at = dt_alloc(m, bytes);
 	if (at && dt_load_bytes(m, from, dt_scratch(m, at), bytes) == 0)
 		dt_dynvar_put(m, to - DT_VBASE, dt_scratch(m, at), bytes);

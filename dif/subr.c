@@ -2,7 +2,8 @@
 /*
  * Calls subroutines, and implements those for memory, processes and numbers.
  *
- * Strings, paths, addresses and JSON have files of their own.
+ * Subroutines for strings, paths, network addresses and JSON are in
+ * subr_string.c, subr_inet.c and subr_json.c.
  */
 #include "dif/mstate.h"
 
@@ -11,14 +12,17 @@
 #define DT_CALL_KERNEL(m, name) dt_subr_of_kernel(m, DIF_SUBR_##name)
 #define DT_CALL_NONE(m, name) dt_subr_refused(m)
 
-/* The verifier refuses such calls. */
+/* Raises a fault. The verifier does not accept calls that end up here. */
 static dt_u64 dt_subr_refused(struct dt_mstate *m)
 {
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 	return 0;
 }
 
-/* The verifier accepts such a call only if the host is the kernel. */
+/*
+ * Runs a KERNEL row of dif/subrs.h in the host. The verifier accepts calls of
+ * these subroutines only if the host is the kernel.
+ */
 static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
 {
 	dt_u64 value = 0, bad = 0;
@@ -44,7 +48,10 @@ void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd)
 	}
 }
 
-/* xorshift64*: not for secrets. */
+/*
+ * Uses xorshift64*, which is not fit for secrets. A state of 0 is replaced,
+ * because the generator would return 0 forever.
+ */
 dt_u64 dt_subr_rand(struct dt_mstate *m)
 {
 	dt_u64 x = m->shard->rand_state;
@@ -103,7 +110,7 @@ dt_u64 dt_subr_copyinto(struct dt_mstate *m)
 {
 	dt_u64 from = dt_arg(m, 0);
 
-	if (dt_is_dmem(m, from)) /* accepts only the target's memory */
+	if (dt_is_dmem(m, from)) /* copyinto() reads only the target's memory */
 		dt_fault(m, DTRACEFLT_BADADDR, from);
 	else
 		dt_dmem_copy(m, dt_arg(m, 2), from, dt_arg(m, 1));
@@ -145,7 +152,7 @@ dt_u64 dt_subr_copyoutstr(struct dt_mstate *m)
 
 	if (!s || !max)
 		return 0;
-	/* If max leaves no space for the terminating zero, none is written. */
+	/* If max leaves no space for the terminating NUL, no NUL is written. */
 	at = dt_new_string(m, s, len);
 	if (at)
 		dt_copyout_bytes(m, dt_scratch(m, at), dt_arg(m, 1),
@@ -166,9 +173,9 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 }
 
 /*
- * A Linux device number has 64 bits. From the lowest bit on, it contains 8
- * bits of the minor number, 12 of the major number, the other 24 of the minor
- * and the other 20 of the major number.
+ * A Linux device number has 64 bits. From bit 0 upwards, it contains the low 8
+ * bits of the minor number, the low 12 bits of the major number, the high 24
+ * bits of the minor number and the high 20 bits of the major number.
  */
 dt_u64 dt_subr_getmajor(struct dt_mstate *m)
 {
@@ -184,7 +191,10 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 	return (dev & 0xff) | ((dev >> 12) & 0xffffff00);
 }
 
-/* Joins consecutive strings: replaces each NUL except the last one. */
+/*
+ * Joins the strings in a buffer, for example arguments of a process. Each NUL
+ * becomes the character in argument 1. The buffer's last byte becomes NUL.
+ */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {
 	dt_u64 size = dt_arg(m, 2), at;
@@ -220,8 +230,8 @@ static int dt_digit(dt_u8 c)
 }
 
 /*
- * Formats base 10 as signed, other bases as unsigned. Bases 16 and 8 get their
- * prefix.
+ * Formats a signed number in base 10, and an unsigned number in other bases.
+ * Base 16 has the prefix 0x, base 8 the prefix 0.
  */
 dt_u64 dt_subr_lltostr(struct dt_mstate *m)
 {

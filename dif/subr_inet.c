@@ -3,8 +3,8 @@
  * Subroutines for networking: byte order, and addresses as text.
  *
  * IPv6 addresses have lower-case hexadecimal digits. The first of the longest
- * runs of two or more zero groups is written as "::". Addresses that contain an
- * IPv4 address (mapped, compatible) show it with dots.
+ * runs of two or more zero groups is written as "::". If an IPv6 address is
+ * IPv4-mapped or IPv4-compatible, its last 32 bits are in dotted form.
  */
 #include "dif/mstate.h"
 #include "dif/text.h"
@@ -65,7 +65,10 @@ static void dt_text_group(struct dt_text *t, dt_u32 group)
 	}
 }
 
-/* Returns the length of the longest run of zero groups; *best: its start. */
+/*
+ * Returns the length of the longest run of two or more zero groups and stores
+ * its start in *best. If there is no such run, returns 0 and stores -1.
+ */
 static int dt_zero_run(const dt_u32 *groups, int n, int *best)
 {
 	int len = 0, run = 0;
@@ -89,7 +92,7 @@ static void dt_text_ipv6(struct dt_text *t, const dt_u8 *a)
 	for (int i = 0; i < 8; i++)
 		groups[i] = (dt_u32)a[2 * i] << 8 | a[2 * i + 1];
 	len = dt_zero_run(groups, 8, &at);
-	/* ::ffff:1.2.3.4 and ::1.2.3.4, but not :: and ::1 */
+	/* ::ffff:1.2.3.4 and ::1.2.3.4 have a dotted end, :: and ::1 do not */
 	if (at == 0 && ((len == 5 && groups[5] == 0xffff) || len == 6)) {
 		n = 6;
 		if (len > n)
@@ -160,7 +163,7 @@ static void dt_text_hex_byte(struct dt_text *t, dt_u8 byte)
 	dt_text_char(t, digits[byte & 15]);
 }
 
-/* Numbers from <linux/if_arp.h>, and the lengths of their addresses. */
+/* Hardware types of <linux/if_arp.h>, and the lengths of their addresses. */
 #define DT_ARPHRD_ETHER 1
 #define DT_ARPHRD_INFINIBAND 32
 #define DT_ETHER_BYTES 6

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * json(text, path): the value at a path like a.b[3].c.
+ * Implements json(text, path), which returns the value at a path such as
+ * a.b[3].c.
  *
  * The parser makes one pass and needs no stack: it skips a value that is not on
- * the path by counting brackets outside of strings. The value at the path is
- * returned as text: a string without its quotes, but with its escapes. If there
- * is no such value, or the text before it is not JSON, the result is NULL.
- * Nesting is not limited by memory. The work is limited by the text's length
- * times the number of parts of the path.
+ * the path by counting brackets outside of strings. Values may therefore be
+ * nested to any depth, and the time is linear in the lengths of text and path.
+ * The value at the path is returned as text. A string is returned without its
+ * quotes, and its escape sequences are not decoded. If there is no value at the
+ * path, or the text before the value cannot be parsed, the result is NULL.
  */
 #include "dif/mstate.h"
 
@@ -33,7 +34,9 @@ static int dt_json_take(struct dt_json *j, dt_u8 c)
 }
 
 /*
- * Reads a string after its opening quote, up to and including the closing one.
+ * Reads a string from after its opening quote up to and including the closing
+ * quote. [*from, *to) is the string without quotes. Returns 0 if there is no
+ * closing quote.
  */
 static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
@@ -49,7 +52,7 @@ static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 	return 0;
 }
 
-/* Skips one value; [from, to) is its text. */
+/* Skips one value. [*from, *to) is its text. Returns 0 if it is incomplete. */
 static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
 	dt_u64 depth = 0, ignore;
@@ -84,7 +87,10 @@ static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 	return !depth && *to > *from;
 }
 
-/* Moves to the value of a key in the object that begins here. */
+/*
+ * Moves from the start of an object to the value of one of its keys. Returns 0
+ * if there is no such key.
+ */
 static int dt_json_member(struct dt_json *j, const dt_u8 *key, dt_u64 len)
 {
 	dt_u64 from, to;
@@ -119,7 +125,10 @@ static int dt_json_element(struct dt_json *j, dt_u64 index)
 	return 1;
 }
 
-/* Follows one part of the path; *at moves after it. */
+/*
+ * Moves to the value that the path's part at offset *at names, and moves *at to
+ * the next part. Returns 0 if there is no such value.
+ */
 static int dt_json_part(struct dt_json *j, const dt_u8 *path, dt_u64 len,
 			dt_u64 *at)
 {

@@ -2,10 +2,11 @@
 /*
  * Subroutines for strings and paths.
  *
- * A string argument is a slice: where its bytes are and how many, at most
- * strsize. Other threads may change the bytes meanwhile, so nothing relies on a
- * NUL after the slice. Results are new strings in scratch, except those of
- * strchr(), strrchr() and strstr(), which are addresses inside the argument.
+ * A string argument is a slice, which is an address and a number of bytes, at
+ * most strsize. Other threads may change the bytes while a subroutine runs, so
+ * the code does not rely on a NUL after the slice. Results are new strings in
+ * scratch memory, except those of strchr(), strrchr() and strstr(), which are
+ * addresses inside the argument.
  */
 #include "dif/find.h"
 #include "dif/mstate.h"
@@ -44,7 +45,7 @@ dt_u64 dt_subr_strjoin(struct dt_mstate *m)
 	return at;
 }
 
-/* The terminating NUL can also be searched for. */
+/* If the character is NUL, returns the end of the string, like strchr(3). */
 dt_u64 dt_subr_strchr(struct dt_mstate *m)
 {
 	struct dt_slice a;
@@ -107,8 +108,9 @@ static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
 }
 
 /*
- * A string starts a new search, NULL continues with the rest. The rest is
- * stored in the shard, so that it outlives the scratch memory of the clause.
+ * If the first argument is a string, starts to split it. If the first argument
+ * is NULL, continues with the rest of the previous string. The rest is stored
+ * in the shard, so that it outlives the scratch memory of the clause.
  */
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
@@ -126,7 +128,7 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 		m->strtok_pos = 0;
 		m->strtok_len = (dt_u32)a.len;
 	} else if (!m->strtok_len) {
-		/* no search was started in this firing */
+		/* no string was passed to strtok() in this firing */
 		dt_fault(m, DTRACEFLT_BADADDR, 0);
 		return 0;
 	}
@@ -138,13 +140,13 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 	for (end = at; end < len && !dt_is_in(rest[end], &set);)
 		end++;
 	if (at == len) {
-		m->strtok_len = 0xffffffffu; /* at the end of the string */
+		m->strtok_len = 0xffffffffu; /* the string has no more tokens */
 		m->strtok_pos = 0;
 		return 0;
 	}
 	/*
-	 * The next call starts at this delimiter, which need not be in that
-	 * call's set.
+	 * The next call starts at this delimiter, not after it, because the
+	 * next call may have other delimiters.
 	 */
 	m->strtok_pos = end;
 	return dt_new_string(m, rest + at, end - at);
@@ -161,7 +163,7 @@ dt_u64 dt_subr_substr(struct dt_mstate *m)
 	count = m->n_tuple > 2 ? (dt_s32)dt_arg(m, 2) : len + 0x100000000ll;
 	if (from < 0)
 		from += len;
-	/* a negative count omits that many bytes at the end */
+	/* a negative count is the number of bytes to omit at the end */
 	end = count < 0 ? len + count : from + count;
 	if (end > len)
 		end = len;
@@ -270,8 +272,9 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * Removes the last part of `to`, but keeps the first `keep` bytes. Also removes
- * the slash before this part, unless `end` is set: the path ends here.
+ * Removes the last part of the path in `to`, but keeps the first `keep` bytes.
+ * Also removes the slash before this part, unless `end` is set, which means
+ * that the ".." was the end of the argument. Returns the new length.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {
@@ -285,9 +288,10 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 }
 
 /*
- * Works on the text only. Several consecutive slashes become one, also at the
- * end. A "." between slashes is removed. ".." removes the preceding part; at
- * the root it has no effect. A relative path keeps a ".." that leads out of it.
+ * Simplifies the text of a path, and does not access the file system. Several
+ * consecutive slashes become one. A "." between slashes is removed. A ".."
+ * removes the preceding part. At the root, ".." has no effect. At the beginning
+ * of a relative path, ".." is kept.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {

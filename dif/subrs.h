@@ -2,14 +2,15 @@
 /*
  * D's subroutines, one row each: name, DIF number, D prototype, availability.
  *
- * A prototype is "result(parameter, ..., [optional parameter])"; "@" is any type.
- * Numbers up to 55 are FreeBSD's. Its random and ptinfo are not in this table. link_ntop()
- * comes from Oracle Linux, where it has the number 45. Here 45 is tolower(), so it has 56.
+ * A prototype is "result(parameter, ..., [optional parameter])". Numbers up to
+ * 55 are FreeBSD's; its subroutines random and ptinfo are not supported.
+ * link_ntop() comes from Oracle Linux, where its number is 45. In this table 45
+ * is tolower(), so link_ntop() has number 56.
  * Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w
- *   KERNEL  only in the kernel; elsewhere the compiler refuses it
- *   NONE    exists on other systems only: refused by name
+ *   KERNEL  only in the kernel; in other hosts the compiler refuses it
+ *   NONE    exists only on other systems; the compiler refuses it by name
  */
 #ifndef DIF_SUBRS_H
 #define DIF_SUBRS_H

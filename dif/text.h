@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Formats a line of text without a libc: words and numbers, truncated at the
- * end of the buffer, always terminated.
+ * Builds a line of text from strings and decimal numbers, without libc. The
+ * text is truncated at the end of the buffer and always ends with a NUL.
  */
 #ifndef DIF_TEXT_H
 #define DIF_TEXT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The few types and helpers that dif/ needs, for a compiler without a libc.
+ * The few types and macros that dif/ needs, without a libc.
  *
  * dif/ includes only its own headers. Only this file may depend on the
  * environment it is compiled for. All other files use the host's operations
@@ -35,8 +35,9 @@ typedef s32 dt_s32;
 typedef s64 dt_s64;
 typedef size_t dt_size;
 /*
- * The kernel's unwinder does not follow computed jumps, and indirect jumps may
- * be restricted by protections against speculation.
+ * Makes the interpreter use a switch instead of computed gotos. The kernel's
+ * unwinder does not follow computed gotos, and indirect jumps may be restricted
+ * by protections against speculative execution.
  */
 #define DT_NO_COMPUTED_GOTO
 #endif

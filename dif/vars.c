@@ -5,21 +5,23 @@
  * A row of dif/vars.h gives the source of a builtin. Each row with the source
  * ENGINE has a dt_var_*() here; without it, this file does not compile.
  *
- * Static storage: a global scalar has 8 bytes. A global held by reference has a
- * flag word and its bytes. A clause-local variable begins with a word that
- * identifies the firing that set it. So this-> reads as 0 until it is set in
- * the same firing, and nothing needs to be cleared between firings.
+ * A global integer has 8 bytes of static storage. A global held by reference (a
+ * string or structure) has a flag word (DT_VAR_*) and its bytes. A clause-local
+ * variable begins with a word that identifies the firing that set the variable.
+ * The variable therefore reads as 0 until it is set in the same firing, and
+ * does not need to be cleared between firings.
  */
 #include "dif/mstate.h"
 
 #define DT_VAR_UNSET 0
 #define DT_VAR_SET 1
-#define DT_VAR_NULL 2 /* NULL was assigned to a by-ref variable */
+#define DT_VAR_NULL 2 /* NULL was assigned to a by-reference variable */
 #define DT_LOCAL_NULL (1ull << 63)
 
 /*
- * Returns the time. It is sampled once per clause, and is never earlier than a
- * time that was sampled before in this shard. Also checks the lease.
+ * Returns the monotonic time in ns. The clock is read once per clause. The
+ * result is never earlier than the last time that was read in this shard. Also
+ * sets lease_over if the session's lease has expired.
  */
 dt_u64 dt_now(struct dt_mstate *m)
 {
@@ -143,8 +145,9 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 }
 
 /*
- * Stores the user stack's frames in unused scratch. Returns their number, or 0
- * if there is no user stack.
+ * Stores the frames of the user stack in the unused scratch memory and sets
+ * *pcs to the first frame. Returns the number of frames. Returns 0 if there is
+ * no user stack, and raises a fault if the host cannot read the stack.
  */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {
@@ -226,7 +229,7 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 	return 0;
 }
 
-/* Copies a by-reference value into its storage. Returns 0 if that faulted. */
+/* Copies a by-reference value to `to`. Returns 0 if there was a fault. */
 static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 			  dt_u8 *to, dt_u64 from)
 {

@@ -3,16 +3,17 @@
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
  * The compiler's identifiers, the engine's switch, and the tests that require a
- * D program per row, are expanded from this table. Numbers are DTrace's. 0x121
- * and 0x200 differ between systems; this table has FreeBSD's.
+ * D program for each row, are expanded from this table. The numbers are
+ * DTrace's. The meanings of 0x121 and 0x200 differ between systems; this table
+ * has those of FreeBSD.
  *
  * Sources:
- *   ENGINE  the engine computes it (probe, clause, time)
+ *   ENGINE  the engine computes the value (probe, clause, time)
  *   ARG     an argument of the probe
  *   NUMBER  host operation var(), an integer
  *   STRING  host operation var_string()
- *   KERNEL  only available in the kernel; elsewhere the compiler refuses it
- *   TYPED   the compiler uses other loads, which depend on the types of args[]
+ *   KERNEL  only available in the kernel; in other hosts it is refused
+ *   TYPED   the compiler generates loads that depend on the types of args[]
  */
 #ifndef DIF_VARS_H
 #define DIF_VARS_H
@@ -84,8 +85,8 @@
 
 /*
  * uregs[] of a 64-bit x86 process: D name, index. The order is that of illumos'
- * <sys/regset.h>; the second table has more names for some of the registers.
- * The 32-bit names mean the full 64-bit registers, as in illumos.
+ * <sys/regset.h>. The second table has further names of some registers. The
+ * 32-bit names mean the full 64-bit registers, as in illumos.
  */
 #define DIF_UREGS_AMD64(X) /* X(name, index) */ \
 	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \
@@ -115,13 +116,13 @@ enum dif_var {
 	DIF_VAR_OTHER_MAX = 0xffff,
 };
 
-/* dif variable kinds and scopes, as in the variable table of a DIFO. */
+/* Kinds, scopes and flags in the variable table of a DIFO. */
 #define DIFV_KIND_ARRAY 0
 #define DIFV_KIND_SCALAR 1
 #define DIFV_SCOPE_GLOBAL 0
 #define DIFV_SCOPE_THREAD 1
 #define DIFV_SCOPE_LOCAL 2
-#define DIFV_F_REF 0x1 /* read */
-#define DIFV_F_MOD 0x2 /* written */
+#define DIFV_F_REF 0x1 /* the DIFO reads the variable */
+#define DIFV_F_MOD 0x2 /* the DIFO writes the variable */
 
 #endif

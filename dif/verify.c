@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The verifier. The interpreter need not check what an accepted DIFO cannot do.
+ * Verifies DIFOs when they are loaded. The interpreter relies on the properties
+ * that are checked here and does not check them again.
  *
  * The operand column of DIF_OPS determines which fields of an instruction are
  * registers, indices or zero. Branches go only forward and the last instruction
- * returns, so every DIFO ends. Its variables have already been declared.
+ * returns, so every DIFO ends. The loader has declared a DIFO's variables
+ * before it calls dt_verify().
  */
 #include "dif/load.h"
 
@@ -38,7 +40,7 @@ static int dt_is_zero(struct dt_check *c, dt_u32 bits)
 		    : 0;
 }
 
-/* Checks the 24 bits after the opcode, depending on their use. */
+/* Checks the 24 bits after the opcode according to the operand format. */
 static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 {
 	dt_u32 r1 = DIF_INSTR_R1(i), r2 = DIF_INSTR_R2(i);
@@ -114,7 +116,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* Returns the same numbers for builtin arrays. */
+/* Returns for a builtin array what dt_builtin_scalar() returns for a scalar. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {

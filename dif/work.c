@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The time of one firing, for hosts that give it a budget.
+ * Limits the time of one firing, for hosts that set a budget.
  *
- * In the kernel a firing runs with interrupts off, and its program may have
- * thousands of clauses. Its work is therefore counted in pieces: clauses,
- * actions, and instructions that may take a long time. The time for a piece is
- * linear in the size of a string, or in the scratch space that is copied.
- * chill() is the exception, which the host limits. The clock is read at every
- * 16th piece, so a firing with less work never reads it.
+ * In the kernel a firing runs with interrupts off, and the program may have
+ * thousands of clauses. The work of a firing is therefore counted in pieces:
+ * clauses, actions, and instructions that may take a long time. The time for a
+ * piece is linear in the size of a string, or in the scratch space that is
+ * copied. An exception is chill(), which the host limits. The clock is read at
+ * every 16th piece, so this file does not read it in a firing with fewer
+ * pieces.
  *
  * When the budget is used up, the clause ends, no later clause of the firing
  * runs, and a drop of kind TIME is counted. So a firing takes at most the
  * budget plus the time of 32 pieces.
  *
  * A virtual machine may be paused in the middle of a firing. One measurement
- * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the
- * budget.
+ * therefore adds at most DT_STEP_MAX_NS (100 ms), so that a single pause does
+ * not use up the budget.
  */
 #include "dif/mstate.h"
 

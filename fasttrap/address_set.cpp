@@ -36,8 +36,8 @@ void AddressSet::remove_all(CodeRange range)
     each_word(range, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
 }
 
-// Returns the first address in [from, to) whose bit is set. word(i) returns the i-th
-// word of bits. If there is none, returns the smaller of `to` and end().
+// Returns the first address in [from, to) whose bit is set in the words that word(i)
+// returns. Returns the smaller of `to` and end() if there is no such address.
 template <class Word>
 TargetAddr AddressSet::find(TargetAddr from, TargetAddr to, Word word) const
 {

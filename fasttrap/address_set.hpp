@@ -35,11 +35,11 @@ public:
     void remove_all(CodeRange range);
     // Returns the first member at or after `from`, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
-    // Returns the first address at or after `from` that is not a member, but at most
-    // `to` or end().
+    // Returns the first address at or after `from` that is not a member. Never returns
+    // an address after `to` or end().
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
-    // Returns the first member at or after `from` that is not a member of other, but at
-    // most `to` or end(). Both sets have the same range.
+    // Returns the first member at or after `from` that is not a member of `other`.
+    // Never returns an address after `to` or end(). Both sets have the same range.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;
     // Returns the last member at or before `to`, or begin() if there is none.

@@ -8,7 +8,7 @@ namespace dt {
 
 namespace {
 
-using RegisterSet = std::uint16_t; // same bits as Instruction::reads
+using RegisterSet = std::uint16_t; // one bit per register, as in Instruction::reads
 
 constexpr RegisterSet bit_of(Reg reg)
 {
@@ -64,9 +64,9 @@ private:
                insn.opcode == 0x89;
     }
 
-    // Tracks a stack slot. If the variable for the address of a label is volatile or
-    // spilled, the compiler stores the address in a stack slot and jumps through the
-    // slot.
+    // Tracks stores to stack slots and jumps through them. A compiler stores the
+    // address of a label in a stack slot if the variable that holds it is volatile or
+    // spilled.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;
@@ -82,8 +82,9 @@ private:
 
     CodeRange block_;
     // Registers that hold an address computed from an address in the block. Registers
-    // in straight_ certainly hold one, because each instruction since the address was
-    // taken continues at the next one. Registers in held_ hold one on some path.
+    // in straight_ certainly hold such an address, because there is no jump or return
+    // between the lea and the current instruction. Registers in held_ hold such an
+    // address on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold such an address
@@ -97,7 +98,9 @@ AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange functio
                             const TextAt& text)
 {
     UseOfAddresses use(block);
-    for (int round = 0; round < 2; ++round) { // twice, because of backward branches
+    // The second round follows addresses that a backward branch carries to earlier
+    // code.
+    for (int round = 0; round < 2; ++round) {
         TargetAddr at = function.begin;
         while ((at = instructions.next(at)) < function.end) {
             if (!code.bytes.has(at)) {

@@ -24,17 +24,18 @@
 //   SlotEnd end = finish_out_of_line(plan, run, regs);        // rip is in the program
 //
 // Trap instructions follow the copy. So a thread may run to the trap instead of being
-// stepped. A repeated string instruction then needs one stop instead of one per
-// iteration. finish_out_of_line() can be used after either. The caller must call it at
-// the next stop of any kind, before it delivers a signal, because the program must never
-// see the slot. finish_out_of_line() returns:
+// stepped. A repeated string instruction then needs one stop instead of one stop for
+// each iteration. The caller must call finish_out_of_line() at the next stop of any
+// kind, before it delivers a signal, because the program must never see the slot.
+// finish_out_of_line() returns:
 //
-//   finished     The instruction has run. rip is where it leads.
-//   unfinished   rip was still at the copy, and is at the original instruction now. Either
-//                a signal arrived first or the instruction faulted: deliver the signal. Or
-//                a stepped string instruction has iterations left: prepare and step again.
-//                The other registers are as the original would have left them, with the
-//                progress of a string instruction.
+//   finished     The instruction has run. rip is where the program continues.
+//   unfinished   rip was still at the copy, and is at the original instruction now.
+//                If a signal arrived first or the instruction faulted, the caller
+//                delivers the signal. If a stepped string instruction has iterations
+//                left, the caller prepares and steps again. The other registers are as
+//                the original would have left them, including the progress of a string
+//                instruction.
 //   elsewhere    rip was not in the slot (sigreturn, exec). The registers are unchanged.
 //
 // If a system call in the slot creates a child process, the child also starts in the
@@ -52,12 +53,12 @@
 //                                  returns unfinished with rip at the instruction, which
 //                                  the caller emulates once more.
 //
-// If the emulation faults again after the access succeeded, ptrace cannot reach this
-// memory (a device mapping). Then the caller must remove the tracepoint and let the
-// thread run the original.
+// If the emulation faults again after the access succeeded, ptrace cannot access this
+// memory, for example a device mapping. Then the caller must remove the tracepoint and
+// let the thread run the original.
 //
-// A difference that remains: fnstenv and fxsave store the address of the copy as the x87
-// instruction pointer.
+// One difference to the original remains. fnstenv and fxsave store the address of the
+// copy as the x87 instruction pointer.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -77,8 +78,8 @@ struct MemoryFault {
     TargetAddr address;
     std::uint8_t size = 0; // 1, 2, 4 or 8 bytes
     bool write = false;
-    // The address comes from rsp or rbp: if it is not canonical, the signal is SIGBUS
-    // and not SIGSEGV.
+    // Set if the address comes from rsp or rbp. A non-canonical address then causes
+    // SIGBUS instead of SIGSEGV.
     bool stack = false;
     std::uint64_t value = 0; // the value to write
 };
@@ -88,8 +89,9 @@ struct Emulation {
     MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// A register that holds `value` while the copy runs: the rip after the original, for a
-// rip-relative operand, or the address or the data of an access_only copy.
+// A register that holds `value` while the copy runs. For a rip-relative operand,
+// `value` is the rip after the original. For an access_only copy, `value` is the
+// address or the data of the access.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;
@@ -103,7 +105,7 @@ struct Displaced {
     std::uint8_t copy_length = 0; // length of the copy without the traps after it
     bool run_to_trap = false;     // continue the thread instead of stepping it
     bool is_syscall = false;      // rcx and r11 need repair
-    bool access_only = false; // the copy only accesses memory; emulate the rest later
+    bool access_only = false; // the copy only accesses memory; emulate insn afterwards
     std::array<Spare, 2> spares{};
     std::array<std::byte, slot_bytes> copy{};
 

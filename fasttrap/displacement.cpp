@@ -33,8 +33,8 @@ unsigned own_jump_bytes(const Window& window)
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
 }
 
-// Returns a mask: bit k is set if an instruction starts at byte k of the displacement of
-// the jump at `at`. Considers only the first n bytes of the jump.
+// Returns a mask in which bit k is set if an instruction starts at byte k of the
+// displacement of the jump at `at`. Considers only the first n bytes of the jump.
 unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 {
     unsigned mask = 0;
@@ -177,7 +177,7 @@ Constraint constraint_of(const Window& window)
     c.from = -farthest_jump + jump_slack;
     c.to = farthest_jump - jump_slack;
     if (window.form == PatchForm::punned)
-        c.mask = 0; // only the stub is constrained
+        c.mask = 0; // the jump leads to the stub, so the trampoline is not constrained
     if (!window.chained.empty())
         constrain_jump(window, 0, {}, c);
     for (const WindowInsn& w : window.insns) {
@@ -205,8 +205,9 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // The ranges are 64 KiB long if d2 is constrained, and 16 MiB if only d3 is. Even if
-    // d0 and d1 are constrained too, each complete range contains legal addresses.
+    // The ranges are 64 KiB long if d2 is constrained, and 16 MiB long if d3 is but d2
+    // is not. Each complete range contains legal addresses, even if d0 and d1 are also
+    // constrained.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

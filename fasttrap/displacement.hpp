@@ -13,9 +13,10 @@
 //
 // next_legal() finds legal values byte by byte, from the highest byte on, so that a
 // search skips complete ranges without a legal value. If d0 must be a trap byte, the
-// legal addresses are 12 bytes apart on average. If d1 must be one, they form ranges of
-// 256 bytes; if d2 must be one, ranges of 64 KiB. d3 determines how far away the area
-// must be. reach_of() returns the possible distances, and the caller maps the area.
+// legal addresses are 12 bytes apart on average. If d1 must be a trap byte, the legal
+// addresses form ranges of 256 bytes. If d2 must be a trap byte, they form ranges of
+// 64 KiB. d3 determines how far away the area must be. reach_of() returns the possible
+// distances, and the caller maps the area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -59,7 +60,7 @@ struct Rules {
 
 struct Constraint : Rules {
     TargetAddr origin; // end of the jump
-    // The displacements in [from, to) keep the data that the window uses within reach.
+    // From a destination in [from, to), the data that the window uses is within reach.
     std::int64_t from, to;
 
     // Limits the displacements to destinations from which a jump can reach `other`.
@@ -78,9 +79,9 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 // Returns the constraint on the trampoline of a window. The trampoline of a punned
 // window may be anywhere within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
-// Returns the constraint on the next stub: the stub of a punned window, or the next one
-// of a pair or chain. so_far has the addresses of the trampoline and of the stubs
-// before it.
+// Returns the constraint on the only stub of a punned window, or on the next stub of a
+// pair or chain. so_far has the addresses of the trampoline and of the stubs that were
+// already placed.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
 // Returns whether a prefix or opcode of a later jump is the highest byte of the k-th
 // jump's displacement.

@@ -12,9 +12,9 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t furthest_back = 32; // a jump never needs more
-constexpr std::uint64_t entry_bytes = 16;   // first bytes of a doubtful function
-constexpr unsigned max_since_load = 12;     // instructions from a load to its jump
+constexpr std::uint64_t furthest_back = 32; // bytes before a site; a jump needs fewer
+constexpr std::uint64_t entry_bytes = 16;   // extent of a doubtful function's entry
+constexpr unsigned max_since_load = 12; // instructions from an indexed load to its jump
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
@@ -81,8 +81,8 @@ public:
     }
 
 private:
-    // Starts a run of known code if is_code. Otherwise does nothing; a run that has
-    // begun continues.
+    // Starts a run of known code if is_code is set and no run has begun yet. Does
+    // nothing if is_code is not set.
     void enter(TargetAddr here, bool is_code)
     {
         if (is_code && !known_) {
@@ -152,7 +152,7 @@ private:
                 take_back_to_start(here);
         }
         if (seen.is(Glance::address)) {
-            into_.targets.add(there); // no effect outside the text
+            into_.targets.add(there); // ignores addresses outside the text
             if (seen.is(Glance::takes_address))
                 tables_.push_back(there);
         }
@@ -216,11 +216,11 @@ private:
     std::span<const std::byte> text_;
     TargetAddr at_;
     Sweep& into_;
-    std::uint64_t function_ = 0; // start of the current function
+    std::uint64_t function_ = 0; // offset of the start of the current function
     std::vector<TargetAddr> tables_, constants_;
     bool indirect_ = false, by_table_ = false;
     std::vector<TargetAddr> jumps_;
-    bool known_ = false; // the current instruction is known code
+    bool known_ = false; // whether the current instruction is known code
     TargetAddr known_from_;
     TargetAddr gap_; // start of the padding after known code
     unsigned n_since_load_ = max_since_load + 1;
@@ -254,7 +254,8 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     std::sort(back_to_start_.begin(), back_to_start_.end());
     for (const CodeStart& start : known.starts)
         targets_.add(start.at);
-    for (const CodeRange& section : sections_) { // no window extends into a section
+    // No window may extend into a restartable sequence.
+    for (const CodeRange& section : sections_) {
         targets_.add(section.begin);
         targets_.add(section.end);
     }
@@ -282,7 +283,7 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     };
     std::sort(doubtful_.begin(), doubtful_.end(), by_begin);
     std::sort(sections_.begin(), sections_.end(), by_begin);
-    tables_ = {}; // not needed any more
+    tables_ = {}; // used only while the map is made
 }
 
 bool ExtentMap::is_reached(const Dispatch& dispatch) const
@@ -389,9 +390,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// Returns whether the first unknown byte of the function follows a hlt. Such a hlt comes
-// from inline assembly. The compiler does not know that it ends the flow of control, and
-// puts code after it.
+// Returns whether the first unknown byte of the function follows a hlt. Such a hlt
+// comes from inline assembly. The compiler does not know that the hlt ends the flow of
+// control, and puts code after it.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -402,9 +403,9 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
     return instructions_.has(last) && !bytes.empty() && bytes[0] == std::byte{0xf4};
 }
 
-// Adds all remaining instructions of the function to the known code. Adds none if some
-// of the remaining bytes may be data: all bytes must decode, all branches must lead to
-// instructions, and known code must not read or write the bytes.
+// Adds all remaining instructions of the function to the known code, unless some of the
+// remaining bytes may be data. They are code only if all bytes decode, all branches
+// lead to instructions, and known code does not read or write the bytes.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;
@@ -414,7 +415,7 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // A jump through a register may lead to an address that the code contains.
+        // Known code takes an address in these bytes. An indirect jump may lead there.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)
                                : AddressUse::unknown;

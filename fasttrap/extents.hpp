@@ -20,18 +20,18 @@
 //     function, a label of a computed goto, an entry of a switch table of addresses
 //   - entries of switch tables of 32-bit offsets, relative to the table or to a label
 //     whose address the function contains
-//   - the first instruction after one that does not continue, or after the padding that
-//     follows it. So the code between two targets runs straight through, and only its
-//     end may be padding.
+//   - the first instruction after a jmp, ret or other instruction that does not
+//     continue, or after the padding that follows it. So the code between two targets
+//     runs straight through, and only its end may be padding.
 //
 // A target that is found by mistake only makes extents shorter. A number may look like
 // an address by chance, so a word of data or an entry of a table is a target only if an
 // instruction starts at that address.
 //
 // If an indirect jump uses a table that is not found in this way, its function is
-// doubtful: each of its instructions may be a target. The instructions in the first 16
-// bytes are excepted, because they run before the code that computes the jump's
-// destination. In such a function, only the entry has an extent of several
+// doubtful, which means that each of its instructions may be a target. The instructions
+// in the first 16 bytes are excepted, because they run before the code that computes
+// the jump's destination. In such a function, only the entry has an extent of several
 // instructions. Any other site has an extent of one instruction.
 //
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp).
@@ -95,7 +95,7 @@ struct Sweep {
     AddressSet targets;
     AddressSet instructions;
     ReachedCode code;
-    std::vector<TargetAddr> named; // constants within the text, which may be addresses
+    std::vector<TargetAddr> named; // constants that may be addresses in the text
     std::vector<Dispatch> dispatches;
     std::vector<BackToStart> back_to_start;
     void join(Sweep&& other);
@@ -167,9 +167,9 @@ private:
     void forget_chance_targets(const KnownCode& known);
 
     AddressSet targets_;
-    AddressSet instructions_; // only known instructions, after the constructor
+    AddressSet instructions_; // after the constructor, only known instructions
     ReachedCode code_;
-    std::vector<TargetAddr> tables_;  // all possible tables: each ends at the next one
+    std::vector<TargetAddr> tables_;  // all possible tables; each ends at the next one
     std::vector<CodeRange> doubtful_; // in ascending order
     std::vector<CodeRange> sections_; // in ascending order
     std::vector<BackToStart> back_to_start_; // in ascending order

@@ -4,23 +4,23 @@
 // analyze_function() decodes the text from the first byte to the last. Then it
 // classifies each indirect jump:
 //
-//   jump table   The code checks a bound, forms the address of a table and jumps through
-//                an entry. The targets are inside the function, so this is not a return.
-//                A table between instructions is data in the text: it is excluded from
-//                the instructions.
+//   jump table   The code checks a bound, forms the address of a table and jumps
+//                through an entry. The targets are inside the function, so this is not
+//                a return. A table between instructions is data in the text, and is
+//                excluded from the instructions.
 //   tail call    Any other indirect jump whose address is not loaded from an indexed
 //                table: jmp *%rax, jmp *8(%rax), jmp *got(%rip).
 //   unresolved   The address is loaded from an indexed table that could not be read
 //                (computed goto).
 //
-// The last two are guesses: a computed goto without an index looks like a tail call. So
-// a return probe has a site at both. The probe decides when the jump is about to run,
-// because the destination is known then: the jump is a return if it leads out of the
-// function.
+// The kinds tail call and unresolved are guesses. For example, a computed goto without
+// an index looks like a tail call. So a return probe has a site at each jump of these
+// two kinds. The destination is known immediately before the jump runs. The probe fires
+// if the destination is outside the function.
 //
-// An entry probe needs only the function's first instruction. `endbr64` needs no special
-// case there: even if a breakpoint replaces the endbr64, the processor has accepted the
-// indirect branch before it executes the breakpoint.
+// An entry probe needs only the function's first instruction. An endbr64 needs no
+// special case there, because the processor has accepted an indirect branch before it
+// executes a breakpoint that replaces the endbr64.
 #pragma once
 
 #include "base/result.hpp"
@@ -68,8 +68,8 @@ struct FunctionSites {
     std::vector<std::uint32_t> unresolved_jumps; // offsets of indirect jumps
     std::vector<std::uint32_t> undecodable;      // offsets of bytes that do not decode
 
-    // Returns whether the analysis is certain: each offset in `instructions` is an
-    // instruction.
+    // Returns whether it is certain that an instruction starts at each offset in
+    // `instructions`.
     bool exact() const { return undecodable.empty() && unresolved_jumps.empty(); }
     bool is_boundary(std::uint32_t offset) const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks that a chain may move, after the one that a pair may move.
+// The blocks that a chain may move in addition to the two blocks of a pair.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace dt {
 
-// Lengths in bytes of consecutive blocks of known code. Each begins at a branch target
-// and contains no other. The first 0 ends the list.
+// Lengths in bytes of consecutive blocks of known code. Each block begins at a branch
+// target and contains no other branch target. The first 0 ends the list.
 using FurtherBlocks = std::array<std::uint8_t, 6>;
 
 } // namespace dt

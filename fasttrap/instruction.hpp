@@ -5,9 +5,8 @@
 //
 // Emulation, displacement, function analysis and relocation use only the model, never
 // the disassembler. `flow`, `target` and `memory` mean the same for all machines. The
-// number `operation` has a meaning only for the Arch that decoded the instruction. It
-// is 0 for an instruction that is not modelled: such an instruction can only run as a
-// copy.
+// number `operation` has a meaning only for the Arch that decoded the instruction. The
+// number is 0 for an instruction that is not modelled, which can only run as a copy.
 //
 // Invariants
 //   - length is 1..15, and bytes[0..length) is the instruction as it is in the
@@ -15,8 +14,8 @@
 //   - target is set for direct jumps, branches and calls, and only for them.
 //   - rip_relative means that the address of the memory operand is next() +
 //     memory.disp.
-//   - reads and writes have one bit for each general register (1 << number), implicit
-//     ones too.
+//   - reads and writes have one bit for each general register (1 << number), including
+//     registers that the instruction uses implicitly.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -41,8 +40,8 @@ enum class ControlFlow : std::uint8_t {
     call_indirect,
     ret,     // at the address on the stack
     syscall, // in the kernel, and usually at the next instruction
-    stop,    // nowhere: raises an exception (ud2, hlt, int3, ...)
-    other,   // far jump, interrupt return, transaction: not followed
+    stop,    // nowhere; the instruction raises an exception (ud2, hlt, int3, ...)
+    other,   // at a place that is not determined (far jump, iret, transaction)
 };
 
 // The prefix bytes of an instruction, whether or not they have a meaning for it.
@@ -87,21 +86,20 @@ struct Instruction {
     std::array<std::byte, max_insn_bytes> bytes{};
     std::uint8_t length = 0;
     std::uint16_t operation = 0;
-    std::uint16_t reads = 0; // general registers that it reads
-    std::uint16_t writes = 0;
+    std::uint16_t reads = 0;  // set of general registers that the instruction reads
+    std::uint16_t writes = 0; // set of general registers that the instruction writes
     ControlFlow flow = ControlFlow::next;
     std::uint8_t condition = 0; // low four bits of the opcode of jcc, setcc, cmovcc
     std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
-    // The opcode map:
-    //
-    //   0, 1, 2, 3   one byte; 0f; 0f 38; 0f 3a
-    //   otherwise    the map in a VEX, EVEX or XOP prefix
+    // The opcode map. In the legacy encoding, 0 has opcodes of one byte, 1 has opcodes
+    // after 0f, 2 after 0f 38, and 3 after 0f 3a. In the other encodings, this is the
+    // map number in the VEX, EVEX or XOP prefix.
     std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
-    std::uint8_t opcode_at = 0; // offset of the opcode byte in bytes
-    std::uint8_t modrm_at = 0;  // offset of the ModRM byte; 0 if it has none
-    bool has_memory = false;    // `memory` is valid: a ModRM operand
+    std::uint8_t opcode_at = 0; // offset of the opcode byte in `bytes`
+    std::uint8_t modrm_at = 0;  // offset of the ModRM byte; 0 if there is none
+    bool has_memory = false;    // a ModRM operand is in memory; `memory` describes it
     bool rip_relative = false;
     std::uint8_t n_operands = 0;
     // The operands of a modelled operation, destination first.

@@ -6,8 +6,8 @@
 // fail. So the target is unchanged if write() returns false.
 //
 // Other threads of the target may be running. An implementation should make an aligned
-// access of 2, 4 or 8 bytes in one piece, as the instruction itself would do.
-// process_vm_readv and /proc/PID/mem do so.
+// access of 2, 4 or 8 bytes in one piece, like the instruction itself.
+// process_vm_readv() and /proc/PID/mem do so.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -51,8 +51,8 @@
 //   punned  The last bytes of the jump's displacement belong to the instructions after
 //           the window and do not change. They are the kept bytes. So the jump can lead
 //           to only a few addresses. The stub is at one of them, and the trampoline may
-//           be anywhere. No other patch and no breakpoint may change the kept bytes:
-//           `original` and `text` contain them, with equal values.
+//           be anywhere. No other patch and no breakpoint may change the kept bytes.
+//           `original` and `text` of the patch contain them, with equal values.
 //
 // Some of these jumps would lead to addresses outside user space. In that case redundant
 // prefixes are put before the jump, so that a different byte becomes the highest byte of
@@ -68,7 +68,7 @@
 //     program jumps to such an instruction, the thread traps and continues in the copy.
 //   - No known branch target is inside a window, except the starts of the blocks of a
 //     pair or chain.
-//   - A copy never pushes an address inside the trampoline: a moved call pushes the
+//   - A copy never pushes an address inside the trampoline. A moved call pushes the
 //     original return address.
 //   - A window contains no system call, and a call only as its last instruction. So no
 //     saved pc on a stack points into a window.
@@ -135,9 +135,9 @@ enum class PatchForm : std::uint8_t {
 };
 std::string_view text_of(PatchForm form);
 
-// An instruction of a window. If insn has length 0, this is a head without an
-// instruction: both an endbr64 and the instruction after it are sites, so two heads
-// precede the copy of the latter.
+// An instruction of a window. If an endbr64 and the instruction after it are both
+// sites, two heads precede the copy of that instruction. The first head is then a
+// WindowInsn whose insn has length 0.
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site
@@ -158,8 +158,8 @@ constexpr std::size_t max_jumps = 8; // in one window
 struct Window {
     const Arch* arch = &x86_64;
     std::vector<WindowInsn> insns;
-    // Padding that belongs to the window, after a last instruction that does not
-    // continue.
+    // Bytes of padding that belong to the window, after a last instruction such as ret
+    // or jmp.
     std::uint8_t padding = 0;
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
@@ -167,8 +167,8 @@ struct Window {
     std::uint8_t n_kept = 0;          // kept bytes after a punned window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // number of prefixes before the first jump
-    // The number of the way in which the window was made: below 32 (patch_short.cpp),
-    // and 0 for plain windows.
+    // The way in which the window was made, a number below 32 (patch_short.cpp). It is
+    // 0 for plain windows.
     std::uint8_t way = 0;
     // Returns the number of own bytes of the first jump.
     std::size_t own_bytes() const;
@@ -207,14 +207,14 @@ using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
 // Plans windows for sites, which must be in ascending order of addresses. Each site
-// ends up in a window or in `refused`. Several sites may have the same address: they
-// share the head of the first one, so the caller must give them the same number.
+// ends up in a window or in `refused`. Sites with the same address share the head of
+// the first of them, so the caller must give them the same number.
 //
 // A window extends forward from its site over complete instructions. After a ret or
 // jump it also takes the padding (nops, int3) up to `end`. A caller that permits this
-// sets `end` to the start of the next function. If that is too short, the window also
-// extends to instructions before the site. If it is still too short, it becomes a pair,
-// a chain or a punned jump.
+// sets `end` to the start of the next function. A window that is still too short also
+// extends to instructions before the site. If this is not enough either, the window
+// becomes a pair, a chain or a punned jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
@@ -262,11 +262,11 @@ public:
     TrampolineSpace& operator=(TrampolineSpace&&) noexcept;
 
     // Adds an area. start and bytes are multiples of the page size. Areas do not
-    // overlap. An area of at most four pages is used only for stubs: the caller maps it
-    // for the stub of a punned window.
+    // overlap. An area of at most four pages is used only for stubs of punned windows.
     void add_area(TargetAddr start, std::uint64_t bytes);
-    // Allocates n_bytes for a trampoline, at a distance that puts trap bytes where the
-    // window needs them, and the stubs. Returns nothing if no area has such a place.
+    // Allocates n_bytes for a trampoline, and the window's stubs, at distances that put
+    // trap bytes where the window needs them. Returns nothing if no area has space
+    // there.
     std::optional<Placement> take(const Window& window, std::size_t n_bytes);
     void give_back(const Placement& place, std::size_t n_bytes);
     // Frees any part of an allocation, for example the bytes that build_patch() did not
@@ -294,11 +294,11 @@ private:
     std::size_t recent_ = 0; // index in areas_ of the area that was used last
 };
 
-// Returns the address ranges that may contain the trampoline, relative to
-// window.origin(), nearest first. The caller uses them to choose where to map an area.
-// There are several ranges if one of the two highest bytes of the jump's displacement is
-// constrained. A punned window has one range, perhaps of a single byte: the possible
-// starts of its stub.
+// A range of addresses, relative to the end of a jump. reach_of() returns the ranges
+// that may contain the trampoline, relative to window.origin(), nearest first. The
+// caller uses them to choose where to map an area. There are several ranges if one of
+// the two highest bytes of the jump's displacement is constrained. A punned window has
+// one range, perhaps of a single byte, in which its stub can start.
 struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
@@ -322,13 +322,13 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 // caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
-// Returns a mask: bit k is set if byte k of the jump's displacement must be a trap
-// byte.
+// Returns a mask in which bit k is set if byte k of the first jump's displacement must
+// be a trap byte.
 unsigned trapping_bytes(const Window& window);
 
 // An instruction of the window, and the address of its copy.
 struct Moved {
-    TargetAddr from, to; // `to`: the copy itself, after the tail
+    TargetAddr from, to; // address in the original text, and address of the copy
     TargetAddr head;     // start of the head; equals `to` if this is not a site
     TargetAddr tail;     // start of the tail, to which dt_rt_enter returns
     std::optional<std::uint32_t> site;
@@ -355,7 +355,7 @@ struct Patch {
     bool leaves = false; // whether the trampoline ends with a jump to the window's end
 };
 
-// Returns an upper bound of the trampoline's size, for take().
+// Returns an upper bound of the trampoline's size in bytes, for take().
 std::size_t trampoline_bytes(const Window& window);
 
 // Builds patches. One builder serves many windows and reuses its buffers.
@@ -383,8 +383,8 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
                           TargetAddr area);
 
 // Describes where a thread has stopped in patched text or in a trampoline, and how to
-// move it back to the original text. After an int3 the pc is one byte too high:
-// subtract 1 before calling place_of().
+// move the thread back to the original text. After an int3 the pc is one byte too high,
+// so the caller subtracts 1 before it calls place_of().
 //
 // The thread can always be moved back immediately:
 //
@@ -401,7 +401,7 @@ struct PatchPlace {
         head,   // in the head or in the stub, before dt_rt_enter
         tail,   // in the tail, before the copy
         moved,  // at the first byte of a copy, before it runs
-        // inside the code that replaces one instruction (a call or loop)
+        // inside the code that replaces one instruction (a call, branch or loop)
         inside,
         leaving, // at the jump to the window's end
     } kind;

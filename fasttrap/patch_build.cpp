@@ -27,8 +27,8 @@ bool is_within_2_gib(TargetAddr from, TargetAddr to)
            d <= std::numeric_limits<std::int32_t>::max();
 }
 
-// Returns the size of the i-th copy. The last copy ends where the code ends, or before
-// the jump at the end.
+// Returns the size of the i-th copy in bytes. The last copy ends at the jump to the
+// window's end, or at the end of the trampoline if there is no such jump.
 std::size_t relocated_bytes(const Arch& arch, const Patch& patch, std::size_t i)
 {
     if (i + 1 < patch.moved.size())
@@ -161,9 +161,9 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// If a branch of the window skips a head, returns the address where it continues;
-// otherwise returns nothing. If two heads precede one instruction, the branch skips the
-// first head and executes the second.
+// Returns the address in the trampoline where a branch of the window continues if it
+// skips a head, otherwise nothing. If two heads precede one instruction, the branch
+// skips the first head and executes the second.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {
@@ -252,7 +252,7 @@ void PatchBuilder::into_block(const Stubs& stubs, Patch& patch) const
     patch.block = std::make_unique_for_overwrite<std::byte[]>(
         n_moved + stubs.size() * sizeof(TargetAddr) + original_.size() + text_.size() +
         code_.bytes.size() + stub_code_.bytes.size());
-    std::byte* at = patch.block.get(); // new[] aligns it for all types
+    std::byte* at = patch.block.get(); // new[] aligns the block for all types
     auto* moved = reinterpret_cast<Moved*>(at);
     std::uninitialized_copy(moved_.begin(), moved_.end(), moved);
     patch.moved = {moved, moved_.size()};

@@ -104,8 +104,9 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         auto limit = std::upper_bound(ends.begin(), ends.end(), chain.end);
         if (limit == ends.end())
             return std::nullopt;
-        // With four own bytes, the highest byte of the displacement would be the opcode
-        // of the next jump. Reserve a byte for a prefix instead.
+        // If this block has four bytes, the highest byte of its jump's displacement
+        // would be the opcode of the next jump. Reserve a byte for a prefix of the next
+        // jump.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())
@@ -139,7 +140,7 @@ bool Chain::absorb(const Window& window)
     }
     auto first = at_or_behind(window.at());
     auto last = at_or_behind(window.end());
-    // Both must have the same instructions where they overlap.
+    // The chain and the window must have the same instructions where they overlap.
     auto mine = first;
     for (const WindowInsn& w : window.insns) {
         if (mine != last && w.insn.at != mine->insn.at)

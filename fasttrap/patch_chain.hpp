@@ -34,8 +34,8 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
 // Returns whether n prefixes may precede the jump over the block at `at`. Returns false
-// if an instruction begins at one of the n bytes after `at`: a jump of the program to
-// that instruction would then execute a prefix or the opcode of the jump, and would not
+// if an instruction begins at one of the n bytes after `at`. If the program jumped to
+// that instruction, it would execute a prefix or the opcode of the jump, and would not
 // trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
@@ -47,9 +47,9 @@ bool is_reachable(const Window& window);
 // Says which jumps of a chain have a displacement whose highest byte is fixed by a later
 // jump. That byte decides which range of 16 MiB the jump can reach.
 enum class ChainReach : std::uint8_t {
-    open, // none: all jumps lead near the trampoline
-    far,  // only the first, by the opcode or a prefix of a later jump
-    any,  // any jump; the stub of such a jump needs an area of its own
+    open, // no jump, so all jumps lead near the trampoline
+    far,  // only the first jump
+    any,  // any number of jumps; the stub of each such jump needs an area of its own
 };
 // Chooses prefixes for the window's jumps so that the jumps have this reach and
 // is_reachable() returns true. Returns false if that is not possible.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses windows.
+// Plans the windows for a list of sites.
 //
 // Sites are processed in ascending order, which is also the order of the windows. A
 // site may be inside the last window. Otherwise it gets a new window. If the new window
@@ -32,7 +32,8 @@ public:
             left_.emplace_back(&site, reason);
     }
 
-    // Makes short windows for the sites that have no plain window. Refuses the rest.
+    // Makes short windows for the sites that have no plain window. Refuses the sites
+    // for which this fails. Returns the plan.
     WindowPlan take()
     {
         ShortWindows others(arch_, read_, sites_, std::move(plan_.windows));

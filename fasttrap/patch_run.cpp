@@ -6,8 +6,8 @@
 
 namespace dt {
 
-// Decodes the instruction at `at`. Returns nothing, and sets reason, if it is unknown
-// or ends after `end`.
+// Decodes the instruction at `at`. Returns nothing, and sets reason, if the bytes are
+// not a known instruction or if the instruction ends after `end`.
 std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAddr at,
                                        TargetAddr end)
 {
@@ -59,8 +59,9 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
             reason = "a call ends the window too early";
             return start;
         }
-        // If the program has a handler that skips the ud2 or hlt, the next instruction
-        // runs. So a nop there is a normal instruction, not padding.
+        // If the program has a signal handler that skips the ud2 or hlt, the next
+        // instruction runs. So a nop after the ud2 or hlt is a normal instruction, not
+        // padding.
         if (insn->flow == ControlFlow::stop && at < end &&
             is_nop(text.subspan(at - start), at))
             continue;
@@ -130,7 +131,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Extents exclude such branches, unless the caller does not know the branch.
+// Returns true only if the sites' extents are too long, because the caller does not
+// know every branch.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

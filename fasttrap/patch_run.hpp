@@ -21,10 +21,10 @@ struct Run {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // Collects instructions from `start` on. Stops when they are long enough for a jump
-    // and n_more bytes, at `end`, or at an instruction that must not move. Skips an
-    // endbr64 at `site`. Returns the address of the first instruction that it
-    // collected.
+    // Collects instructions from `start` on. Stops when they have enough bytes for a
+    // jump and n_more bytes, at `end`, or at an instruction that must not move. Skips
+    // an endbr64 at `site`. Returns the address of the first instruction after a
+    // skipped endbr64, otherwise `start`.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;

@@ -12,6 +12,7 @@ constexpr std::uint64_t most_bytes_before = 64;
 
 // The values of Window::way. A punned jump has at most four own bytes, so its window
 // has fewer than four bytes before the head, and the jump has fewer than four prefixes.
+// The ways of punned jumps are therefore 2 to 17.
 constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
@@ -34,9 +35,9 @@ TargetAddr last_byte_of(const Window& window)
     return window.end() + window.n_kept;
 }
 
-// Chooses the prefixes for a pair with four own bytes. Without one, the highest byte
-// of the first displacement is the opcode of the second jump, so the destination of the
-// first jump is 380 MB below it.
+// Chooses the prefixes for a pair with four own bytes. Without a prefix, the highest
+// byte of the first displacement is the opcode of the second jump, so the destination
+// of the first jump is about 380 MB below that jump.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -103,7 +104,7 @@ bool ShortWindows::has_site_in(TargetAddr from, TargetAddr to) const
 
 void ShortWindows::keep(Window window, const PatchSite& site, TargetAddr head)
 {
-    (void)probe_in(window, site, head); // cannot fail: the instruction is in the window
+    (void)probe_in(window, site, head); // succeeds, because the window contains head
     TargetAddr at = window.at();
     short_.emplace(at, std::move(window));
 }
@@ -125,7 +126,7 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     return reason;
 }
 
-// Makes a pair: one jump at `head`, and one at the end of run_. Returns false if that
+// Makes a pair of a jump at `head` and a jump at the end of run_. Returns false if that
 // is not possible.
 bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
 {
@@ -177,8 +178,8 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
     return true;
 }
 
-// Completes a pair whose second run overlaps a plain window: the second run ends where
-// the plain window begins, and the pair takes over the instructions of the plain
+// Completes a pair whose second run overlaps a plain window. The second run then ends
+// where the plain window begins, and the pair takes over the instructions of the plain
 // window. Returns false if that is not possible.
 bool ShortWindows::behind_first(Window& window, TargetAddr limit)
 {
@@ -195,9 +196,9 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// Makes a chain: a jump at `head` or before it, and more jumps up to the first block
-// that is long enough for a complete jump. The chain takes over all windows that it
-// overlaps. Returns false if that is not possible.
+// Makes a chain of a jump at `head` or before it, and one jump for each block up to the
+// first block that is long enough for a complete jump. The chain takes over all windows
+// that it overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -240,7 +241,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
 }
 
 // Adds each site in the window to the window. Returns false if that fails for one of
-// them, because that site would become a breakpoint inside the window.
+// the sites. The window must then not be used, because this site may become a
+// breakpoint.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =

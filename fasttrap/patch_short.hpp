@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Makes short windows: pairs, chains and punned jumps.
 //
-// They are made after all plain windows of a batch, and leave those intact:
+// Short windows are made after all plain windows of a batch:
 //
-//   - A pair takes over the plain window that follows its first block. If there is
-//     none, it makes the second run itself.
+//   - A pair takes over the plain window that follows its first block. If no plain
+//     window follows, the pair collects the instructions under its second jump itself.
 //   - A chain takes over all windows that it overlaps, of any form.
 //   - A punned jump keeps only bytes that no window changes and that contain no site. A
 //     site could become a breakpoint, which changes its first byte.
@@ -31,8 +31,8 @@ public:
 private:
     // The windows next to an address.
     struct Neighbours {
-        Window* before = nullptr; // the last one that begins at or before the address
-        Window* behind = nullptr; // the first one that begins after it
+        Window* before = nullptr; // the last window at or before the address
+        Window* behind = nullptr; // the first window after the address
     };
     Neighbours around(TargetAddr at);
     bool is_free(TargetAddr from, TargetAddr to);

@@ -6,10 +6,10 @@
 //        branches of known code ────────────▲
 //
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
-// assumed to return. Padding after an instruction that does not continue is known if it
+// assumed to return. Padding after an instruction such as ret or jmp is known if it
 // fills the complete gap up to other known code. Until this is decided, the padding is
 // in `gaps`. If known code takes an address inside the gap but no known code leads to
-// it, the gap is not padding.
+// that address, the gap is not padding.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even
 // if the flow of control reaches them. There are two exceptions:
@@ -42,7 +42,7 @@ struct ReachedCode {
     AddressSet bytes;            // all bytes of known instructions and of known padding
     AddressSet entered;          // addresses to which known code leads
     std::vector<CodeRange> gaps; // padding that is not known to be followed by code
-    std::vector<CodeRange> padding; // all other padding; `bytes` contains it
+    std::vector<CodeRange> padding; // padding before known code; also part of `bytes`
     std::vector<TargetAddr> loaded; // addresses that known code reads or writes
     std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
     std::vector<TargetAddr> named;  // addresses that known code takes (lea)
@@ -61,8 +61,9 @@ struct ReachedCode {
     void settle_gaps();
     // Removes two kinds of data from the known code:
     //
-    //   - The bytes that known code reads or writes, with the two exceptions above: up
-    //     to 64 bytes from each address, but not beyond the next start of a function.
+    //   - The bytes that known code reads or writes, with the two exceptions above.
+    //     Removes at most 64 bytes from each address on, and none after the next start
+    //     of a function.
     //   - Padding that contains an address that known code takes (lea) but does not lead
     //     to, because the padding may be a table. `named` must be sorted.
     //
@@ -91,8 +92,8 @@ private:
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
 // Follows the flow of control from the members of code.entered in `range`, and adds
-// everything that it reaches inside the range to the known code. Removes overlapping
-// instructions.
+// everything that it reaches inside the range to the known code. Removes other
+// instructions that overlap the reached ones from `instructions`.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

@@ -5,8 +5,9 @@
 // the register number in an instruction is an index. arch/x86_64/user_regs.hpp converts
 // them from and to the kernel's struct.
 //
-// The vector, x87 and segment registers are not included: no emulated instruction reads or
-// writes them. An instruction that runs out of line uses the real ones.
+// The vector, x87 and segment registers are not included, because no emulated
+// instruction reads or writes them. An instruction that runs out of line uses the
+// thread's registers.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 // per space, so that a fork, an exec or an exit visits only the tracepoints of that
 // space.
 //
-//   TracepointTable::ReadLock rcu;                    // cheap, nests, must not sleep
+//   TracepointTable::ReadLock rcu;                    // can be nested; do not sleep
 //   if (TableEntry* entry = table.find(space, at))    // valid until rcu is destroyed
 //
 // At the moment only one thread uses the table, so there are no concurrent readers. RCU
@@ -16,9 +16,9 @@
 //   - An entry is in the buckets if and only if it is in the list of its space.
 //   - reclaim() frees a removed entry, after the end of each ReadLock that could have
 //     found it.
-//   - The table starts no thread: the workers of liburcu for resizing and call_rcu
+//   - The table starts no thread, because liburcu's threads for resizing and call_rcu
 //     would run in every program that uses this library. So add() itself resizes, and
-//     reclaim() waits.
+//     reclaim() waits for readers.
 //
 // Locks: only mutex_. A thread that calls add(), reclaim() or the destructor must not
 // hold a ReadLock.
@@ -47,8 +47,8 @@ class TableEntry;
 // gets a new number, because a child may still use the old space.
 using SpaceId = std::uint32_t;
 
-// liburcu's node, with a pointer to the entry that contains it. The pointer makes it
-// independent of the layout of the entry.
+// A node of liburcu's table, with a pointer to the entry that contains the node. With
+// the pointer, the code does not depend on the layout of TableEntry.
 struct TableLink {
     cds_lfht_node node;
     TableEntry* entry;
@@ -69,7 +69,7 @@ private:
     friend class TracepointTable;
     SpaceId space_;
     TargetAddr at_;
-    std::size_t index_ = 0; // in the list of its space
+    std::size_t index_ = 0; // index of the entry in the list of its space
     TableLink link_{};
 };
 
@@ -100,12 +100,13 @@ public:
     TableEntry* find(SpaceId space, TargetAddr at) const;
 
     // Removes the entry from the table; reclaim() frees it. Returns false if there is
-    // none.
+    // no such entry.
     bool remove(SpaceId space, TargetAddr at);
-    std::size_t remove_space(SpaceId space); // returns the number of entries
+    std::size_t remove_space(SpaceId space); // returns the number of removed entries
 
-    // Calls visit for each entry of one space, in no order, under the mutex. visit must
-    // not add or remove: to remove entries, collect them first.
+    // Calls visit for each entry of one space, in no particular order, under the mutex.
+    // visit must not add or remove entries. A caller that wants to remove entries
+    // collects them first.
     void for_each(SpaceId space, const std::function<void(TableEntry&)>& visit) const;
     std::size_t size() const;
     std::size_t size(SpaceId space) const;
@@ -114,8 +115,8 @@ public:
     void reclaim();
 
 private:
-    void unlink(TableEntry& entry); // needs mutex_
-    void grow_to(std::size_t n);    // needs mutex_
+    void unlink(TableEntry& entry); // the caller holds mutex_
+    void grow_to(std::size_t n);    // the caller holds mutex_
 
     cds_lfht* buckets_;
     mutable std::mutex mutex_;

@@ -2,11 +2,12 @@
 // Allocates places for trampolines. displacement.hpp describes which places are legal.
 //
 // An area has a bitmap with one bit for each byte, which is searched word by word. If
-// neither d1 nor d2 is constrained, a search continues where the last one ended. The
-// trampolines of other windows would then be scattered, and each page that is written to
-// uses memory of the target. So their searches look at pages in this order: pages that
-// are in use and not crowded, all pages that are not crowded, all pages. If d1 but not d2
-// is constrained, a search begins in the range of 64 KiB where the last one succeeded.
+// neither d1 nor d2 is constrained, a search continues where the last one ended. For
+// other windows this would scatter the trampolines over many pages, and each page that
+// is written to uses memory of the target. So the searches for these windows look at
+// pages in this order: pages that are in use and not crowded, all pages that are not
+// crowded, all pages. If d1 but not d2 is constrained, a search begins in the range of
+// 64 KiB where the last one succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -20,8 +21,8 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16; // reserved at the start of an area
-// A page with fewer free bytes is crowded: it has only small holes.
+constexpr std::uint64_t enter_bytes = 16; // for dt_rt_enter's address, in each area
+// A page with fewer free bytes is crowded, which means that it has only small holes.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
@@ -39,7 +40,8 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // The start of the next search if d1 but not d2 is constrained, in block_bytes.
+    // The start of the next search if d1 but not d2 is constrained, in units of
+    // block_bytes.
     std::uint64_t next_block = 0;
     // The smallest size for which no space was found since the last give_back(), even
     // without constraints.
@@ -74,7 +76,8 @@ struct TrampolineSpace::Area {
         }
     }
 
-    // Returns the first byte at or after i that is in use (if in_use) or free, or `limit`.
+    // Returns the first byte at or after i that is in use (if in_use is set) or free
+    // (if not). Returns `limit` if there is no such byte before `limit`.
     std::uint64_t find(std::uint64_t i, bool in_use, std::uint64_t limit) const
     {
         if (i >= limit)
@@ -122,7 +125,7 @@ struct TrampolineSpace::Area {
                                         Pass pass) const
     {
         auto shift =
-            static_cast<std::int64_t>(start - c.origin); // from index to distance
+            static_cast<std::int64_t>(start - c.origin); // displacement minus index
         auto first = std::max(static_cast<std::int64_t>(i), c.from - shift);
         auto last = std::min(static_cast<std::int64_t>(std::min(end, bytes - n + 1)),
                              c.to - shift);
@@ -144,8 +147,8 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Returns a place for n bytes. Does not look at crowded pages, so it may fail
-    // although a place exists.
+    // Returns the index of n free bytes at which a trampoline may begin. Does not look
+    // at crowded pages, so it may return nothing although there is space.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)

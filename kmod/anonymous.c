@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The anonymous enabling: tracing that starts when the module is loaded, before
+ * Implements anonymous tracing, which starts when the module is loaded, before
  * there is a consumer process.
  *
- * dtrace -A writes the file (struct dtk_anonymous in ioctl.h). The module reads
- * it by the name in its parameter, in the root where it is loaded, for example
- * that of an initramfs. It then does what a consumer would request by ioctls,
- * and keeps the resulting consumer, whose buffers fill, until dtrace -a claims
- * it for its open file. There is only one such consumer, and it can be claimed
- * only once.
+ * dtrace -A writes a file (struct dtk_anonymous in abi/ioctl.h). The module
+ * parameter `anonymous` is the file's path, in the root directory where the
+ * module is loaded, for example that of an initramfs. The module does what a
+ * consumer would request by ioctls. It keeps the resulting consumer, whose
+ * buffers fill, until dtrace -a claims this consumer for its open file. There
+ * is only one such consumer, and it can be claimed only once.
  *
  * Addresses of functions differ after each boot, so the file has the names of
  * the functions. A probe that cannot be attached is reported in the kernel's
- * log. The file belongs to root, as the module does. It is checked
- * nevertheless.
+ * log. The file belongs to root, like the module, but the module checks the
+ * contents of the file like any other input.
  */
 #include "kmod/consumer.h"
 
@@ -35,20 +35,20 @@ module_param(anonymous, charp, 0444);
 MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, written by dtrace -A");
 
 /*
- * taken while a consumer's mutex is held; the holder does not access the memory
- * of a process
+ * Protects the variables below. It may be taken while a consumer's mutex is
+ * held. While it is held, the memory of processes is not accessed.
  */
 static DEFINE_MUTEX(dt_anonymous_lock);
 static struct dt_consumer *dt_unclaimed;
-static void *dt_file; /* the file of its enabling */
+static void *dt_file; /* contents of the file written by dtrace -A */
 static size_t dt_file_bytes;
 /*
- * number of claims that are copying the file to their process, which may take a
- * long time
+ * The number of claims that are copying the file to their process, which may
+ * take a long time.
  */
 static u32 dt_n_copying;
 
-/* The parts of the file, all within its bounds. */
+/* Pointers to the parts of the file. All parts are within the file's bounds. */
 struct dt_parts {
 	const struct dtk_anonymous *head;
 	const struct dtk_ecb *ecbs;
@@ -133,7 +133,10 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 	return 0;
 }
 
-/* Sets the site's address to that of its function. Returns 0 or -ENOENT. */
+/*
+ * Sets the site's address to that of the function with this name. Returns 0, or
+ * -ENOENT if there is no such function.
+ */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {
 	u64 address = *name ? dt_kernel_symbol(name) : 0;
@@ -219,13 +222,16 @@ static int dt_enabling_take(struct dt_consumer *c, void *file, size_t bytes)
 	return error;
 }
 
-/* A missing or invalid file does not prevent the module from being loaded. */
+/*
+ * Starts anonymous tracing if there is a valid file. A missing or invalid file
+ * does not prevent the module from being loaded.
+ */
 void dt_anonymous_begin(void)
 {
 	ssize_t bytes = kernel_read_file_from_path(anonymous, 0, &dt_file, DT_MAX_FILE, NULL,
 						   /*
-						    * other values cause a
-						    * warning
+						    * The kernel warns about
+						    * other values.
 						    */
 						   READING_FIRMWARE);
 	struct dt_consumer *c;
@@ -266,7 +272,10 @@ void dt_anonymous_end(void)
 	vfree(dt_file);
 }
 
-/* Called with the lock held. The file is kept while a claim copies it. */
+/*
+ * Frees the file, unless the consumer is unclaimed or a claim is copying the
+ * file. The caller holds dt_anonymous_lock.
+ */
 static void dt_drop_file(void)
 {
 	if (dt_unclaimed || dt_n_copying)
@@ -282,7 +291,10 @@ static bool dt_is_destructive(const struct dt_consumer *c)
 	return arena->options[DTRACEOPT_destructive];
 }
 
-/* Describes the enabling, and keeps its file until dt_claim_end(). */
+/*
+ * Describes the unclaimed consumer in *claim, and keeps the file until
+ * dt_claim_end() is called. Returns 0 or a negative errno.
+ */
 static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 {
 	long error = 0;
@@ -305,8 +317,8 @@ static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 }
 
 /*
- * Takes the consumer if it is wanted and no other process has taken it in the
- * meantime.
+ * Takes the consumer if it is wanted. Returns -ENOENT if another process has
+ * taken the consumer since dt_claim_begin().
  */
 static long dt_claim_end(bool wanted, struct dt_consumer **claimed)
 {

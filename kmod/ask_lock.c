@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The encoding of a lock's owner is internal to the kernel: bits of
- * kernel/locking/mutex.h and rwsem.c, which have been the same since 5.3.
- * Real-time kernels have different locks, which this file does not support.
+ * Reads the owner and the state of a mutex or rw_semaphore. The encoding of
+ * these words is internal to the kernel (kernel/locking/mutex.h and rwsem.c),
+ * and has not changed since 5.3. Real-time kernels have different locks, which
+ * this file does not support.
  */
 #include "kmod/ask_lock.h"
 
@@ -26,9 +27,10 @@ int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
 #else
 
 enum {
-	DT_OWNER_FLAGS = 7, /* flags in the owner's address */
+	DT_OWNER_FLAGS = 7, /* low bits of the owner's address that are flags */
 	/*
-	 * fields of the count: the bit for a writer, and the number of readers
+	 * An rw_semaphore's count: bit 0 is set if a writer holds the
+	 * semaphore, and bits 8 to 62 are the number of readers.
 	 */
 	DT_RW_WRITER = 1,
 	DT_RW_READERS_AT = 8,

@@ -3,15 +3,16 @@
  * Brings in pages of the current process that a uprobe's D program reads and
  * that are not in memory.
  *
- * The thread waits for a page as if it had touched it, but inside a uprobe's
- * handler: while it waits, the uprobe cannot be removed, and the consumer
- * cannot end. So a page is brought in only if no process can delay it:
- * anonymous memory, swapped out or not, and files of file systems in memory or
- * on a block device. Pages that a process provides (FUSE, userfaultfd) or that
- * another machine provides (NFS) are invalid addresses to D until the target
- * itself has touched them. The lock of the mappings is held from the check of
- * the mapping until its page is in memory, so that another thread cannot
- * replace the mapping in between. The wait for that lock is short.
+ * The thread waits for a page as if it had accessed the page itself, but inside
+ * a uprobe's handler. While the thread waits, the uprobe cannot be removed, and
+ * the consumer cannot end. So a page is brought in only if no process can delay
+ * it. These are pages of anonymous memory, swapped out or not, and pages of
+ * files on file systems in memory or on a block device. Pages that a process
+ * provides (FUSE, userfaultfd) or that another machine provides (NFS) are
+ * invalid addresses to D until the target itself has accessed them. The lock of
+ * the mappings (mmap_lock) is held from the check of a mapping until its page
+ * is in memory, so that another thread cannot replace the mapping in between.
+ * The wait for this lock has a limit.
  */
 #include "kmod/consumer.h"
 
@@ -40,7 +41,10 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 	       sb->s_magic == RAMFS_MAGIC;
 }
 
-/* Tries to take the lock once per tick, for at most DT_TRIES ticks. */
+/*
+ * Tries to take the lock of the mappings once per tick, for at most DT_TRIES
+ * ticks. Returns whether it has taken the lock.
+ */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {
 	int i;

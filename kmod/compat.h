@@ -8,7 +8,10 @@
 #include <linux/uprobes.h>
 #include <linux/version.h>
 
-/* Returns the registers at a function's entry: arguments, sp and bp. */
+/*
+ * Returns a function's registers at its entry. Only the registers of arguments,
+ * sp and bp are valid.
+ */
 static inline struct pt_regs *dt_entry_regs(struct ftrace_regs *fregs)
 {
 #ifdef arch_ftrace_regs
@@ -48,7 +51,8 @@ static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 
 /*
  * Attaches a uprobe_consumer. *made receives the handle for
- * dt_uprobe_take_off(). Call dt_uprobes_are_off() after the last such call.
+ * dt_uprobe_take_off(). After the last call of dt_uprobe_take_off(), the caller
+ * must call dt_uprobes_are_off(), which waits until no handler runs.
  */
 static inline int dt_uprobe_put_on(struct inode *inode, loff_t offset, loff_t semaphore,
 				   struct uprobe_consumer *uc, struct uprobe **made)

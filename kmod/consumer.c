@@ -88,7 +88,7 @@ static int dt_config_check(struct dt_arena_config *config)
 	 * another is drained.
 	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
-	config->n_private = 0; /* no target maps any of it */
+	config->n_private = 0; /* no target maps the arena */
 	config->n_parkable = 0;
 	config->n_cpus = nr_cpu_ids;
 	config->has_float = 0;
@@ -111,7 +111,7 @@ int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a)
 	dt_arena_init(arena, &a->config);
 	c->program_bytes = a->program_bytes;
 	c->total_bytes = a->total_bytes;
-	/* mmap() reads it without the mutex */
+	/* dt_map() reads c->arena without the mutex */
 	smp_store_release(&c->arena, arena);
 	return 0;
 }

@@ -33,11 +33,11 @@ struct dt_uprobe;
 
 struct dt_consumer {
 	struct mutex lock;
-	/* null: none yet; published with release order, after its sizes */
+	/* null until it is made; set with release order after the two sizes */
 	void *arena;
 	u64 program_bytes, total_bytes;
 	u64 memory_bytes; /* counted by memory.c for this consumer */
-	u32 slot, generation; /* fbt_return.c */
+	u32 slot, generation; /* used by fbt_return.c */
 	struct dt_fbt *fbt;
 	struct dt_syscalls *syscalls;
 	struct list_head tracepoints;
@@ -47,8 +47,8 @@ struct dt_consumer {
 	struct list_head uprobes;
 	struct dt_unwind *unwind; /* null: the consumer has passed no tables */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
-	bool killed;	    /* deadman.c: its probes no longer fire */
-	/* the file's consumer before it claimed this one, or null */
+	bool killed;	    /* set by deadman.c; the probes no longer fire */
+	/* the file's previous consumer if this one was claimed, or null */
 	struct dt_consumer *replaced;
 };
 
@@ -82,7 +82,7 @@ void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
 /* --- bring_in.c --- */
 /*
  * Brings in memory of the current process. Returns false if there is no memory
- * at this address, or if the wait for a page could be delayed.
+ * at this address, or if another process or machine could delay a page.
  */
 bool dt_bring_in(unsigned long addr, unsigned long bytes);
 
@@ -91,20 +91,20 @@ struct dt_consumer *dt_consumer_make(void);
 /* Frees a consumer, which must not have any attached probe. */
 void dt_consumer_free(struct dt_consumer *c);
 /*
- * Creates the arena from a copy of the config; sets program_bytes and
- * total_bytes.
+ * Creates the arena from a->config, and sets program_bytes and total_bytes in
+ * *c and *a. Returns 0 or a negative errno.
  */
 int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 /*
- * Returns the next text of a list, which ends with a NUL. Returns null at the
- * end.
+ * Returns the text at *at, and moves *at after the NUL of this text. Returns
+ * null at the end of the list. The list must end with a NUL.
  */
 const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
-/* The module's parameter: D programs may use destructive actions. */
+/* The module parameter that permits destructive actions. */
 extern bool dt_destructive;
-/* The requests of abi/ioctl.h, with the consumer's mutex held. */
+/* Handle requests of abi/ioctl.h, with the consumer's mutex held. */
 long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user);
 long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user);
 long dt_add_probes(struct dt_consumer *c, struct dtk_list *list);
@@ -121,20 +121,20 @@ void dt_anonymous_end(void);
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
- * The state in which a probe fires, for D's variables. Zeroed, then filled in
- * as far as the provider knows.
+ * The state in which a probe fires, for D's variables. The provider zeroes it
+ * and sets the members that it knows.
  */
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
 	struct pt_regs *regs; /* of the interrupted code, or null */
-	/* stack() starts with the frame whose sp is above this... */
+	/* stack() omits all frames whose sp is not above this; 0: see skip_* */
 	unsigned long frame;
-	/* ... or after code in this range */
+	/* if frame is 0, stack() omits the innermost frames in this code */
 	unsigned long skip_begin, skip_end;
 	unsigned long caller; /* 0: use the second frame of stack() */
 	int error; /* errno */
-	u32 in_stack_args; /* arg6 and later ones are at frame + 8 */
-	/* regs belong to a process, and its return address is at regs->sp */
+	u32 in_stack_args; /* arg6 is at frame + 8, later arguments follow */
+	/* regs are those of a process whose return address is at regs->sp */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
 	const struct dt_operand *operands;
@@ -146,7 +146,7 @@ struct dt_context {
 };
 
 /* --- fire.c --- */
-/* Runs in any context, including NMIs. */
+/* Fires a probe. Runs in any context, including NMIs. */
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args);
 /*
@@ -159,9 +159,7 @@ bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args);
-/*
- * Counts a drop of this kind in the session, not in a shard.
- */
+/* Counts a drop of this kind in the session instead of a shard. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
  * Brings in memory of the process if the probe may wait for it. Returns false
@@ -170,7 +168,7 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why);
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
 /* --- deadman.c: with interrupts off --- */
-/* Returns the time if the firing that begins is measured, else 0. */
+/* Returns the time in ns if the firing that begins is measured, otherwise 0. */
 u64 dt_deadman_begins(void);
 /*
  * Adds the time of a measured firing, and kills the consumer if it has kept
@@ -180,7 +178,7 @@ u64 dt_deadman_begins(void);
 #define DT_FIRING_MAX_NS 500000000ull
 void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns);
 
-/* Sets thread_key. */
+/* Sets host->thread_key, which identifies the owner of self-> variables. */
 void dt_identify(struct dt_host *host);
 
 /* --- host.c --- */
@@ -192,7 +190,7 @@ extern const struct dt_host_ops dt_kernel_ops;
 bool dt_may_read(u64 addr, u64 bytes);
 
 /* --- providers: with the consumer's mutex held --- */
-/* dt_fbt_attach() sets each site's error. */
+/* dt_fbt_attach() stores 0 or a negative errno in the error of each site. */
 int dt_fbt_begin(void);
 void dt_fbt_end(void);
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * cpc: perf counters, one on each CPU, that fire a probe each time they
- * overflow.
+ * Implements the cpc provider. A probe has a perf counter on each CPU, and
+ * fires each time a counter overflows.
  *
  *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
  *
- * When a CPU goes offline, perf takes its counters away, and does not put them
- * back. A hotplug callback cannot create a software event, because perf takes
+ * When a CPU goes offline, perf removes its counters, and does not restore them
+ * later. A hotplug callback cannot create a software event, because perf takes
  * the hotplug lock for that. The callback marks the CPU and queues work, which
  * closes the dead counters of this CPU and opens new ones. Events are not
  * counted between the moment when the CPU comes online and the work.
  *
  * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
- * run a probe inside a probe: if an NMI arrives in one, a drop is counted.
+ * run a probe inside a probe. If an NMI arrives inside a probe, dt_kfire()
+ * counts a drop.
  *
  * perf stops a counter of the processor or a clock until the next tick if it
  * overflows more often than kernel.perf_event_max_sample_rate permits. The
  * number of firings that are lost is unknown, so each stop is counted as one
  * drop. Other software events are not stopped.
  *
- * Counters are pinned: perf never shares a counter of the processor between
- * events in turns, which would make the probe fire too rarely. The probe is
- * refused if no counter is free.
+ * Counters are pinned, which means that perf does not let events use a counter
+ * of the processor in turns. That would make the probe fire too rarely. The
+ * probe is refused if no counter is free.
  *
- * arg0 is the kernel's program counter if the overflow was in the kernel, and
- * arg1 is that of the process if it was there. The other one is 0.
+ * If the overflow was in the kernel, arg0 is the kernel's program counter and
+ * arg1 is 0. If it was in a process, arg1 is the program counter of the process
+ * and arg0 is 0.
  *
  * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the
  * hotplug lock.
@@ -53,11 +55,11 @@
 
 struct dt_counter {
 	struct list_head list; /* in the consumer's list */
-	struct list_head all;
+	struct list_head all;  /* in dt_counters */
 	struct dt_consumer *consumer;
 	struct perf_event_attr attr;
 	u32 probe;
-	/* nr_cpu_ids entries; null if the CPU has none */
+	/* nr_cpu_ids entries; null for a CPU without a counter */
 	struct perf_event *on_cpus[];
 };
 
@@ -95,8 +97,8 @@ static void dt_close_on(struct dt_counter *counter, u32 cpu)
 }
 
 /*
- * Returns -ENODEV if the CPU is not online, -EBUSY if all of its counters are
- * taken.
+ * Opens the counter on a CPU. Returns -ENODEV if the CPU is not online, and
+ * -EBUSY if all counters of the CPU are in use.
  */
 static int dt_open_on(struct dt_counter *counter, u32 cpu)
 {
@@ -113,8 +115,8 @@ static int dt_open_on(struct dt_counter *counter, u32 cpu)
 }
 
 /*
- * Closes the counter. No callback uses it any more once the caller has waited
- * for RCU.
+ * Closes the counter on all CPUs. The caller must wait for RCU before it frees
+ * the counter, because callbacks may still use it until then.
  */
 static void dt_close(struct dt_counter *counter)
 {
@@ -124,7 +126,10 @@ static void dt_close(struct dt_counter *counter)
 		dt_close_on(counter, cpu);
 }
 
-/* Opens the counter on all online CPUs. After an error, call dt_close(). */
+/*
+ * Opens the counter on all online CPUs. Returns 0 or a negative errno. After an
+ * error, the caller must call dt_close().
+ */
 static int dt_open_all(struct dt_counter *counter)
 {
 	u32 cpu;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The deadman: no consumer may keep a CPU in probes.
+ * The deadman, which kills a consumer that keeps a CPU busy with probes.
  *
  * A firing has a budget (dif/work.c), but a hot probe can fire again
  * immediately. Each CPU therefore adds up the time of its firings, and
  * subtracts a fixed share of the time that passes:
  *
  *   firings                 subtracted   why
- *   of 100 us or more       80 %         they delay interrupts, and a few of them are a whole tick
- *   all                     97 %         they leave nearly nothing of the CPU
+ *   of 100 us or more       80 %         they delay interrupts; a few of them
+ *                                        take a whole tick
+ *   all                     97 %         other work gets nearly no CPU time
  *
- * A sum grows only while these firings take a larger part of the time than
- * this. The limit of a sum is the value that it reaches if firings take all of
+ * A sum grows only while its firings take more than the subtracted share of the
+ * time. The limit of a sum is the value that it reaches if firings take all of
  * the time for 10 seconds (parameter `deadman`). When a sum exceeds its limit,
- * the consumer that used most of the time is killed: none of its probes fires
+ * the consumer that used most of the time is killed. None of its probes fires
  * any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
  *
- * A program like fbt::: { @ = count(); } is not ended: its firings are short,
- * and the traced functions and ftrace use the rest of the time.
+ * A program like fbt::: { @ = count(); } is not killed, because its firings are
+ * short, and the traced functions and ftrace use enough of the time.
  *
  * Reading the clock can take longer than a short firing. Most firings are
- * therefore not measured: after each measured one, a random number of firings
- * is skipped, 15 on average, and the measured one counts as 16. When a firing
- * of 100 us or more is found, it counts once. For 16 times as long as it took,
+ * therefore not measured. After each measured firing, a random number of
+ * firings is skipped, 15 on average, and the next measured firing counts as 16.
+ * A firing of 100 us or more counts once. For 16 times as long as it took,
  * every firing is then measured. If long firings occupy the CPU, the next one
- * comes much earlier than that. The time that reading the clock takes is
+ * comes before this time is over. The time that reading the clock takes is
  * subtracted.
  *
  * A virtual machine may be paused during a firing. Therefore at most 100 ms of
@@ -32,9 +33,10 @@
  * firing that has used up its budget counts in full, because a pause alone
  * cannot use up a budget.
  *
- * Two consumers may fire on a CPU in turns. While a sum grows, a majority vote
- * finds the one to kill: each firing adds its time to the votes of its own
- * consumer, or takes it from those of another one.
+ * Two consumers may fire on a CPU in turns. While a sum is not 0, a majority
+ * vote finds the consumer to kill. A firing of the leading consumer adds its
+ * time to the leader's votes. A firing of any other consumer subtracts its
+ * time, and its consumer becomes the leader when no votes are left.
  *
  * All of this runs with interrupts off, one firing at a time on each CPU.
  */
@@ -54,15 +56,15 @@ MODULE_PARM_DESC(deadman, "seconds for which firings may keep a CPU busy (defaul
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 
-/* The share of the time that firings of each kind may always take. */
+/* The percentage of the time that firings of each kind may always take. */
 static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 
 struct dt_watch {
 	u64 last_ns; /* when time was last subtracted */
 	s64 sum_ns[DT_N_FIRINGS]; /* never negative */
-	const struct dt_consumer *most; /* the winner of the vote; never dereferenced */
+	const struct dt_consumer *most; /* leads the vote; not dereferenced */
 	s64 votes_ns;
-	u64 all_until_ns; /* every firing is measured until then */
+	u64 all_until_ns; /* every firing is measured until this time */
 	u32 skip; /* number of firings to skip before the next measured one */
 	u32 weight; /* weight of the next measured firing if it is short */
 	u32 random;

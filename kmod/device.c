@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /dev/dtrace: one consumer for each open file; and the initialisation and exit
- * of the module.
+ * Implements /dev/dtrace, where each open file is a consumer. Also contains the
+ * initialisation and exit of the module.
  *
  * A user who can open the device can read all of the kernel's memory, so
  * CAP_PERFMON is required.
@@ -122,8 +122,8 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	long result;
 
 	/*
-	 * Another thread may have claimed the anonymous consumer in the
-	 * meantime. The consumer that it replaced is no longer used.
+	 * While this thread waited for the mutex, another thread may have
+	 * claimed the anonymous consumer, which has then replaced c.
 	 */
 	for (;;) {
 		c = READ_ONCE(file->private_data);
@@ -162,7 +162,7 @@ static int dt_map(struct dt_consumer *c, struct vm_area_struct *vma)
 {
 	u64 begin = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 end = begin + (vma->vm_end - vma->vm_start);
-	/* its sizes were set before this pointer was */
+	/* c->program_bytes and c->total_bytes were set before c->arena */
 	const void *arena = smp_load_acquire(&c->arena);
 
 	if (!arena)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * fbt: the entry and return of kernel functions, with ftrace.
+ * Implements the fbt provider, the entry and return of kernel functions, with
+ * ftrace.
  *
  * A consumer has one ftrace_ops. Its callback looks up the address of ftrace's
  * call in a table of functions, and fires the probes that are enabled there.
@@ -8,8 +9,8 @@
  * replaced by one of twice the size. The old one is kept until the consumer is
  * freed, because a callback may still read it.
  *
- * Probes in a module are detached when it is unloaded, before another one can
- * be loaded at its address.
+ * Probes in a kernel module are detached when it is unloaded, before another
+ * module can be loaded at the same address.
  *
  * ftrace knows which functions it cannot trace. Each function is tried with an
  * ops that is never registered. This module's own functions are compiled
@@ -32,12 +33,12 @@
 #include <linux/vmalloc.h>
 
 struct dt_function {
-	unsigned long ip; /* 0: free */
-	u32 entry, ret;	  /* probes, 0: none */
+	unsigned long ip; /* address of ftrace's call; 0 if the entry is free */
+	u32 entry, ret;	  /* ids of the fbt probes; 0 if there is no probe */
 	struct dt_place_of_stable *stable;
 };
 
-/* a limit, because each call of the function tests all of them */
+/* a limit, because each call of a function tests all its stable probes */
 #define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {
@@ -137,8 +138,8 @@ static struct dt_functions *dt_functions_make(struct dt_consumer *c, u32 bits,
 }
 
 /*
- * Reserves entries for this many more functions. A quarter of the entries stays
- * free.
+ * Reserves entries for n_more functions, so that at least a quarter of all
+ * entries stays free. Returns 0 or -ENOMEM.
  */
 static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 {
@@ -158,8 +159,8 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 }
 
 /*
- * Returns whether these are ftrace's five bytes: a nop, or a call if other
- * tracers use this function too.
+ * Returns whether these are ftrace's five bytes, which are a nop, or a call if
+ * a tracer uses the function already.
  */
 static bool dt_is_call_site(const u8 *code)
 {
@@ -169,8 +170,8 @@ static bool dt_is_call_site(const u8 *code)
 }
 
 /*
- * Returns the address of these bytes. They may follow an endbr, or the bytes
- * that the kernel has replaced it with.
+ * Returns the address of ftrace's five bytes in a function. They may follow an
+ * endbr64, or the bytes with which the kernel has replaced the endbr64.
  */
 static unsigned long dt_call_site(unsigned long function)
 {
@@ -180,7 +181,10 @@ static unsigned long dt_call_site(unsigned long function)
 	return !dt_is_call_site(code) && dt_is_call_site(code + 4) ? function + 4 : function;
 }
 
-/* Returns 0 if ftrace can trace this place and is allowed to. */
+/*
+ * Returns 0 if the function at ip can be traced, -EPERM if it must not be
+ * traced (symbols.c), or ftrace's error if ftrace cannot trace it.
+ */
 static int dt_try(struct ftrace_ops *trial, unsigned long ip)
 {
 	unsigned long at = ip;
@@ -260,8 +264,8 @@ static bool dt_has_return(const struct dtk_site *site)
 }
 
 /*
- * Selects the sites that can be traced. Stores their call sites in ips and
- * returns their number.
+ * Selects the sites that can be traced, and stores an error in all other sites.
+ * Stores the addresses of ftrace's bytes in ips and returns their number.
  */
 static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 			 unsigned long *ips)
@@ -350,7 +354,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 	struct dt_functions *f, *next;
 
 	if (!c->fbt) {
-		dt_returns_leave(c); /* the rest could not be allocated */
+		dt_returns_leave(c); /* dt_fbt_make() may have failed */
 		return;
 	}
 	mutex_lock(&dt_fbts_lock);
@@ -370,8 +374,8 @@ void dt_fbt_detach(struct dt_consumer *c)
 }
 
 /*
- * Detaches the probes of a module. Its functions stay in the table, without fbt
- * probes, and are removed from ftrace.
+ * Detaches the probes of a kernel module. Its functions stay in the table,
+ * without fbt probes, and are removed from the filter of ftrace.
  */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {

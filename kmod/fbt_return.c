@@ -6,20 +6,20 @@
  * stack checks and the exit of tasks support that. A kretprobe for each
  * function would need much memory and a long time to attach, so there is only
  * one. It is attached to a function of this module that is never called. The
- * ftrace callback of the function that is being entered calls its handler. Its
- * instances are a pool for all consumers. If the pool is empty, the return is
- * counted as lost. So are returns in the idle loop, where RCU is not watching
- * and the kernel sets no hooks.
+ * ftrace callback of a function that is being entered calls the kretprobe's
+ * handler. The instances of the kretprobe are a pool for all consumers. If the
+ * pool is empty, the return is counted as lost. Returns in the idle loop, where
+ * RCU is not watching and the kernel sets no hooks, are also counted as lost.
  *
- * The hook's own returns must not be hooked: each would run the hook again,
- * until the stack is full. Three rules prevent that.
+ * The hook's own returns must not be hooked, because each of them would run the
+ * hook again, until the stack is full. Three rules prevent that.
  *
  *   - Functions between the trampoline and our handler are on the kernel's list
  *     of functions that kprobes must not probe, and have no probes (symbols.c).
  *   - While our handler runs, or the hook is being set, this CPU is marked as
- *     being in a probe, so functions called there are not hooked.
- *   - If the kernel's list lacks such a function, the hook stops when little of
- *     the thread's stack remains, and counts the return as lost.
+ *     being in a probe, so functions that run meanwhile are not hooked.
+ *   - If the kernel's list lacks a function, the hook stops when little of the
+ *     thread's stack remains, and counts the return as lost.
  *
  * A function can return long after its consumer has been closed. The instance
  * refers to the consumer by a slot and the slot's generation. Before a
@@ -63,9 +63,9 @@ struct dt_pending {
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
 /*
- * The jumps of the function lead into its first bytes, so that the kernel does
- * not replace the breakpoint by an optimised jump, which would remain for a
- * moment after the module is unloaded.
+ * The function contains jumps into its own first bytes. The kernel therefore
+ * does not replace the breakpoint by an optimised jump, which would remain for
+ * a moment after the module is unloaded.
  */
 static noinline void dt_never_called(void)
 {
@@ -77,13 +77,13 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
 	if (!pending)
-		return 1; /* this function is never called */
+		return 1; /* dt_return_expect() is not the caller */
 	pending->taken = 1;
 	*(struct dt_pending *)instance->data = *pending;
 	return 0;
 }
 
-/* Called with this CPU marked as being in a probe. */
+/* Fires the probe of a return. The CPU is already marked as in a probe. */
 static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *instance,
 			   const struct dt_pending *pending, const struct pt_regs *regs)
 {
@@ -91,7 +91,7 @@ static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *ins
 	u64 args[1 + DT_RETURN_ARGS], chosen[DT_STABLE_ARGS];
 	int n = 2;
 
-	/* The place in the function where it returned is not known. */
+	/* arg0 of an fbt return is the offset of the ret, which is unknown. */
 	args[0] = 0;
 	args[1] = regs->ax;
 	if (pending->row) {
@@ -101,7 +101,7 @@ static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *ins
 	}
 	if (n < 0)
 		return;
-	x.frame = regs->sp - 2; /* the stack pointer of the caller */
+	x.frame = regs->sp - 2; /* less than the caller's sp, see stack.c */
 	x.caller = get_kretprobe_retaddr(instance);
 	dt_kfire_held(c, &x, pending->probe, pending->row ? chosen : args, n);
 }
@@ -130,7 +130,8 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The minimum of free stack. A return through the hook takes about 500 bytes.
+ * The minimum of free stack, in bytes. A return through the hook takes about
+ * 500 bytes.
  */
 #define DT_STACK_LEFT 3072
 
@@ -177,7 +178,10 @@ static int dt_hook_make(void)
 	return error;
 }
 
-/* Gives the consumer a slot. */
+/*
+ * Gives the consumer a slot, unless it has one already. Returns 0 or a negative
+ * errno.
+ */
 int dt_returns_join(struct dt_consumer *c)
 {
 	u32 i;
@@ -207,7 +211,8 @@ void dt_returns_leave(struct dt_consumer *c)
 	mutex_lock(&dt_joining);
 	WRITE_ONCE(dt_joined[c->slot].consumer, NULL);
 	mutex_unlock(&dt_joining);
-	synchronize_rcu(); /* handlers run with preemption off */
+	/* wait for handlers that use c, which run with preemption off */
+	synchronize_rcu();
 	c->generation = 0;
 }
 

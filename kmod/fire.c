@@ -5,14 +5,16 @@
  *
  * A probe that fires while its CPU is already in a probe is not run. There are
  * two cases. If the engine itself called the probed function (a copy of memory,
- * the clock), the call is not an event of the system, so nothing is lost. If an
- * NMI arrived during the probe, its probe is counted as a drop.
+ * the clock), the call is not an event of the system, so nothing is lost. If
+ * the probe fired in an NMI that interrupted the first probe, a drop is
+ * counted.
  *
  * A uprobe fires in a thread that holds no locks, so it can wait for a page
  * that its D reads and that is not in memory. The shard stays in use, and the
  * thread may wake up on another CPU. Probes that fire in the meantime use one
- * of the spare shards. There are few of these. If too many threads wait,
- * further ones get an invalid address. bring_in.c decides for which pages a
+ * of the spare shards. There are only a few spare shards, so at most
+ * DT_MAX_WAITING threads of a consumer may wait at a time. For any other
+ * thread, the page is an invalid address. bring_in.c decides for which pages a
  * thread may wait.
  */
 #include "kmod/consumer.h"
@@ -36,7 +38,8 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why)
 
 /*
  * self-> variables belong to the thread. Each kind of interrupt in a thread has
- * its own variables. The idle threads of all CPUs are thread 0.
+ * its own variables. The idle threads of all CPUs have pid 0, so their
+ * variables belong to the CPU.
  */
 void dt_identify(struct dt_host *host)
 {
@@ -71,8 +74,8 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
 }
 
 /*
- * Marks this CPU as being in a probe, with interrupts off. Returns false if it
- * was in one already.
+ * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
+ * and does neither, if the CPU was in a probe already.
  */
 bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags)
 {

@@ -5,8 +5,8 @@
  *
  * An address below TASK_SIZE_MAX belongs to the current process, any other to
  * the kernel. Both are read by copies that may fail and never wait, so a page
- * that is not in memory is a fault. Kernel memory that is mapped uncached is
- * also a fault: it may be a device's registers.
+ * that is not in memory is a fault. Reading kernel memory that is mapped
+ * uncached is also a fault, because this memory may be a device's registers.
  */
 #include "kmod/consumer.h"
 
@@ -59,11 +59,11 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 /*
  * Returns false for memory that is mapped uncached or write-combining.
  * Registers of devices are mapped in this way, and reading one can change what
- * the device does. Memory that a driver shares with a device can be mapped in
- * this way, too. The kernel's image and modules never are, so they need no
- * walk. Interrupts are off: a page table that the walk reads is not freed
- * before the walk ends, because the code that frees page tables waits until all
- * CPUs have flushed their translations.
+ * the device does. Memory that a driver shares with a device may also be mapped
+ * in this way. The kernel's image and modules are never mapped in this way, so
+ * the page tables are not walked for them. A page table is not freed while the
+ * walk reads it, because interrupts are off, and the code that frees page
+ * tables waits until all CPUs have flushed their translations.
  */
 static bool dt_is_cached(u64 addr)
 {
@@ -110,7 +110,7 @@ static int dt_op_load(struct dt_host *host, u64 addr, void *to, u64 bytes, u64 *
 
 	if (!dt_read_or_wait(dt_context_of(host), to, addr, bytes))
 		return 0;
-	/* Finds the page that caused the fault. */
+	/* Find the page that caused the fault. */
 	while (done < bytes) {
 		page = min(bytes - done, PAGE_SIZE - ((addr + done) & ~PAGE_MASK));
 		if (dt_read((u8 *)to + done, addr + done, page))
@@ -184,7 +184,7 @@ static int dt_op_var(struct dt_host *host, u32 id, u32 index, u64 *value)
 	case DIF_VAR_ppid:
 		*value = dt_parent_pid();
 		return 0;
-	case DIF_VAR_uid: /* the effective ids, as in DTrace */
+	case DIF_VAR_uid: /* uid and gid are the effective ids, as in DTrace */
 	case DIF_VAR_pr_euid:
 		*value = from_kuid(&init_user_ns, current_euid());
 		return 0;
@@ -294,14 +294,15 @@ static int dt_op_stop(struct dt_host *host)
 
 struct dt_chilled {
 	u64 since_ns; /* start of the current second */
-	u64 spent_ns; /* time that chill() has waited in it */
+	u64 spent_ns; /* time that chill() has waited in the current second */
 };
 
 static DEFINE_PER_CPU(struct dt_chilled, dt_chilled);
 
 /*
- * Waits with interrupts off. Returns -1 if the waiting on this CPU would exceed
- * half a second in the current second.
+ * Waits for ns nanoseconds with interrupts off, and returns 0. Returns -1
+ * without waiting if chill() would wait more than half a second on this CPU in
+ * the current second.
  */
 static int dt_chill(u64 now_ns, u64 ns)
 {

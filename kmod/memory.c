@@ -4,11 +4,11 @@
  * pass in.
  *
  * Memory that a consumer keeps is counted twice: in the control group of the
- * process that requests it (GFP_KERNEL_ACCOUNT), and here, because by default a
- * control group has no limit. All consumers together
- * may use half of the machine's memory, or the number of MiB in the parameter.
- * A request beyond that fails with ENOMEM. No request makes the kernel kill a
- * process because memory is short.
+ * process that requests it (GFP_KERNEL_ACCOUNT), and in this file, because by
+ * default a control group has no limit. All consumers together may use half of
+ * the machine's memory, or the number of MiB in the parameter `memory`. A
+ * request that exceeds this limit fails with ENOMEM. No request makes the
+ * kernel kill a process because memory is short.
  */
 #include "kmod/consumer.h"
 

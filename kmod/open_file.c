@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * fds[n], read from the process's table of files.
+ * Reads the members of fds[n] from the current process's table of files.
  *
  * The table, the file and its names are copied from memory that may change or
  * be freed at the same time. A copy may fail or show an old state. Only
@@ -24,7 +24,7 @@ struct dt_open_file {
 	loff_t pos;
 	unsigned int flags;
 	unsigned long inode;
-	unsigned long magic; /* magic number of its file system */
+	unsigned long magic; /* magic number of the file's file system */
 	char type[32];
 };
 
@@ -73,7 +73,7 @@ u64 dt_file_number(u32 fd, u32 id)
 
 	if (dt_find_file(fd, &f))
 		return 0;
-	/* The flags that fcntl(F_GETFL) returns. */
+	/* fi_oflags has the flags that fcntl(F_GETFL) returns. */
 	return id == DIF_VAR_fi_offset ? (u64)f.pos : f.flags & ~__FMODE_NONOTIFY;
 }
 
@@ -86,8 +86,8 @@ static u64 dt_text(const char *text, char *to, u64 max)
 }
 
 /*
- * Returns the name of a file on a file system without a mount point. Returns 0
- * for other files.
+ * Writes the name of a file on a file system without a mount point, such as
+ * "pipe:[123]". Returns its length, or 0 for other files.
  */
 static u64 dt_unmounted_name(const struct dt_open_file *f, char *to, u64 max)
 {
@@ -140,7 +140,7 @@ u64 dt_file_text(u32 fd, u32 id, char *to, u64 max)
 	if (id == DIF_VAR_fi_dirname)
 		return slash > 1 ? slash - 1 : slash;
 	if (n == 1)
-		return n; /* the root */
+		return n; /* "/", the root directory */
 	memmove(to, to + slash, n - slash);
 	return n - slash;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * fds[n]: an open file of the current process. These functions run in any
- * context: they neither wait nor take a lock.
+ * Reads the open files of the current process for fds[n]. These functions run
+ * in any context. They neither wait nor take a lock.
  */
 #ifndef KMOD_OPEN_FILE_H
 #define KMOD_OPEN_FILE_H
@@ -11,16 +11,19 @@
 struct file;
 
 /*
- * Returns the file that the current process has open as fd, without a
- * reference: it may be freed at any time. NULL: fd is not open.
+ * Returns the file that the current process has open as fd, or NULL if fd is
+ * not open. The file may be freed at any time, because no reference is taken.
  */
 struct file *dt_file_of(u32 fd);
 /*
- * Rows of DIF_VAR_FILES in dif/vars.h. For a descriptor that is not open,
- * numbers are 0 and texts are <none>.
+ * Returns the number for a row of DIF_VAR_FILES in dif/vars.h. `id` is the
+ * number of the row. Returns 0 if fd is not open.
  */
 u64 dt_file_number(u32 fd, u32 id);
-/* Writes at most max bytes, without a NUL. Returns their number. */
+/*
+ * Writes the text for a row of DIF_VAR_FILES, at most max bytes without a NUL.
+ * Returns the number of bytes. The text is <none> if fd is not open.
+ */
 u64 dt_file_text(u32 fd, u32 id, char *to, u64 max);
 
 #endif

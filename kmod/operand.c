@@ -3,9 +3,9 @@
  * Reads a static probe's argument from registers and memory of the process that
  * has reached it.
  *
- * Only memory of the process is read, whatever address the registers give.
- * Floating-point values are moved as bits: a float becomes a double by integer
- * arithmetic.
+ * Only memory of the process is read, even if the registers contain a kernel
+ * address. A float is converted to a double by integer arithmetic, because
+ * kernel code does not use floating-point instructions.
  */
 #include "kmod/operand.h"
 
@@ -38,7 +38,7 @@ bool dt_operand_is_valid(const struct dt_operand *o)
 		(!o->segment || o->segment == 'f' || o->segment == 'g'));
 }
 
-/* Registers in the order of the instruction encoding. */
+/* Returns the register with this number in the instruction encoding. */
 static u64 dt_general(const struct pt_regs *regs, u32 number)
 {
 	switch (number & 15) {
@@ -94,7 +94,7 @@ static u64 dt_vector_in_cpu(u32 number)
 }
 
 /*
- * Returns the low half of a vector register. Interrupts are off, so the
+ * Returns the low 64 bits of a vector register. Interrupts are off, so the
  * registers do not change.
  */
 static u64 dt_vector(u32 number)
@@ -106,7 +106,7 @@ static u64 dt_vector(u32 number)
 		return dt_vector_in_cpu(number);
 	if (boot_cpu_has(X86_FEATURE_XSAVE) &&
 	    !(saved->xsave.header.xfeatures & XFEATURE_MASK_SSE))
-		return 0; /* not used by the process so far */
+		return 0; /* the process has not used vector registers so far */
 	memcpy(&low, (const u8 *)saved->fxsave.xmm_space + 16 * (number & 15), sizeof(low));
 	return low;
 }
@@ -116,7 +116,7 @@ static u64 dt_double_of_float(u32 bits)
 	u64 sign = (u64)(bits >> 31) << 63, fraction = bits & 0x7fffff;
 	int exponent = bits >> 23 & 0xff;
 
-	if (exponent == 0xff) /* infinity or NaN; a NaN becomes a quiet one */
+	if (exponent == 0xff) /* infinity or NaN; any NaN becomes a quiet NaN */
 		return sign | 0x7ffull << 52 | fraction << 29 |
 		       (fraction ? 1ull << 51 : 0);
 	if (!exponent) {

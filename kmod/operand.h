@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Arguments of static probes: struct dt_operand in abi/ioctl.h.
+ * Evaluates arguments of static probes (struct dt_operand in abi/operand.h).
  */
 #ifndef KMOD_OPERAND_H
 #define KMOD_OPERAND_H

@@ -29,7 +29,7 @@ u64 dt_parent_pid(void)
 	struct task_struct *parent = NULL;
 	pid_t pid = 0;
 
-	/* The memory of a freed task is still readable, or the copy fails. */
+	/* If the parent has been freed, pid may be stale, or the copy fails. */
 	copy_from_kernel_nofault(&parent, &current->real_parent, sizeof(parent));
 	if (parent)
 		copy_from_kernel_nofault(&pid, &parent->tgid, sizeof(pid));
@@ -89,8 +89,9 @@ static int dt_peek(void *to, const void *from, size_t bytes)
 }
 
 /*
- * Inserts "/a" before the text that begins at *at. Returns 0 if there is no
- * space, or if the name cannot be read.
+ * Inserts a slash and the name of dentry before the text that begins at *at,
+ * and moves *at to the slash. Returns 1, or 0 if there is no space or the name
+ * cannot be read.
  */
 static int dt_put_name(char *text, u64 *at, const struct dentry *dentry)
 {
@@ -176,7 +177,8 @@ u64 dt_working_folder(char *to, u64 max)
 
 u64 dt_root_folder(char *to, u64 max)
 {
-	static const struct path top; /* no match: ends at the topmost mount */
+	/* matches no directory, so that dt_path() ends at the topmost mount */
+	static const struct path top;
 	struct path cwd, root;
 
 	return dt_get_paths(&cwd, &root) ? dt_path(&root, &top, to, max) : 0;
@@ -200,8 +202,8 @@ int dt_descends_from(u64 pid)
 }
 
 /*
- * Reads the register, because the value that is saved for the running task may
- * be out of date: programs can set the register directly.
+ * Reads the register, because programs can set it directly. The value that the
+ * kernel has saved for the running task may therefore be out of date.
  */
 u64 dt_user_fs_base(void)
 {
@@ -316,7 +318,7 @@ int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm)
 	put_task_struct(task);
 	if (!*mm)
 		return -ESRCH;
-	mmgrab(*mm); /* prevents the reuse of its address */
+	mmgrab(*mm); /* prevents the address in *mm from being reused */
 	mmput(*mm);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Data about the current process, for D's variables. These functions run in any
- * context: they neither wait nor take a lock, except dt_grab_mm().
+ * Reads data about the current process for D's variables. These functions run
+ * in any context. They neither wait nor take a lock, except dt_grab_mm().
  */
 #ifndef KMOD_PROCESS_H
 #define KMOD_PROCESS_H
@@ -11,7 +11,7 @@
 
 u64 dt_parent_pid(void);
 u64 dt_group_of(enum pid_type type);
-/* Write texts of at most max bytes, without a NUL, and return their length. */
+/* Write at most max bytes of text, without a NUL. Return the text's length. */
 u64 dt_arguments(char *to, u64 max);
 u64 dt_working_folder(char *to, u64 max);
 u64 dt_root_folder(char *to, u64 max);
@@ -33,8 +33,8 @@ u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
  * Returns the memory of the process with this number in the caller's namespace
- * (release it with mmdrop()), and its pid (release it with put_pid()). -ESRCH:
- * the process has no memory, or has exited.
+ * (release it with mmdrop()), and its pid (release it with put_pid()). Returns
+ * -ESRCH, and sets only *pid, if the process has exited or has no memory.
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /*

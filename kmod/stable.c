@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The rows of stable.h as data, and functions for rows that have no file of
- * their own.
+ * The rows of abi/stable.h as an array, and the function of rows whose probes
+ * always fire and have no arguments.
  */
 #include "abi/stable.h"
 

@@ -21,19 +21,19 @@ static u64 dt_size(u64 cache)
 	return cache ? kmem_cache_size((struct kmem_cache *)cache) : 0;
 }
 
-/* kmalloc(caller, address, wanted, gotten, ...) */
+/* The source is kmalloc(caller, address, bytes requested, ...). */
 int dt_choose_alloc_kmalloc(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, in[2], out);
 }
 
-/* kmem_cache_alloc(caller, address, cache, ...) */
+/* The source is kmem_cache_alloc(caller, address, cache, ...). */
 int dt_choose_alloc_cache(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], in[2], dt_size(in[2]), out);
 }
 
-/* kfree(caller, address): the number of bytes is not available */
+/* The source is kfree(caller, address), so the number of bytes is not known. */
 int dt_choose_alloc_kfree(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, 0, out);

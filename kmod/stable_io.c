@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * io: block input and output. All three arguments are the bio: it is the
- * buffer, refers to its device, and contains the pages of its file.
+ * io: block input and output. All three arguments are the bio, because the bio
+ * is the buffer, refers to its device, and contains the pages of its file.
  *
  * When a bio is done, its iterator has reached the end. The probe shows the
- * buffer in its original state: a copy of the bio follows the arguments, with
- * its iterator reset according to its vectors.
+ * buffer in its original state. For this purpose, a copy of the bio follows the
+ * arguments. The iterator of the copy is reset according to the bio's vectors.
  *
  * A thread waits in one of three functions, and each wait fires once:
  *   submit_bio_wait()   for the bio in its argument
- *   io_schedule()       for a page, a buffer or a request that is not an argument: the probe
- *                       shows a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. If the kernel does not
- *                       check for hung tasks, it calls io_schedule(), which fires. Otherwise it
- *                       calls io_schedule_timeout(), as submit_bio_wait() does
+ *   io_schedule()       for a page, a buffer or a request. These are not
+ *                       arguments, so the probe shows a bio without a device
+ *   blk_io_schedule()   for direct input and output, also without a bio. If
+ *                       the kernel does not check for hung tasks, this function
+ *                       calls io_schedule(), which fires. Otherwise it calls
+ *                       io_schedule_timeout(), as submit_bio_wait() does
  */
 #include "abi/stable.h"
 
@@ -33,7 +34,10 @@ static int dt_bio(u64 bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
-/* Returns 0 if the bio has no vectors of its own or transfers no data. */
+/*
+ * Returns the number of bytes in all vectors of the bio. Returns 0 if the bio
+ * has no vectors of its own or transfers no data.
+ */
 static u32 dt_bio_bytes(const struct bio *bio)
 {
 	u32 bytes = 0;
@@ -69,13 +73,13 @@ void dt_stable_io_begin(void)
 	    (void *)dt_kernel_symbol("sysctl_hung_task_timeout_secs");
 }
 
-/* block_bio_queue(bio), submit_bio_wait(bio) */
+/* The sources are block_bio_queue(bio) and submit_bio_wait(bio). */
 int dt_choose_io_start(const u64 *in, u64 *out)
 {
 	return dt_bio(in[0], out);
 }
 
-/* block_bio_complete(queue, bio) */
+/* The source is block_bio_complete(queue, bio). */
 int dt_choose_io_done(const u64 *in, u64 *out)
 {
 	return dt_bio_done((void *)in[1], out);
@@ -86,14 +90,14 @@ int dt_choose_io_wait_done(const u64 *in, u64 *out)
 	return dt_bio_done((void *)in[1], out);
 }
 
-/* io_schedule() */
+/* The source is io_schedule(), whose bio is not known. */
 int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 {
 	memset(&out[DT_BIO_ARGS], 0, sizeof(struct bio));
 	return dt_bio((u64)&out[DT_BIO_ARGS], out);
 }
 
-/* blk_io_schedule() */
+/* The source is blk_io_schedule(). */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {
 	if (!dt_hung_task_timeout_s || !READ_ONCE(*dt_hung_task_timeout_s))

@@ -13,7 +13,7 @@
 
 enum { DT_WRITER, DT_READER };
 
-/* in[0] is the value that the function has returned, in[1] the lock. */
+/* Returns the number of arguments, or -1 if the probe must not fire. */
 static int dt_lock(u64 lock, bool held, u64 *out)
 {
 	out[0] = lock;
@@ -28,9 +28,10 @@ static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
 }
 
 /*
- * The kernel's locking functions are of three kinds: those that cannot fail,
- * those that return 0 or -errno (_if_0), and those that return true or false
- * (_if_1).
+ * These functions are called when a locking function has returned. in[0] is the
+ * value that it returned, in[1] is the lock. Locking functions are of three
+ * kinds: those that cannot fail, those that return 0 or -errno (_if_0), and
+ * those that return true or false (_if_1).
  */
 int dt_choose_lock_taken(const u64 *in, u64 *out)
 {
@@ -94,8 +95,8 @@ int dt_choose_lock_written_given(const u64 *in, u64 *out)
 }
 
 /*
- * contention_end(lock, result): returns the wait if the lock was obtained, or
- * null
+ * Returns the wait that the tracepoint contention_end(lock, result) ends.
+ * Returns null if the wait is not known or the lock was not obtained.
  */
 static const struct dt_wait *dt_got(const u64 *in)
 {
@@ -152,8 +153,8 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 }
 
 /*
- * Fields of a semaphore's count: the bit for a writer, and the number of
- * readers.
+ * Fields of a semaphore's count: the mask of the bit for a writer, and the
+ * position of the number of readers.
  */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * ip, tcp, udp: packets, and the states of connections.
+ * Providers ip, tcp and udp: packets, and the states of connections.
  *
- *   send     after IP has put its header in front of the segment:
- *            __ip_local_out() for packets sent from this machine by IPv4;
- *            ip6_output(), which forwarded packets pass too, without a socket
- *   receive  when a socket has been found for it, or a request, or a socket in
- *            TIME_WAIT; for TCP also if there is none and the answer is a reset
+ * The send probes of tcp and udp fire after IP has put its header in front of
+ * the segment: in __ip_local_out() for IPv4 and in ip6_output() for IPv6.
+ * Forwarded packets also pass ip6_output(), but they have no socket and fire
+ * no probe there.
+ *
+ * The receive probes of tcp and udp fire when the kernel has found the socket
+ * for the segment. For TCP, this may be a connection request or a socket in
+ * TIME_WAIT. tcp:::receive also fires if there is no socket and the kernel
+ * answers with a reset.
  *
  * A segment is the data that TCP and IP pass to each other. A device may split
- * it into several packets.
+ * a segment into several packets.
  */
 #include "abi/packet.h"
 #include "abi/stable.h"
@@ -51,8 +55,9 @@ static void dt_packet_turn(struct dtk_packet *p)
 }
 
 /*
- * Requests and sockets in TIME_WAIT have only these members, and are not a
- * struct sock.
+ * Stores the addresses, ports and state of a socket. @sk may also be a
+ * connection request or a socket in TIME_WAIT. These are not a struct sock, so
+ * only members of struct sock_common are read before sk_fullsock() is checked.
  */
 static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enum dt_way way)
 {
@@ -72,10 +77,10 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 		memcpy(p->from, &sk->sk_rcv_saddr, 4);
 		memcpy(p->to, &sk->sk_daddr, 4);
 	}
-	/* TCP sends some answers through a raw socket of its own */
+	/* sk may be the raw socket through which TCP sends some answers */
 	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
-		/* keeps its value when the socket is unbound */
+		/* unlike sk_num, not cleared when the socket is unbound */
 		p->from_port = ntohs(inet_sk(sk)->inet_sport);
 	}
 	p->received = way == DT_RECEIVED;
@@ -88,7 +93,10 @@ static bool dt_is_linear(const struct sk_buff *skb, const void *header, size_t b
 	return (u8 *)header >= skb->head && (u8 *)header + bytes <= skb_tail_pointer(skb);
 }
 
-/* Returns the data after the IP header. NULL: not available. */
+/*
+ * Stores the addresses of the IP header. Returns a pointer to the data after
+ * the header, or NULL if the header is not in the linear part of @skb.
+ */
 static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *skb)
 {
 	const struct iphdr *ip = (void *)skb_network_header(skb);
@@ -119,8 +127,9 @@ static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *s
 }
 
 /*
- * TCP and UDP headers begin with the same two ports. NULL: there is no such
- * header.
+ * Stores the ports of the TCP or UDP header, which both begin with the two
+ * ports. Returns the header, or NULL if its first @bytes bytes are not
+ * available.
  */
 static const void *dt_packet_of_segment(struct dtk_packet *p, const struct sk_buff *skb,
 					size_t bytes)
@@ -145,7 +154,7 @@ static int dt_protocol(const struct sk_buff *skb)
 	return ip->version == 6 ? ipv6_hdr(skb)->nexthdr : ip->protocol;
 }
 
-/* __ip_local_out(net, sk, skb), ip6_output(net, sk, skb) */
+/* @in: arguments of __ip_local_out(net, sk, skb) or ip6_output(net, sk, skb) */
 static const void *dt_sent(const u64 *in, u64 *out, int protocol, size_t header_bytes)
 {
 	const struct sock *sk = (void *)in[1];
@@ -168,7 +177,7 @@ int dt_choose_udp_send(const u64 *in, u64 *out)
 	return dt_sent(in, out, IPPROTO_UDP, sizeof(struct udphdr)) ? 5 : -1;
 }
 
-/* Fires for the first SYN of a socket. */
+/* Fires for the first SYN that a socket sends, but not when it is resent. */
 int dt_choose_tcp_connect_request(const u64 *in, u64 *out)
 {
 	const struct tcphdr *tcp = dt_sent(in, out, IPPROTO_TCP, sizeof(*tcp));
@@ -191,13 +200,16 @@ static int dt_received(const struct sock *sk, const struct sk_buff *skb, u64 *ou
 	return 5;
 }
 
-/* tcp_v4_do_rcv(sk, skb) */
+/* @in: arguments of tcp_v4_do_rcv(sk, skb) */
 int dt_choose_tcp_receive(const u64 *in, u64 *out)
 {
 	return dt_received((void *)in[0], (void *)in[1], out, sizeof(struct tcphdr));
 }
 
-/* tcp_v6_do_rcv(sk, skb), which passes IPv4 segments on */
+/*
+ * @in: arguments of tcp_v6_do_rcv(sk, skb). That function passes IPv4 segments
+ * to tcp_v4_do_rcv(), where the probe fires for them.
+ */
 int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 {
 	const struct sk_buff *skb = (void *)in[1];
@@ -206,9 +218,10 @@ int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 }
 
 /*
- * tcp_check_req(listener, skb, request, fastopen, &stolen). A fastopen's
- * segment was already reported as received. If another processor created a
- * socket for the request first, the segment is reported later, for that socket.
+ * @in: result and arguments of tcp_check_req(listener, skb, request, fastopen,
+ * &stolen). With TCP Fast Open, the segment has already been reported as
+ * received. If another processor created a socket for the request first
+ * (*stolen), the segment is reported later, for that socket.
  */
 int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 {
@@ -218,16 +231,19 @@ int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 }
 
 /*
- * tcp_timewait_state_process(timewait, skb). A SYN that starts a new connection
- * is reported later, for the listener. (If the listener is closed, the SYN is
- * answered as usual but not reported.)
+ * @in: result and arguments of tcp_timewait_state_process(timewait, skb). A SYN
+ * that starts a new connection is reported later, for the listener. If the
+ * listener is closed, the SYN is answered as usual but not reported.
  */
 int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
 {
 	return (u32)in[0] == TCP_TW_SYN ? -1 : dt_choose_tcp_receive(in + 1, out);
 }
 
-/* tcp_v4_send_reset(NULL, skb, ...): there was no socket for it */
+/*
+ * @in: arguments of tcp_v4_send_reset(sk, skb, ...). Fires only if sk is NULL,
+ * which means that no socket was found for the segment.
+ */
 int dt_choose_tcp_receive_unclaimed(const u64 *in, u64 *out)
 {
 	struct dtk_packet *p = dt_packet(out);
@@ -239,7 +255,10 @@ int dt_choose_tcp_receive_unclaimed(const u64 *in, u64 *out)
 	return 5;
 }
 
-/* tcp_finish_connect(sk, skb), before the state changes */
+/*
+ * @in: arguments of tcp_finish_connect(sk, skb). The state of sk has not been
+ * changed yet, so the new state is stored here.
+ */
 int dt_choose_tcp_connect_established(const u64 *in, u64 *out)
 {
 	struct dtk_packet *p = (void *)&out[DTK_PACKET_ARGS];
@@ -249,7 +268,7 @@ int dt_choose_tcp_connect_established(const u64 *in, u64 *out)
 	return n;
 }
 
-/* tcp_reset(sk, skb) */
+/* @in: arguments of tcp_reset(sk, skb) */
 int dt_choose_tcp_connect_refused(const u64 *in, u64 *out)
 {
 	const struct sock *sk = (void *)in[0];
@@ -257,7 +276,10 @@ int dt_choose_tcp_connect_refused(const u64 *in, u64 *out)
 	return sk->sk_state == TCP_SYN_SENT ? dt_choose_tcp_receive(in, out) : -1;
 }
 
-/* tcp_v4_send_reset(sk or NULL, skb): the answer to skb */
+/*
+ * @in: arguments of tcp_v4_send_reset(sk or NULL, skb). The probe's packet is
+ * the reset, which answers skb and does not exist yet.
+ */
 int dt_choose_tcp_accept_refused(const u64 *in, u64 *out)
 {
 	struct dtk_packet *p = dt_packet(out);
@@ -273,7 +295,7 @@ int dt_choose_tcp_accept_refused(const u64 *in, u64 *out)
 	return 5;
 }
 
-/* inet_sock_set_state(sk, old, new) */
+/* @in: arguments of the tracepoint inet_sock_set_state(sk, old, new) */
 static int dt_state(const u64 *in, u64 *out, enum dt_way way)
 {
 	const struct sock *sk = (void *)in[0];
@@ -299,7 +321,7 @@ int dt_choose_tcp_accept_established(const u64 *in, u64 *out)
 	return dt_state(in, out, DT_RECEIVED) < 0 ? -1 : 5;
 }
 
-/* __udp_enqueue_schedule_skb(sk, skb) */
+/* @in: arguments of __udp_enqueue_schedule_skb(sk, skb) */
 int dt_choose_udp_receive(const u64 *in, u64 *out)
 {
 	return dt_received((void *)in[0], (void *)in[1], out, sizeof(struct udphdr));
@@ -317,7 +339,7 @@ static int dt_ip(const struct sk_buff *skb, const struct net_device *device, u64
 	return 6;
 }
 
-/* ip_output(net, sk, skb) and similar functions */
+/* @in: arguments of ip_output(net, sk, skb), ip_mc_output() or ip6_output() */
 int dt_choose_ip_send(const u64 *in, u64 *out)
 {
 	const struct sk_buff *skb = (void *)in[2];
@@ -325,7 +347,7 @@ int dt_choose_ip_send(const u64 *in, u64 *out)
 	return dt_ip(skb, skb_dst(skb)->dev, out);
 }
 
-/* ip_local_deliver(skb), ip6_input(skb) */
+/* @in: arguments of ip_local_deliver(skb) or ip6_input(skb) */
 int dt_choose_ip_receive(const u64 *in, u64 *out)
 {
 	const struct sk_buff *skb = (void *)in[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* proc: events of processes and threads. */
+/* Provider proc: events of processes and threads. */
 #include "kmod/consumer.h"
 #include "abi/stable.h"
 
@@ -12,7 +12,7 @@
 #include <asm/unistd.h>
 #include <trace/events/signal.h>
 
-/* sched_process_fork(parent, child) */
+/* @in: arguments of the tracepoint sched_process_fork(parent, child) */
 int dt_choose_proc_create(const u64 *in, u64 *out)
 {
 	const struct task_struct *child = (void *)in[1];
@@ -32,7 +32,7 @@ static bool dt_is_exec(long number)
 	return !in_ia32_syscall() && (number == __NR_execve || number == __NR_execveat);
 }
 
-/* sys_enter(regs, number) */
+/* @in: arguments of the tracepoint sys_enter(regs, number) */
 int dt_choose_proc_exec(const u64 *in, u64 *out)
 {
 	const struct pt_regs *regs = (void *)in[0];
@@ -43,7 +43,7 @@ int dt_choose_proc_exec(const u64 *in, u64 *out)
 	return 1;
 }
 
-/* sys_exit(regs, result) */
+/* @in: arguments of the tracepoint sys_exit(regs, result) */
 int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 {
 	long result = (long)in[1];
@@ -86,8 +86,8 @@ int dt_choose_proc_signal_clear(const u64 *in, u64 *out)
 }
 
 /*
- * sched_process_exit(task): for the last thread, the reason why the process
- * ended.
+ * @in: arguments of the tracepoint sched_process_exit(task). Fires for the last
+ * thread of a process. arg0 is the reason why the process ended.
  */
 int dt_choose_proc_exit(const u64 *in, u64 *out)
 {
@@ -107,7 +107,10 @@ int dt_choose_proc_start(const u64 *in, u64 *out)
 	return thread_group_leader(current) ? 0 : -1;
 }
 
-/* signal_generate(sig, info, task, group, result) */
+/*
+ * @in: arguments of the tracepoint signal_generate(sig, info, task, group,
+ * result)
+ */
 int dt_choose_proc_signal_send(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[2];
@@ -120,7 +123,10 @@ int dt_choose_proc_signal_discard(const u64 *in, u64 *out)
 	return (int)in[4] == TRACE_SIGNAL_IGNORED ? dt_choose_proc_signal_send(in, out) : -1;
 }
 
-/* Returns a number from illumos's <sys/fault.h>, or 0. */
+/*
+ * Returns the number that illumos's <sys/fault.h> defines for the cause of a
+ * signal, or 0 if the signal is not caused by a fault.
+ */
 static int dt_fault_of(int sig, int code)
 {
 	switch (sig) {
@@ -133,14 +139,16 @@ static int dt_fault_of(int sig, int code)
 	case SIGSEGV:
 		return 6; /* FLTBOUNDS */
 	case SIGFPE:
-		return code == FPE_INTDIV ? 8 : code == FPE_INTOVF ? 7 : 9; /* FLTIZDIV ... */
+		/* FLTIZDIV, FLTIOVF, FLTFPE */
+		return code == FPE_INTDIV ? 8 : code == FPE_INTOVF ? 7 : 9;
 	default:
 		return 0;
 	}
 }
 
 /*
- * Fires for a signal that the kernel sends because of the thread's own action.
+ * Fires for a signal that the kernel sends because of an instruction that the
+ * thread executed.
  */
 int dt_choose_proc_fault(const u64 *in, u64 *out)
 {
@@ -160,11 +168,12 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
  * thread receives was sent in its place and the thread is the first of its
  * process. Otherwise returns 0.
  *
- * A signal that ends a process without a core dump is not delivered: the kernel
- * stores it as the group's exit code and sends SIGKILL to every thread.
- * exit_group() and execve() send SIGKILL to the other threads as well, without
- * a signal. Signals that dump core, and all signals to a traced thread except
- * SIGKILL, have already been delivered under their own numbers.
+ * A signal that ends a process without a core dump is not delivered. Instead,
+ * the kernel stores it as the group's exit code and sends SIGKILL to every
+ * thread. exit_group() and execve() also send SIGKILL to the other threads,
+ * although no signal ends the process. Signals that dump core, and all signals
+ * to a traced thread except SIGKILL, have already been delivered under their
+ * own numbers.
  */
 static int dt_fatal_signal(void)
 {
@@ -182,8 +191,8 @@ static int dt_fatal_signal(void)
 static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_ARGS));
 
 /*
- * signal_deliver(sig, info, action). For a default action, arg2 is SIG_DFL,
- * which is 0.
+ * @in: arguments of the tracepoint signal_deliver(sig, info, action). arg2 is
+ * the handler. For a default action, it is SIG_DFL, which is 0.
  */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {
@@ -199,7 +208,7 @@ int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 		sig = dt_fatal_signal();
 		if (!sig)
 			return -1;
-		/* The kernel does not record the sender. */
+		/* The kernel does not record who sent the original signal. */
 		clear_siginfo(unknown);
 		unknown->si_signo = sig;
 		out[1] = (u64)unknown;

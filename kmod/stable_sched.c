@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* sched: which tasks run, and which wait for a CPU. */
+/* Provider sched: which tasks run, and which wait for a CPU. */
 #include "abi/stable.h"
 
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 
-/* sched_switch(preempted, prev, next, prev_state), runs in the task prev */
+/*
+ * @in: arguments of the tracepoint sched_switch(preempted, prev, next,
+ * prev_state), which fires in the task prev
+ */
 int dt_choose_sched_off_cpu(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[2];
@@ -28,7 +31,7 @@ int dt_choose_sched_sleep(const u64 *in, u64 *out)
 	return dt_could_run(in) ? -1 : 0;
 }
 
-/* sched_wakeup(task) */
+/* @in: arguments of the tracepoint sched_wakeup(task) */
 int dt_choose_sched_wakeup(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[0];
@@ -41,16 +44,20 @@ int dt_choose_sched_self(const u64 *in, u64 *out)
 	return 2;
 }
 
-/* enqueue_task_*(rq, task, flags) */
+/* @in: arguments of enqueue_task_*(rq, task, flags) */
 int dt_choose_sched_queue(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[1];
 	out[2] = in[0];
-	out[3] = 0; /* end of the queue: Linux has no such data */
+	/* whether it is put at the end of the queue, which is not known */
+	out[3] = 0;
 	return 4;
 }
 
-/* sched_pi_setprio(task, from): task runs with from's priority, its own if that is null */
+/*
+ * @in: arguments of the tracepoint sched_pi_setprio(task, from). From now on,
+ * task runs with the priority of from, or with its own if from is null.
+ */
 int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
 {
 	const struct task_struct *task = (void *)in[0], *from = (void *)in[1];
@@ -61,7 +68,7 @@ int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
 	return 3;
 }
 
-/* set_user_nice(task, nice) */
+/* @in: arguments of set_user_nice(task, nice) */
 int dt_choose_sched_nice(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * sysinfo: events of the system; arg0 is the increment. System calls of 32-bit
- * programs are not counted.
+ * Provider sysinfo: probes that fire when a statistic of the system increases.
+ * arg0 is the increment. System calls of 32-bit programs are not counted.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"
@@ -26,7 +26,10 @@ int dt_choose_sys_one(const u64 *in, u64 *out)
 	return dt_if(true, out);
 }
 
-/* sched_switch(preempted, prev, next, prev_state), runs in the task prev */
+/*
+ * @in: arguments of the tracepoint sched_switch(preempted, prev, next,
+ * prev_state), which fires in the task prev
+ */
 int dt_choose_sys_inv_swtch(const u64 *in, u64 *out)
 {
 	return dt_if(((u8)in[0] || !(u32)in[3]) && !is_idle_task(current), out);
@@ -49,7 +52,7 @@ static bool dt_writes(long number)
 	       number == __NR_pwritev || number == __NR_pwritev2;
 }
 
-/* sys_enter(regs, number) */
+/* @in: arguments of the tracepoint sys_enter(regs, number) */
 int dt_choose_sys_read(const u64 *in, u64 *out)
 {
 	return dt_if(!in_ia32_syscall() && dt_reads((long)in[1]), out);
@@ -84,7 +87,7 @@ int dt_choose_sys_msg(const u64 *in, u64 *out)
 		     out);
 }
 
-/* sys_exit(regs, result) */
+/* @in: arguments of the tracepoint sys_exit(regs, result) */
 static int dt_moved(const u64 *in, bool does(long number), u64 *out)
 {
 	long result = (long)in[1];
@@ -106,7 +109,10 @@ int dt_choose_sys_writech(const u64 *in, u64 *out)
 	return dt_moved(in, dt_writes, out);
 }
 
-/* kernel_clone(args): returns whether it creates a process and is a fork */
+/*
+ * Returns whether kernel_clone(args) creates a process for a system call, and
+ * not a thread of a process or of the kernel.
+ */
 static bool dt_forks(const struct kernel_clone_args *args)
 {
 	return !(args->flags & CLONE_THREAD) && !args->fn;
@@ -127,22 +133,22 @@ int dt_choose_sys_vfork(const u64 *in, u64 *out)
 }
 
 /*
- * path_parentat(lookup, flags, parent): the first attempt, not the slower
- * retries
+ * @in: arguments of path_parentat(lookup, flags, parent). Fires for the first
+ * attempt, which uses RCU, but not for the slower retries without it.
  */
 int dt_choose_sys_namei_parent(const u64 *in, u64 *out)
 {
 	return dt_if(in[1] & LOOKUP_RCU, out);
 }
 
-/* native_send_call_func_ipi(mask) */
+/* @in: arguments of native_send_call_func_ipi(mask) */
 int dt_choose_sys_xcalls(const u64 *in, u64 *out)
 {
 	out[0] = cpumask_weight((void *)in[0]);
 	return 1;
 }
 
-/* block_bio_queue(bio) */
+/* @in: arguments of the tracepoint block_bio_queue(bio) */
 int dt_choose_sys_bread(const u64 *in, u64 *out)
 {
 	return dt_if(bio_op((struct bio *)in[0]) == REQ_OP_READ, out);
@@ -153,7 +159,7 @@ int dt_choose_sys_bwrite(const u64 *in, u64 *out)
 	return dt_if(bio_op((struct bio *)in[0]) == REQ_OP_WRITE, out);
 }
 
-/* contention_end(lock, result) */
+/* @in: arguments of the tracepoint contention_end(lock, result) */
 static u32 dt_waited_as(const u64 *in)
 {
 	const struct dt_wait *wait = dt_wait_of(in[0]);

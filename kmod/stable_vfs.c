@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * vfs: the probes of FreeBSD's file system layer, at the corresponding Linux
- * functions. A vnode is an inode. In place of FreeBSD's struct of arguments,
- * the probe has the file or the name on which the function operates.
+ * Provider vfs: the probes of FreeBSD's file system layer, at the corresponding
+ * Linux functions. An inode takes the place of the vnode. The file, the dentry
+ * or the name on which the function operates takes the place of FreeBSD's
+ * structure of arguments.
  *
  * The arguments of a function may have been freed when it returns. Therefore
- * they are then read as memory that may be invalid.
+ * they are read as memory that may be invalid.
  */
 #include "kmod/open_file.h"
 #include "abi/stable.h"
@@ -17,7 +18,8 @@
 #include <linux/uaccess.h>
 
 /*
- * Reads a member of the object at an address as a number. 0: it cannot be read.
+ * Reads a member of the object at the address `at` as a number. The value is 0
+ * if `at` is 0 or the memory cannot be read.
  */
 #define DT_MEMBER(at, type, member)                                                    \
 	({                                                                             \
@@ -50,7 +52,9 @@ static u64 dt_of_file(u64 file)
 	return DT_MEMBER(file, struct file, f_inode);
 }
 
-/* arguments: vnode, object */
+/*
+ * Stores the arguments of an entry probe: vnode, object. Returns their number.
+ */
 static int dt_vop(u64 vnode, u64 what, u64 *out)
 {
 	out[0] = vnode;
@@ -58,14 +62,17 @@ static int dt_vop(u64 vnode, u64 what, u64 *out)
 	return 2;
 }
 
-/* arguments: vnode, object, errno */
+/*
+ * Stores the arguments of a return probe: vnode, object, errno. Returns their
+ * number.
+ */
 static int dt_vop_done(u64 vnode, u64 what, s64 result, u64 *out)
 {
 	out[2] = result < 0 && result >= -MAX_ERRNO ? -result : 0;
 	return dt_vop(vnode, what, out) + 1;
 }
 
-/* vfs_read(file, ...) and other functions with a file */
+/* @in: arguments of vfs_read(file, ...) or another function with a file */
 int dt_choose_vop_file(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_file(in[0]), in[0], out);
@@ -87,8 +94,9 @@ static bool dt_is_open(u64 file)
 }
 
 /*
- * __fput(file), at the last close. A file whose open failed also reaches it,
- * but the probe does not fire for such a file. __fput() returns nothing.
+ * @in: arguments of __fput(file), which the kernel calls at the last close. It
+ * also calls __fput() for a file whose open failed, but the probe does not fire
+ * for such a file. __fput() has no result, so errno is always 0.
  */
 int dt_choose_vop_close(const u64 *in, u64 *out)
 {
@@ -100,7 +108,10 @@ int dt_choose_vop_closed(const u64 *in, u64 *out)
 	return dt_is_open(in[1]) ? dt_vop_done(dt_of_file(in[1]), in[1], 0, out) : -1;
 }
 
-/* __x64_sys_ioctl(registers): vfs_ioctl() is inlined there. */
+/*
+ * Returns the file of an ioctl(). @registers is the argument of
+ * __x64_sys_ioctl(), which is traced because vfs_ioctl() is inlined into it.
+ */
 static u64 dt_file_of_call(u64 registers)
 {
 	return (u64)dt_file_of(DT_MEMBER(registers, struct pt_regs, di));
@@ -120,7 +131,7 @@ int dt_choose_vop_ioctl_long(const u64 *in, u64 *out)
 	return file ? dt_vop_done(dt_of_file(file), file, (s64)in[0], out) : -1;
 }
 
-/* vfs_open(path, file), vfs_getattr(path, ...) */
+/* @in: arguments of vfs_open(path, file) or vfs_getattr(path, ...) */
 int dt_choose_vop_path(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_path(in[0]), DT_MEMBER(in[0], struct path, dentry), out);
@@ -133,8 +144,8 @@ int dt_choose_vop_path_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_mkdir(idmap of the mount, directory, dentry, ...) and others that change
- * a directory
+ * @in: arguments of vfs_mkdir(idmap of the mount, directory, dentry, ...) or
+ * another function that changes a directory
  */
 int dt_choose_vop_folder(const u64 *in, u64 *out)
 {
@@ -147,9 +158,10 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_open(path, file): a method of the file system has just created the file
- * for this open(). The kernel has no separate function for such a creation that
- * could be probed instead.
+ * Stores the arguments of vop_create if vfs_open(path, file) opens a file that
+ * this open() has just created. Returns -1 otherwise. The file system's own
+ * method has created the file, and the kernel has no function for this step
+ * that could be probed instead.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {
@@ -173,7 +185,10 @@ int dt_choose_vop_opened_new_int(const u64 *in, u64 *out)
 	return n < 0 ? n : n + 1;
 }
 
-/* vfs_link(old dentry, idmap of the mount, directory, new dentry, ...) */
+/*
+ * @in: arguments of vfs_link(old dentry, idmap of the mount, directory, new
+ * dentry, ...)
+ */
 int dt_choose_vop_link(const u64 *in, u64 *out)
 {
 	return dt_vop(in[2], in[3], out);
@@ -184,7 +199,7 @@ int dt_choose_vop_link_int(const u64 *in, u64 *out)
 	return dt_vop_done(in[3], in[4], (s32)in[0], out);
 }
 
-/* vfs_rename(renamedata) */
+/* @in: arguments of vfs_rename(renamedata) */
 int dt_choose_vop_rename(const u64 *in, u64 *out)
 {
 	return dt_vop(DT_MEMBER(in[0], struct renamedata, old_dir),
@@ -197,7 +212,7 @@ int dt_choose_vop_rename_int(const u64 *in, u64 *out)
 			   DT_MEMBER(in[1], struct renamedata, old_dentry), (s32)in[0], out);
 }
 
-/* notify_change(idmap of the mount, dentry, ...) */
+/* @in: arguments of notify_change(idmap of the mount, dentry, ...) */
 int dt_choose_vop_setattr(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_dentry(in[1]), in[1], out);
@@ -208,7 +223,7 @@ int dt_choose_vop_setattr_int(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_dentry(in[2]), in[2], (s32)in[0], out);
 }
 
-/* vfs_readlink(dentry, ...) */
+/* @in: arguments of vfs_readlink(dentry, ...) */
 int dt_choose_vop_dentry(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_dentry(in[0]), in[0], out);
@@ -219,7 +234,10 @@ int dt_choose_vop_dentry_int(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_dentry(in[1]), in[1], (s32)in[0], out);
 }
 
-/* __lookup_slow(name, directory's dentry, flags): the name is a struct qstr. */
+/*
+ * @in: arguments of __lookup_slow(name, directory's dentry, flags). The name is
+ * a struct qstr.
+ */
 int dt_choose_vop_lookup(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_dentry(in[1]), in[0], out);
@@ -230,7 +248,7 @@ int dt_choose_vop_lookup_dentry(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_dentry(in[2]), in[1], (s64)in[0], out);
 }
 
-/* evict(inode) */
+/* @in: arguments of evict(inode) */
 int dt_choose_vop_reclaim(const u64 *in, u64 *out)
 {
 	return dt_vop(in[0], 0, out);
@@ -242,18 +260,18 @@ int dt_choose_vop_reclaim_done(const u64 *in, u64 *out)
 }
 
 /*
- * filename_lookup(directory's fd, name, flags, path, ...), also
+ * @in: arguments of filename_lookup(directory's fd, name, flags, path, ...) or
  * __filename_parentat()
  */
 int dt_choose_namei_lookup(const u64 *in, u64 *out)
 {
-	out[0] = 0; /* filename_lookup() itself finds the starting directory */
+	out[0] = 0; /* the starting directory, which is not known yet */
 	out[1] = IS_ERR((void *)in[1]) ? 0 : DT_MEMBER(in[1], struct filename, name);
 	out[2] = (u32)in[2];
 	return 3;
 }
 
-/* do_filp_open(directory's fd, name, flags) */
+/* @in: arguments of do_filp_open(directory's fd, name, flags) */
 int dt_choose_namei_open(const u64 *in, u64 *out)
 {
 	dt_choose_namei_lookup(in, out);
@@ -280,7 +298,10 @@ int dt_choose_namei_opened(const u64 *in, u64 *out)
 	return dt_namei_done(failed ? (s64)in[0] : 0, failed ? 0 : dt_of_file(in[0]), out);
 }
 
-/* arguments: directory, name, vnode */
+/*
+ * Stores the arguments of a name cache probe: directory, name, vnode. Returns
+ * their number.
+ */
 static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 {
 	out[0] = folder;
@@ -289,7 +310,10 @@ static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 	return 3;
 }
 
-/* __d_lookup(directory's dentry, name), __d_lookup_rcu() */
+/*
+ * @in: result and arguments of __d_lookup(directory's dentry, name) or
+ * __d_lookup_rcu(). The result is the dentry that was found, or null.
+ */
 static int dt_looked_up(const u64 *in, u64 *out)
 {
 	out[0] = dt_of_dentry(in[1]);
@@ -313,7 +337,7 @@ int dt_choose_namecache_miss(const u64 *in, u64 *out)
 	return in[0] ? -1 : dt_looked_up(in, out) - 1;
 }
 
-/* d_add(dentry, inode or null), d_instantiate() */
+/* @in: arguments of d_add(dentry, inode or null) or d_instantiate() */
 int dt_choose_namecache_enter(const u64 *in, u64 *out)
 {
 	return in[1] ? dt_name(dt_folder_of(in[0]), in[0], in[1], out) : -1;
@@ -324,7 +348,10 @@ int dt_choose_namecache_enter_negative(const u64 *in, u64 *out)
 	return in[1] ? -1 : dt_name(dt_folder_of(in[0]), in[0], 0, out) - 1;
 }
 
-/* d_splice_alias(inode, null or an error, dentry) */
+/*
+ * @in: arguments of d_splice_alias(inode, dentry). The inode may be null or an
+ * error.
+ */
 int dt_choose_namecache_splice(const u64 *in, u64 *out)
 {
 	return IS_ERR_OR_NULL((void *)in[0]) ?
@@ -337,14 +364,14 @@ int dt_choose_namecache_splice_negative(const u64 *in, u64 *out)
 	return in[0] ? -1 : dt_name(dt_folder_of(in[1]), in[1], 0, out) - 1;
 }
 
-/* d_invalidate(dentry) */
+/* @in: arguments of d_invalidate(dentry) */
 int dt_choose_namecache_purge(const u64 *in, u64 *out)
 {
 	out[0] = dt_of_dentry(in[0]);
 	return 1;
 }
 
-/* __d_drop(dentry) */
+/* @in: arguments of __d_drop(dentry) */
 int dt_choose_namecache_zap(const u64 *in, u64 *out)
 {
 	u64 vnode = dt_of_dentry(in[0]);

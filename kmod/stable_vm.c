@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * vminfo: events of the memory system; arg0 is the increment.
+ * Provider vminfo: probes that fire when a statistic of the memory system
+ * increases. arg0 is the increment.
  *
  * A page counts as zero-filled if it is allocated for a process with
  * __GFP_ZERO. A huge page counts when it is cleared. A page counts as copied if
@@ -23,7 +24,10 @@ static int dt_by(u64 increment, u64 *out)
 	return increment ? 1 : -1;
 }
 
-/* page_fault_user(address, regs, code), page_fault_kernel() */
+/*
+ * @in: arguments of the tracepoint page_fault_user(address, regs, code) or
+ * page_fault_kernel()
+ */
 int dt_choose_vm_as_fault(const u64 *in, u64 *out)
 {
 	return dt_by(!(in[2] & X86_PF_PROT), out);
@@ -39,7 +43,7 @@ int dt_choose_vm_kernel_asflt(const u64 *in, u64 *out)
 	return dt_by(in[0] >= TASK_SIZE_MAX && !(in[2] & X86_PF_PROT), out);
 }
 
-/* called when handle_mm_fault() has returned */
+/* Runs when handle_mm_fault() returns. in[0] is its result. */
 int dt_choose_vm_maj_fault(const u64 *in, u64 *out)
 {
 	u32 result = (u32)in[0];
@@ -49,7 +53,9 @@ int dt_choose_vm_maj_fault(const u64 *in, u64 *out)
 
 #define DT_FOR_PROCESSES (GFP_HIGHUSER_MOVABLE | __GFP_ZERO)
 
-/* mm_page_alloc(page, order, gfp, migratetype) */
+/*
+ * @in: arguments of the tracepoint mm_page_alloc(page, order, gfp, migratetype)
+ */
 int dt_choose_vm_zfod(const u64 *in, u64 *out)
 {
 	bool filled = in[0] && ((u32)in[2] & DT_FOR_PROCESSES) == DT_FOR_PROCESSES;
@@ -57,13 +63,13 @@ int dt_choose_vm_zfod(const u64 *in, u64 *out)
 	return dt_by(filled ? 1ull << (u32)in[1] : 0, out);
 }
 
-/* clear_huge_page(page, address, pages) */
+/* @in: arguments of clear_huge_page(page, address, pages) */
 int dt_choose_vm_zfod_huge(const u64 *in, u64 *out)
 {
 	return dt_by((u32)in[2], out);
 }
 
-/* folio_zero_user(folio, address) */
+/* @in: arguments of folio_zero_user(folio, address) */
 int dt_choose_vm_zfod_folio(const u64 *in, u64 *out)
 {
 	return dt_by(folio_nr_pages((struct folio *)in[0]), out);
@@ -75,8 +81,8 @@ static bool dt_read_fault(struct vm_fault *to, u64 from)
 }
 
 /*
- * called when do_wp_page(fault) has returned: fires if the page is not the same
- * as before, and the old one was not the zero page
+ * Runs when do_wp_page(fault) returns. Fires if another page is mapped now and
+ * the old page was not the zero page.
  */
 int dt_choose_vm_cow_fault(const u64 *in, u64 *out)
 {
@@ -92,8 +98,8 @@ int dt_choose_vm_cow_fault(const u64 *in, u64 *out)
 }
 
 /*
- * called when finish_fault(fault) has returned: fires if the new page was
- * copied from a file's page
+ * Runs when finish_fault(fault) returns. Fires if the new page was copied from
+ * a file's page.
  */
 int dt_choose_vm_cow_file(const u64 *in, u64 *out)
 {
@@ -102,7 +108,10 @@ int dt_choose_vm_cow_file(const u64 *in, u64 *out)
 	return dt_by(!(u32)in[0] && dt_read_fault(&fault, in[1]) && fault.cow_page, out);
 }
 
-/* mm_vmscan_lru_isolate(zone, order, requested, scanned, ...) */
+/*
+ * @in: arguments of the tracepoint mm_vmscan_lru_isolate(zone, order,
+ * requested, scanned, ...)
+ */
 int dt_choose_vm_scan(const u64 *in, u64 *out)
 {
 	return dt_by(in[3], out);
@@ -120,8 +129,8 @@ enum dt_paged {
 };
 
 /*
- * The pages in a bio of direct input and output belong to a process and are not
- * paged.
+ * Returns whether a bio pages anonymous memory or a file. Direct input and
+ * output is not paging: the pages of its bio belong to a process.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {
@@ -141,7 +150,7 @@ static u64 dt_pages(const struct bio *bio)
 	return DIV_ROUND_UP(bio->bi_iter.bi_size, PAGE_SIZE);
 }
 
-/* block_bio_queue(bio) */
+/* @in: arguments of the tracepoint block_bio_queue(bio) */
 int dt_choose_vm_pgin(const u64 *in, u64 *out)
 {
 	return dt_by(dt_paged((void *)in[0], REQ_OP_READ) != DT_PAGED_NOTHING, out);

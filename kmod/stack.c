@@ -4,10 +4,11 @@
  * process's stack with tables from the consumer (unwind.h), or with frame
  * pointers if there are no tables.
  *
- * If our own code called the probe, our frames and those of the kernel's
- * machinery above them are omitted: all frames up to the one whose stack
- * pointer is above x->frame, or all frames whose code is in this module or in
- * [skip_begin, skip_end).
+ * If x->regs is null, the kernel has called our code to fire the probe. The
+ * frames of this module, and of the kernel's tracing code that called it, are
+ * then omitted. If x->frame is set, these are all frames up to the first one
+ * whose stack pointer is above x->frame. Otherwise, they are the innermost
+ * frames whose code is in this module or in [x->skip_begin, x->skip_end).
  */
 #include "kmod/stack.h"
 
@@ -50,16 +51,17 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	unsigned long *first = NULL, pc;
 
 	if (x->regs && user_mode(x->regs))
-		return; /* entered from user space: there is no kernel stack */
+		return; /* the probe is in user code: no kernel stack */
 	/*
 	 * If the unwinder is started with registers, it begins with the caller
-	 * of their pc.
+	 * of the interrupted function. The pc in the registers is added here.
 	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
 	/*
-	 * Kernels differ in whether they skip a frame with exactly this sp. No
-	 * frame has the odd sp that is used here.
+	 * The unwinder skips frames whose stack pointer is below `first`.
+	 * Kernels differ in whether they also skip a frame where both are
+	 * equal. An odd address is used here, so they are never equal.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);
@@ -102,8 +104,12 @@ u64 dt_caller(const struct dt_context *x)
 }
 
 /*
- * Finds the caller by the frame pointer. If x->at_call is set, the frame
- * pointer of the first frame is still (or again) that of its caller.
+ * Changes the frame to that of the caller, which is found with the frame
+ * pointer. Returns false if there is no caller.
+ *
+ * If x->at_call is set, the first frame is at the entry or the return of its
+ * function. The frame pointer then belongs to the caller, and the return
+ * address is at the stack pointer.
  */
 static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
 {

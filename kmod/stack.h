@@ -9,14 +9,22 @@
 #include "kmod/consumer.h"
 
 /*
- * Stores the stack, starting at the probe. Returns the number of stored
- * entries, or -1.
+ * Stores the kernel stack, starting at the probe, in at most @max entries.
+ * Returns the number of stored entries: 0 if the probe is in user code.
  */
 s64 dt_kernel_stack(const struct dt_context *x, u64 *pcs, u32 max);
+/* Returns the number of frames of the kernel stack, at most 1024. */
 u64 dt_stack_depth(const struct dt_context *x);
-/* Returns the caller of the function that contains the probe. 0: not known. */
+/*
+ * Returns the return address of the function that contains the probe, or 0 if
+ * it is not known.
+ */
 u64 dt_caller(const struct dt_context *x);
-/* Uses the consumer's tables (unwind.h), or frame pointers. */
+/*
+ * Stores the stack of the process, in at most @max entries. Walks it with the
+ * consumer's tables (unwind.h), or with frame pointers if there are no tables.
+ * Returns the number of stored entries, which is 0 for a kernel thread.
+ */
 s64 dt_user_stack(const struct dt_context *x, u64 *pcs, u32 max);
 
 #endif

@@ -2,20 +2,20 @@
 /*
  * Finds kernel symbols by name, and functions that must not be probed.
  *
- * kallsyms_lookup_name() is not exported, but a disabled kprobe reports its
- * address. It is called through a static call: that is a direct call, which
- * indirect branch tracking does not check.
+ * kallsyms_lookup_name() is not exported, but registering a disabled kprobe on
+ * it yields its address. It is called through a static call, which is a direct
+ * call, so indirect branch tracking (IBT) does not check it.
  *
- * The return hook (fbt_return.c) is the kernel's kretprobe. The functions
- * through which a hooked return runs must not be hooked themselves, or their
+ * The return hook (fbt_return.c) is the kernel's kretprobe. The functions that
+ * run when a hooked function returns must not be hooked themselves, or their
  * returns would run the hook again until the stack is full. The kernel marks
  * these functions with NOKPROBE_SYMBOL() and collects them in kprobe_blacklist,
- * together with code where no kprobe can be handled. This file keeps a copy of
- * that list and reads it again after modules have been loaded or removed.
+ * together with code where a kprobe cannot be handled. This file keeps a copy
+ * of that list and reads it again after modules have been loaded or removed.
  *
- * The compiler splits functions: if nmi_handle() is forbidden, so is
- * nmi_handle.part.0(), which the list does not name. The kernel decides this
- * in the same way.
+ * The compiler may split a part off a function. If nmi_handle() is forbidden,
+ * nmi_handle.part.0() is forbidden too, although the list does not name it. The
+ * kernel applies the same rule.
  */
 #include "kmod/symbols.h"
 
@@ -99,7 +99,7 @@ static void dt_name_of(unsigned long address, char *name)
 	strreplace(name, ' ', 0); /* the module's name follows a space */
 }
 
-/* Copies the list. Called with the mutex of the list held. */
+/* Copies the kernel's list. The caller holds kprobe_mutex. */
 static int dt_copy_list(const struct list_head *head)
 {
 	const struct kprobe_blacklist_entry *entry;
@@ -136,7 +136,8 @@ int dt_forbidden_read(void)
 	lock = (struct mutex *)dt_kernel_symbol("kprobe_mutex");
 	if (!head || !lock)
 		return -EOPNOTSUPP;
-	WRITE_ONCE(dt_is_current, true); /* loading another module clears it */
+	/* set before the copy: a module that is loaded meanwhile clears it */
+	WRITE_ONCE(dt_is_current, true);
 	mutex_lock(lock);
 	error = dt_copy_list(head);
 	mutex_unlock(lock);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * syscall: every system call of 64-bit programs, with the tracepoints sys_enter
- * and sys_exit.
+ * Provider syscall: every system call of 64-bit programs, with the tracepoints
+ * sys_enter and sys_exit.
  *
- * The entry probe has the six arguments. The arg0 and arg1 of the return probe
- * are the value that a C program gets, which is -1 for a failure; errno has the
- * reason. A call that is restarted because of a signal fails with EINTR, which
- * is what the program would see. System calls of 32-bit programs have different
- * numbers, so they fire no probes.
+ * The arguments of the entry probe are the six arguments of the system call.
+ * arg0 and arg1 of the return probe are both the value that a C program gets.
+ * If the call fails, they are -1, and D's errno is the error number. If the
+ * call is restarted because of a signal, errno is EINTR, which the program
+ * would get if the call were not restarted. System calls of 32-bit programs
+ * have different numbers, so they fire no probes.
  */
 #include "kmod/consumer.h"
 
@@ -20,7 +21,7 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#define DT_SYSCALLS 1024 /* more than any kernel has */
+#define DT_SYSCALLS 1024 /* more system calls than any kernel has */
 
 struct dt_syscalls {
 	struct tracepoint *enter, *exit; /* null: not registered */

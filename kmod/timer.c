@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * profile and tick: high-resolution timers, one for each CPU, or only one.
+ * Provider profile: high-resolution timers. A profile probe has a timer on each
+ * CPU. A tick probe has a single timer.
  *
- * The timers of a CPU are stopped when it goes offline, and started again when
- * it comes online. Otherwise they would move to another CPU and fire there
- * twice.
+ * The timers of a CPU are stopped when the CPU goes offline, and are started
+ * again when it comes online. Otherwise the kernel would move them to another
+ * CPU, where each profile probe would then fire twice per interval.
  *
- * arg0 is the kernel's program counter if the timer interrupted the kernel, and
- * arg1 is that of the process if it interrupted the process. The other one is
- * 0. arg2 is the delay of the timer in ns.
+ * If the timer interrupted the kernel, arg0 is the program counter and arg1 is
+ * 0. If the timer interrupted a process, arg1 is the program counter and arg0
+ * is 0. arg2 is the delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 
@@ -22,7 +23,7 @@
 #include <asm/irq_regs.h>
 
 #define DT_SHORTEST_NS 200000ull
-#define DT_MAX_TIMERS 256 /* per consumer */
+#define DT_MAX_TIMERS 256 /* maximum per consumer */
 
 struct dt_one_timer {
 	struct hrtimer timer;
@@ -34,7 +35,7 @@ struct dt_timer {
 	struct dt_consumer *consumer;
 	u64 interval_ns;
 	u32 probe;
-	struct dt_one_timer __percpu *on_cpus; /* or null */
+	struct dt_one_timer __percpu *on_cpus; /* null: uses `one` instead */
 	struct hlist_node of_cpus;	       /* in the list for CPU hotplug */
 	struct dt_one_timer one;
 };
@@ -64,7 +65,7 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 	hrtimer_start(&one->timer, ns_to_ktime(t->interval_ns), mode);
 }
 
-static int dt_cpu_state; /* our state in the kernel's CPU hotplug; 0: none */
+static int dt_cpu_state; /* the number of our CPU hotplug state */
 
 /* Called on the CPU that comes online. */
 static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
@@ -107,7 +108,7 @@ static u32 dt_list_count(const struct list_head *list)
 	return n;
 }
 
-/* Starts the timer on each CPU that is online. */
+/* Starts the timer on each CPU that is online or comes online later. */
 static int dt_start_on_cpus(struct dt_timer *t)
 {
 	int error;

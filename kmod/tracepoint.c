@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * sdt: the kernel's tracepoints, and their lookup by name.
+ * Provider sdt: the kernel's tracepoints, and their lookup by name.
  *
- * A tracepoint calls its callbacks as functions of its own arguments after one
- * pointer. Our callback takes ten words, as C's calling convention passes them.
- * If a tracepoint has fewer arguments, the other words have random values; no
- * declared list of arguments is longer than the tracepoint's.
+ * A tracepoint passes each callback a pointer of ours, followed by the
+ * tracepoint's own arguments. Our callback has ten parameters of one word for
+ * these arguments, whose values it gets in the registers and stack slots of C's
+ * calling convention. If a tracepoint has fewer arguments, the remaining words
+ * have random values. The args[] of a probe are never more than the arguments
+ * of its tracepoint.
  *
- * Our notifier is called for modules that have tracepoints. It also removes our
- * callbacks before a module is unloaded.
+ * Our notifier is called when a module with tracepoints is loaded or unloaded.
+ * It keeps a list of these modules, and removes our callbacks before a module
+ * is unloaded.
  */
 #include "kmod/consumer.h"
 
@@ -26,7 +29,7 @@ struct dt_tracepoint {
 	struct list_head of_consumer, of_all;
 	struct dt_consumer *consumer;
 	struct tracepoint *tp; /* null: it was unloaded with its module */
-	const struct dt_stable *row; /* of a stable probe, or null */
+	const struct dt_stable *row; /* null: not for a stable provider */
 	u64 widths;
 	u32 probe;
 };
@@ -38,7 +41,7 @@ struct dt_module {
 
 static LIST_HEAD(dt_modules);
 static LIST_HEAD(dt_all);
-static DEFINE_MUTEX(dt_tracepoints_lock); /* taken inside a consumer's mutex */
+static DEFINE_MUTEX(dt_tracepoints_lock); /* taken after a consumer's mutex */
 
 static u64 dt_narrow(u64 value, u32 how)
 {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Tables are kept until their consumer is closed. The maps of a process are
- * replaced by newer ones, and are freed when no task uses its memory any more.
- * Only probes in threads with that memory read them, in code where RCU is
- * watching.
+ * Unwind tables of files, and maps of processes (unwind.h).
  *
- * If a process maps a file at an address that was unmapped before, the old map
- * still looks valid. So maps that were used are requested again when they are a
- * second old. The request names a process that has used them, because several
- * may share one memory.
+ * A table is kept until its consumer is closed. The maps of a process are
+ * replaced when the consumer passes newer ones. They may be freed when no task
+ * uses the memory of the process any more. Maps are read only by probes in
+ * threads that use this memory, and only in code where RCU is watching.
+ *
+ * If a process unmaps a file and then maps another file at the same address,
+ * the stored map still looks valid. So maps that probes have used are requested
+ * again when they are one second old. Several processes may share one memory,
+ * so the request names one that has used the maps.
  */
 #include "kmod/unwind.h"
 
@@ -43,15 +45,20 @@ struct dt_process {
 	struct dt_process *next; /* in its bucket */
 	struct dt_process *gone; /* next in the list of removed maps */
 	struct mm_struct *mm;
-	unsigned long told_at; /* jiffies when the maps were passed */
 	/*
-	 * set if the maps were passed again unchanged, so that the process is
-	 * not reported as unknown again immediately
+	 * time in jiffies when the consumer last passed the maps, or when they
+	 * were last requested from it
+	 */
+	unsigned long told_at;
+	/*
+	 * The consumer has passed these maps again without a change. A probe
+	 * at an address without a map then does not report the process again
+	 * before the maps are one second old.
 	 */
 	bool is_same;
 	/*
-	 * the thread group that has used them since then, as in struct
-	 * dt_unwind; 0: none
+	 * a thread group that has used the maps since told_at, by its number in
+	 * the initial PID namespace; 0: none
 	 */
 	u32 used_by;
 	u32 n;
@@ -64,8 +71,8 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * unknown thread groups by their number in the initial namespace; 0:
-	 * none
+	 * thread groups whose maps are missing or incomplete, by their number
+	 * in the initial PID namespace; 0: free entry
 	 */
 	u32 strangers[DT_STRANGERS];
 };
@@ -104,7 +111,7 @@ static const struct dtk_unwind_map *dt_map_of(const struct dt_process *p, unsign
 	return p && low < p->n && p->maps[low].start <= at ? &p->maps[low] : NULL;
 }
 
-/* Returns the last rule that is not after the address. */
+/* Returns the last rule that begins at or before the address, or null. */
 static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u64 at)
 {
 	u32 low = 0, high = table->n, middle;
@@ -120,8 +127,9 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Reads the frame that rt_sigreturn() will restore: struct ucontext at the
- * stack pointer.
+ * Changes the frame to that of the code that the signal interrupted. Its
+ * registers are in the struct ucontext at the stack pointer, from which
+ * rt_sigreturn() will restore them.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {
@@ -235,7 +243,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 		dt_free(c, table, struct_size(table, rules, list->n));
 		return error;
 	}
-	u->tables[u->n_tables++] = table; /* no map refers to its number yet */
+	u->tables[u->n_tables++] = table; /* no map refers to this number yet */
 	u->n_rules += table->n;
 	list->n_done = u->n_tables;
 	return 0;
@@ -260,8 +268,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the maps whose memory is unused, and older maps of the
- * same memory as `newest`.
+ * Removes from a bucket the maps whose memory is unused, and the maps of the
+ * same memory that are older than @newest. Adds them to the list @gone.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)
@@ -306,8 +314,8 @@ static void dt_buckets_clean(struct dt_consumer *c)
 }
 
 /*
- * Returns whether the maps are the same as the stored ones. If so, marks the
- * stored ones as new.
+ * Returns whether the maps in @newer are the same as the stored maps of that
+ * memory. If they are, marks the stored maps as new.
  */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {
@@ -321,7 +329,10 @@ static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *new
 	return true;
 }
 
-/* On success, p is stored or freed. */
+/*
+ * Stores p, or frees it if the stored maps are the same. On failure, the caller
+ * still owns p.
+ */
 static int dt_process_add(struct dt_consumer *c, struct dt_process *p)
 {
 	struct dt_unwind *u = c->unwind;
@@ -403,7 +414,8 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
 		/*
-		 * 0: it has exited, or is not in the caller's namespace
+		 * 0: the process has exited, or is not visible in the caller's
+		 * PID namespace
 		 */
 		if (number)
 			error = dt_tell(list, number);
@@ -422,7 +434,7 @@ static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
 		for (p = u->buckets[i]; p && list->n_done < list->n && !error; p = p->next) {
 			if (!READ_ONCE(p->used_by) || dt_is_new(p))
 				continue;
-			/* do not report it again immediately */
+			/* prevents another report within a second */
 			WRITE_ONCE(p->told_at, jiffies);
 			number = dt_number_here(xchg(&p->used_by, 0));
 			if (number)

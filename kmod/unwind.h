@@ -6,8 +6,8 @@
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
  * Probes read these tables in any context and take no lock. A probe in an
- * unknown process records that process, so that the consumer can pass its
- * tables. Until then, frame pointers are used.
+ * unknown process records that process, so that the consumer can pass its maps
+ * and tables. Until the consumer has passed them, frame pointers are used.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H
@@ -23,29 +23,34 @@ struct dt_user_frame {
 	unsigned long pc, sp, bp;
 };
 enum dt_unwound {
-	DT_UNWOUND,	/* frame is now the caller's */
+	/* frame is now that of the caller; its pc is a return address */
+	DT_UNWOUND,
 	/*
-	 * the same for code that a signal interrupted: pc is the next
-	 * instruction
+	 * frame is now that of code that a signal interrupted; its pc is the
+	 * next instruction to execute
 	 */
 	DT_INTERRUPTED,
-	DT_OUTERMOST,
-	DT_NO_RULE,
+	DT_OUTERMOST,	/* there is no caller, or it cannot be found */
+	DT_NO_RULE,	/* no table has a rule for this address */
 };
 /*
- * Changes the frame to that of the caller. at: the pc, or the return address
- * minus one. The current process must be a user process.
+ * Changes the frame to that of its caller. @at is the address whose rule is
+ * used: the pc of interrupted code, or a return address minus one. The current
+ * task must have user memory.
  */
 enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame,
 			       unsigned long at);
-/* Reads a word of the current process's memory. */
+/*
+ * Reads a word of the current process's memory without waiting for a page.
+ * Returns false if the word cannot be read.
+ */
 bool dt_user_word(unsigned long at, unsigned long *value);
 
-/* Called with the consumer's mutex held. */
+/* The caller of these functions holds the consumer's mutex. */
 long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list);
 long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user);
 long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list);
-/* Called when no probe fires any more. */
+/* Frees all tables and maps. Called when no probe can fire any more. */
 void dt_unwind_free(struct dt_consumer *c);
 
 #endif

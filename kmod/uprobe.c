@@ -5,22 +5,23 @@
  *   site ── file, offset ──▶ breakpoint in the text of the selected processes
  *        └─ pid ──▶ its memory (mm): that of the program that it currently runs
  *
- * A breakpoint is in the memory of a process. If a site belongs to one process,
- * the breakpoint is only there: the kernel calls our filter. A child that the
- * process forks has a copy of the breakpoint. If the child is not selected, the
- * breakpoint is removed when the child first reaches it. A child that shares
- * the memory, as after vfork(), fires. An exec creates a new memory, which is
- * not selected.
+ * The kernel writes breakpoints into the memory of each process for which our
+ * filter returns true. If a site belongs to one process, this is only the
+ * memory of that process. A child that the process forks has a copy of the
+ * breakpoint. If the child is not selected, the breakpoint is removed when the
+ * child first reaches it. A child that shares the memory, as after vfork(),
+ * fires the probe. An exec creates a new memory, which is not selected.
  *
- * Returns do not use uretprobes, which replace the return address. Instead,
- * every instruction that leaves the function is a site.
+ * Return probes do not use uretprobes, because these replace the return
+ * address. Instead, every instruction that leaves the function is a site.
  *
  * A breakpoint in the middle of an instruction would change the program. So the
- * text is decoded from a place that the caller names, the start of the
- * function, up to the site.
+ * text is decoded up to the site from an address that the caller names, usually
+ * the start of the function.
  *
- * The handler runs in the thread itself and may wait (fire.c). Handlers of one
- * place are called in the reverse of the order in which they were attached.
+ * The handler runs in the thread itself and may wait for a page (fire.c). The
+ * handlers of one address are called in the reverse of the order in which they
+ * were attached.
  */
 #include "kmod/consumer.h"
 
@@ -52,9 +53,9 @@ struct dt_uprobe {
 	struct file *file; /* keeps the inode */
 	struct uprobe *made;
 	struct pid *pid; /* null: all processes */
-	/* its memory; the reference keeps only the struct */
+	/* the memory of that process; the reference keeps only the struct */
 	struct mm_struct *mm;
-	u64 since; /* time of attaching */
+	u64 since; /* time of attaching; clock and unit as task->start_time */
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
 	u32 n_operands, n_room;
@@ -66,9 +67,9 @@ struct dt_uprobe {
 #define DT_MAX_GENERATIONS 64
 
 /*
- * Returns whether the current process is a child of the site's process, or a
- * child of such a child, that was forked after the probe was attached and has
- * not called exec since.
+ * Returns whether the current process descends from the site's process only by
+ * forks. It and every process in between must have been forked after the probe
+ * was attached and must not have called exec.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
@@ -102,8 +103,8 @@ static bool dt_uprobe_filter(DT_UPROBE_FILTER_PARAMETERS)
 }
 
 /*
- * Returns whether a conditional jump is taken. The condition is in the encoding
- * of the instruction set, whose last bit negates it.
+ * Returns whether a conditional jump is taken. The condition is the low four
+ * bits of the opcode of an x86 Jcc instruction, of which bit 0 negates it.
  */
 static bool dt_is_taken(u32 condition, unsigned long flags)
 {
@@ -175,8 +176,9 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
 	/*
-	 * No probe fires here, so may_wait is 0: dt_fault_in() would give up
-	 * the CPU of a firing.
+	 * may_wait is 0, so that dt_fault_in() is not used. It may be used only
+	 * inside a firing, which has not begun here. dt_bring_in() is used
+	 * instead.
 	 */
 	struct dt_context x = {.regs = regs, .frame = regs->sp};
 	u64 to, bad = 0;
@@ -185,8 +187,8 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
 		/*
-		 * the jump faults, or a page of its table may never be
-		 * available
+		 * The destination cannot be read: the jump will fault, or a
+		 * page of its table cannot be brought in.
 		 */
 		return false;
 	for (i = 1; i + 1 < u->n_operands; i += 2)
@@ -244,8 +246,9 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 }
 
 /*
- * Returns 0 if an instruction begins at the offset, and -EILSEQ if not. Decodes
- * the file's text, starting `inside` bytes before the offset.
+ * Returns 0 if an instruction begins at the offset, and -EILSEQ if not. Other
+ * errors mean that the text cannot be read or decoded. Decodes the file's text,
+ * starting @inside bytes before the offset.
  */
 static int dt_is_instruction(struct file *file, u64 offset, u32 inside)
 {

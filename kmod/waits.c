@@ -3,19 +3,22 @@
  * Measures waits for locks, from the first contention_begin to the
  * contention_end.
  *
- * A mutex reports that it begins to spin, then that it begins to sleep,
- * repeatedly. In between, the thread may wait for spin locks, and interrupts
- * wait for their own. So a wait is identified by its lock and its owner: the
- * thread, or a level of interrupts in it.
+ * A thread that waits for a mutex causes several contention_begin events: it
+ * begins to spin, then begins to sleep, and may repeat both. Meanwhile, the
+ * thread may also wait for spin locks, and an interrupt handler may wait for
+ * locks of its own. So a wait is identified by its lock and its owner. The
+ * owner is a thread together with the interrupt level at which it runs.
  *
- * The table is a hash with a few possible places for each pair of owner and
- * lock. A place is taken by cmpxchg of its owner. From then on only that owner
- * reads and writes it, and an owner runs only one piece of kernel code at a
- * time. If all places for a pair are taken, the wait is not measured.
+ * The table is a hash table with 32 possible places for each pair of owner and
+ * lock. An owner takes a place by a cmpxchg of the place's owner. From then on,
+ * only that owner reads and writes the place. This needs no lock, because an
+ * owner runs only one piece of kernel code at a time. If all places for a pair
+ * are taken, the wait is not measured.
  *
- * There are three callbacks: one for contention_begin; one for contention_end
- * that runs before those of probes, so that they read complete times; and one
- * that runs after them and frees the place.
+ * There are three callbacks. One is for contention_begin. The second is for
+ * contention_end and runs before the callbacks of probes, so that these read
+ * complete times. The third is also for contention_end, runs after the
+ * callbacks of probes, and frees the place.
  */
 #include "kmod/waits.h"
 
@@ -147,7 +150,7 @@ int dt_waits_watch(void)
 	dt_ends = dt_tracepoint_find("contention_end");
 	if (!dt_begins || !dt_ends)
 		error = -ENOENT;
-	/* waits for callbacks that were removed earlier */
+	/* wait until callbacks that were removed earlier have returned */
 	tracepoint_synchronize_unregister();
 	memset(dt_waits, 0, sizeof(dt_waits));
 	for (i = 0; !error && i < ARRAY_SIZE(dt_callbacks); i++)

@@ -13,24 +13,24 @@ struct dt_wait {
 	u64 owner; /* 0: free */
 	u64 lock;
 	u32 flags;  /* LCB_F_* of all contention_begin events */
-	bool slept; /* at least once */
+	bool slept; /* the owner has slept at least once during this wait */
 	bool sleeps, failed;
-	u64 since;	   /* ns */
+	u64 since;	   /* time of the last contention_begin, in ns */
 	u64 spun_ns, slept_ns; /* complete at contention_end */
-	u64 rwsem;	   /* the semaphore's count at the start of the wait */
+	u64 rwsem;	   /* a struct rw_semaphore's count at the start */
 };
 
 /*
- * Call these with dt_tracepoints_lock held. Waits that start after
- * dt_waits_watch() are measured.
+ * Call these functions with dt_tracepoints_lock held. Waits are measured if
+ * they start between dt_waits_watch() and dt_waits_leave().
  */
 bool dt_waits_are_for(const struct dt_stable *row);
 int dt_waits_watch(void);
 void dt_waits_leave(void);
 
 /*
- * Returns the wait of this thread or interrupt. Call it in a callback of
- * contention_end. null: not measured.
+ * Returns the wait of this thread or interrupt for the lock, or null if the
+ * wait is not measured. Call it in a callback of contention_end.
  */
 const struct dt_wait *dt_wait_of(u64 lock);
 

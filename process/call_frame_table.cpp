@@ -352,7 +352,7 @@ CallFrameTable::Common CallFrameTable::read_common(std::uint64_t at) const
                 const std::uint8_t encoding = in.byte();
                 read_frame_address(in, encoding & encoding_of_format, 0);
             } else {
-                break; // unknown; n_bytes gives the start of the instructions
+                break; // an unknown letter; n_bytes covers its data
             }
         }
         if (in.bad() || n_bytes > length - std::min(length, data))

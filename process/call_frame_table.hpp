@@ -5,8 +5,8 @@
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
 // The target chooses the file that contains the section. libdw keeps all registers that
-// an entry mentions, and copies them at each DW_CFA_remember_state, so that a small
-// file could make it use gigabytes of memory. This class keeps only the rules for the
+// an entry mentions, and copies them at each DW_CFA_remember_state. A small file could
+// therefore make libdw use gigabytes of memory. This class keeps only the rules for the
 // CFA, %rbp and %rip, remembers a limited number of states, and evaluates each entry in
 // one pass. An entry that exceeds a limit is ignored.
 #pragma once
@@ -39,7 +39,7 @@ struct RegisterRule {
     FrameBytes by; // the expression
 };
 
-// The rules of an entry for a range of addresses.
+// The rules that an entry gives for a range of addresses.
 struct FrameRow {
     std::uint64_t begin = 0, end = 0;
     // The CFA is cfa_register + cfa_offset, or the result of the expression cfa_by.
@@ -97,7 +97,7 @@ private:
     FrameBytes section_;
     std::uint64_t addr_;
     std::vector<Common> commons_;
-    // maps the offset of a CIE to its index in commons_
+    // Maps the offset of a CIE in the section to its index in commons_.
     std::unordered_map<std::uint64_t, std::uint32_t> common_places_;
     std::vector<Entry> entries_; // sorted by address
     const Entry* evaluated_ = nullptr;

@@ -192,7 +192,7 @@ std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at)
     if (row.is_of_signal || is_unchanged(row.rip))
         return std::nullopt;
     if (row.rip.how == RegisterRule::undefined)
-        return rule; // DT_RT_FROM_NONE
+        return rule; // rule.from is DT_RT_FROM_NONE: there is no caller
     constexpr std::int64_t under = -8;
     auto back = place_of(row.rip, at);
     if (!back || back->base != Term::cfa || back->value != under ||

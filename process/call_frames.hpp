@@ -19,7 +19,7 @@ public:
     // A larger file is treated as one without call frame information.
     static constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
 
-    explicit CallFrames(Fd file); // must be a regular file
+    explicit CallFrames(Fd file); // finds nothing if it is not a regular file
     ~CallFrames();
     CallFrames(const CallFrames&) = delete;
     CallFrames& operator=(const CallFrames&) = delete;

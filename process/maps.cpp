@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses /proc/PID/maps: "begin-end perms offset major:minor inode path". Five fields
-// with one blank between them, then blanks, then the path up to the end of the line.
+// Parses /proc/PID/maps. A line is "begin-end perms offset major:minor inode path". One
+// blank separates two of the first five fields, and several blanks precede the path,
+// which extends to the end of the line.
 #include "process/maps.hpp"
 
 #include "base/fd.hpp"
@@ -100,7 +101,7 @@ std::optional<Mapping> parse_line(std::string_view line)
     return m;
 }
 
-// procfs files have no size: read until the end.
+// Reads a file of /proc. Such a file has no size, so it is read until the end.
 Result<std::string> read_all(const std::string& path)
 {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -131,7 +132,7 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
     // If the process calls exec between opening and reading, the file shows the old
-    // memory, which is empty. So try again.
+    // memory, which is empty. Therefore the file is then opened and read again.
     for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
         text = read_all(path);
     if (!text) {

@@ -37,7 +37,9 @@ struct Mapping {
     FileId file;
     bool readable = false, writable = false, executable = false, shared = false;
     bool deleted = false;
-    std::string path; // empty: anonymous; "[vdso]", "[stack]": named by the kernel
+    // Empty if the mapping is anonymous. The kernel names some mappings that are not
+    // files, for example "[vdso]" and "[stack]".
+    std::string path;
 
     // Returns the path as the kernel prints it, with the mark if the file was unlinked.
     // The links /proc/PID/exe and /proc/PID/fd/N have the same form.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See open_file.hpp.
+// Reads the members of D's fds[n]. open_file.hpp says which file contains which member.
 #include "process/open_file.hpp"
 
 #include "dif/vars.h"
@@ -96,7 +96,7 @@ std::optional<Mount> find_mount(const std::string& mountinfo, std::uint64_t id)
         at = end + 1;
         if (!begins_with(line, begin))
             continue;
-        for (int before = 0; before < 4; ++before) // skip ids, device, root
+        for (int before = 0; before < 4; ++before) // skips ids, device, root
             next_field(line);
         std::string_view point = next_field(line);
         std::size_t optional_end = line.find(" - ");
@@ -123,11 +123,11 @@ std::string OpenFile::path() const
     return n < 0 && errno == ENOENT ? none : unknown;
 }
 
-// Returns the first lines: pos, flags, mnt_id. Reading them makes the kernel compute
-// the rest too. For an epoll instance, the kernel takes a lock to do so, which it also
-// holds while it writes to the program's memory. If the thread that we work for handles
-// the page faults in that memory (userfaultfd), waiting for the lock would be a
-// deadlock.
+// Returns the first lines of fdinfo: pos, flags, mnt_id. When they are read, the kernel
+// also computes the remaining lines. For an epoll instance, it takes a lock for that.
+// It also holds this lock while it writes to the program's memory. If the thread whose
+// probe fires handles the page faults in that memory (userfaultfd), waiting for the
+// lock would be a deadlock.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")
@@ -185,7 +185,7 @@ std::optional<std::string> OpenFile::text(std::uint32_t member) const
 std::optional<std::uint64_t> OpenFile::number(std::uint32_t member) const
 {
     // The flags of open(2). The kernel adds O_LARGEFILE for every 64-bit program, and
-    // its own bits above these.
+    // uses higher bits for itself.
     constexpr std::uint64_t flags_of_open = 037777777 & ~std::uint64_t{0100000};
     switch (member) {
     case DIF_VAR_fi_offset:

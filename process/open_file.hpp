@@ -32,8 +32,8 @@ class OpenFile {
 public:
     OpenFile(pid_t pid, pid_t tid, std::uint32_t fd);
 
-    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. Returns nothing if
-    // there is no such member, or if its type is the other one.
+    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. text() returns nullopt
+    // unless the member is a string, and number() unless it is a number.
     std::optional<std::string> text(std::uint32_t member) const;
     std::optional<std::uint64_t> number(std::uint32_t member) const;
 

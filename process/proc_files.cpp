@@ -121,8 +121,8 @@ std::vector<pid_t> threads_of(pid_t pid)
 bool has_shadow_stack(pid_t pid)
 {
     for (pid_t tid : threads_of(pid)) {
-        // For example "shstk wrss". Only "shstk" changes the effect of calls and
-        // returns.
+        // The features are, for example, "shstk wrss". Only "shstk" changes the effect
+        // of calls and returns.
         std::istringstream features(
             status_field(thread_status(pid, tid), "x86_Thread_features"));
         for (std::string word; features >> word;)

@@ -22,8 +22,8 @@ std::string read_proc_link(pid_t pid, std::string_view file); // "" if unreadabl
 // Returns the value in a line "Name:\tvalue" of a status file. Returns "" if there is
 // none.
 std::string status_field(const std::string& status, std::string_view name);
-// Returns the n-th number in that value (counted from 0), or 0 if it does not exist.
-// `base` has the same meaning as in strtoull().
+// Returns the n-th number (counted from 0) in the value of a status_field(). Returns 0
+// if there is no such number. `base` has the same meaning as in strtoull().
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
 

@@ -28,9 +28,9 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
     return row;
 }
 
-// Returns the distance to the next address to look up. Where there is no rule, this is
-// the next byte, but after 64 KiB without rules (for example Go code) only each 16th
-// byte.
+// Returns the distance in bytes to the next address to look up. Where there is no rule,
+// each byte is looked up. After 64 KiB without rules (for example in Go code), only
+// each 16th byte is. `silent` is the number of bytes without rules before the address.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
@@ -40,7 +40,7 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// These limit the cost of a file that has a different rule at each byte, or a gigabyte
+// The limits for one file. It could have a different rule at each byte, or a gigabyte
 // of text without rules. The largest browser has about 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 

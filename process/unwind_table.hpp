@@ -12,7 +12,7 @@
 namespace dt {
 
 struct UnwindRow {
-    // the offset in the file; the row is valid up to the next row's offset
+    // The offset in the file. The row is valid up to the offset of the next row.
     std::uint64_t offset = 0;
     enum Kind : std::uint8_t {
         none, // there is no rule, or a dt_rt_rule cannot express it

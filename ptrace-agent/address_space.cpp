@@ -31,7 +31,7 @@ void AddressSpace::hand_over(pid_t to)
 {
     owner_ = proc_tid_ = to;
     handed_over_ = true;
-    forget_unwind(*this); // its state belongs to the earlier owner
+    forget_unwind(*this); // libunwind's state refers to the earlier owner
 }
 
 void AddressSpace::reopen()

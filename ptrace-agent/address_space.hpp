@@ -48,15 +48,15 @@ public:
 
     pid_t owner() const { return owner_; }
     // Makes another process the owner. Called when the owner has executed another
-    // program, and this process still runs in the memory.
+    // program while `to`, for example a vfork child, still runs in this memory.
     void hand_over(pid_t to);
     void reopen(); // opens the memory after an exec that was not reported
     // Returns a thread id whose /proc files show this memory: the owner's, or another
     // thread's if the leader exited before its threads.
     pid_t proc_tid();
 
-    // Read and write data, with the program's own access rights. They transfer all
-    // bytes, or return false.
+    // These functions read and write data with the program's own access rights. They
+    // return false unless they have transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)
@@ -64,12 +64,13 @@ public:
         return read(from, std::as_writable_bytes(std::span(&into, 1)));
     }
 
-    // Read and write despite page protections, by /proc/PID/mem. They return false if
-    // the address is not mapped, or if the process has exited.
+    // These functions read and write through /proc/PID/mem, which ignores page
+    // protections. They return false if the address is not mapped, or if the process
+    // has exited.
     bool read_text(TargetAddr from, std::span<std::byte> into) const;
     bool write_text(TargetAddr to, std::span<const std::byte> bytes);
     int mem() const { return mem_.get(); } // /proc/PID/mem
-    // Reads text as it was before breakpoints and jumps of ours were written.
+    // Reads text as it was before the agent wrote breakpoints and jumps into it.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
     // Forgets everything in the memory, after the process has executed another program.
@@ -78,7 +79,7 @@ public:
     void clear_touched() { touched_ = false; }
     bool touched() const { return touched_; } // read() or write() was called
 
-    // In the target's memory.
+    // The objects that this code has put into the target's memory.
     Tracepoints tracepoints;
     Patches patches;
     Statics statics;
@@ -94,11 +95,11 @@ public:
     ErrnoPlace errno_place;
     std::unique_ptr<UnwindState, DestroyUnwind> unwind; // created by unwind.cpp
 
-    WaitBudget budget; // for waits for its threads
+    WaitBudget budget; // for waits for the threads in this memory
 
 private:
     pid_t owner_;
-    bool handed_over_ = false; // the owner may exec and leave this memory
+    bool handed_over_ = false; // the owner may leave this memory by an exec
     pid_t proc_tid_;
     Fd mem_;
     bool touched_ = false;

@@ -19,8 +19,8 @@ void run_agent(Fd socket)
 {
     // The agent ignores the terminal's signals, because it must outlive the consumer
     // and the targets. It has its own process group, so that a signal to the consumer's
-    // group does not end it. It stays in the session, so that commands can join the
-    // consumer's group.
+    // group does not end it. It stays in the consumer's session, so that the commands
+    // that it starts can join the consumer's group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
@@ -38,7 +38,7 @@ void run_agent(Fd socket)
     // each time they are freed.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    // `pkill -9 dtrace` must not match the name.
+    // The name must be one that `pkill -9 dtrace` does not match.
     prctl(PR_SET_NAME, "ptrace-agent");
     // Descriptors 0, 1 and 2 are kept for the commands that the agent starts.
     int own = fcntl(socket.get(), F_DUPFD_CLOEXEC, 3);

@@ -41,7 +41,7 @@ public:
     void run();
 
 private:
-    // agent.cpp
+    // The following functions are defined in agent.cpp or here.
     void serve_client();
     Reply answer(const Request& request);
     Reply set_arena(Reader& in, const std::vector<Fd>& fds);
@@ -60,7 +60,7 @@ private:
         return injector_.end_late_call(thread);
     }
 
-    // stops.cpp
+    // The following functions are defined in stops.cpp.
     void settle(Thread& thread) override;
     void handle_stop(Thread& thread) override;
     bool is_simple(const Thread& thread) const override;
@@ -100,7 +100,7 @@ private:
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
     Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
-    std::shared_ptr<AddressSpace> ended_; // of the process that exited last
+    std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };
 
 } // namespace dt::agent

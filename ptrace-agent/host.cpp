@@ -18,7 +18,8 @@
 
 namespace dt::agent {
 
-constexpr std::uint32_t max_looks = 1000; // number of tests of a busy shard
+// The number of tests of a busy shard before another shard is tried.
+constexpr std::uint32_t max_looks = 1000;
 
 static FiringHost& self(dt_host* host)
 {
@@ -122,7 +123,8 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    // Always the same shard, so that the speculations of a thread stay in order.
+    // Begin with the same shard at each firing, because the records of a speculation
+    // stay in order only if they are in one shard.
     host_.shard = arena.n_shards() - 1;
     host_.own_shards = 1;
     host_.shard_tries = max_looks;
@@ -146,7 +148,7 @@ void FiringHost::fire(const Firing& firing)
         dt_fire(&host_, firing.probe, args, 2);
         return;
     }
-    // System V AMD64 ABI, 3.2.3.
+    // The registers of integer arguments (System V AMD64 ABI, 3.2.3).
     dt_u64 args[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx],
                      regs_[Reg::rcx], regs_[Reg::r8],  regs_[Reg::r9]};
     dt_fire(&host_, firing.probe, args, 6);
@@ -154,15 +156,15 @@ void FiringHost::fire(const Firing& firing)
 
 void FiringHost::fire_profile(std::uint32_t probe)
 {
-    kind_ = SiteKind::ret; // no arguments on the stack
+    kind_ = SiteKind::ret; // so that arg() reads nothing from the stack
     dt_u64 args[] = {0, regs_.rip};
     dt_fire(&host_, probe, args, 2);
 }
 
-// Returns an argument that fire() has not passed to the engine: the operands of a
-// static probe, and arguments from arg6 on, which are on the stack after the return
-// address. A return probe has only two arguments, which fire() passes. An argument that
-// cannot be read is 0.
+// Reads an argument that fire() has not passed to the engine: an operand of a static
+// probe, or an argument from arg6 on, which is on the stack above the return address.
+// An argument that does not exist is 0, as is an argument that cannot be read from the
+// stack. Returns -1 and sets `bad` if an operand cannot be read.
 int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
     *value = *bad = 0;
@@ -223,8 +225,8 @@ std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t
 int FiringHost::store(std::uint64_t addr, const void* from, std::uint64_t bytes,
                       std::uint64_t* bad)
 {
-    // process_vm_writev() honours page protections, so text and constants cannot be
-    // written.
+    // process_vm_writev() honours page protections, so a D program cannot write to text
+    // and constants.
     auto* bytes_from = static_cast<const std::byte*>(from);
     while (bytes != 0) {
         std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);

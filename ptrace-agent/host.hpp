@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The agent as a host of the engine: one stopped thread at one tracepoint.
 //
-// The thread is in a ptrace-stop, and its registers are known. Its pc is at the
-// instruction that the breakpoint replaced. Its memory is read with
-// process_vm_readv(2), so a page that the program cannot read itself causes a fault
-// here, too. The engine runs in the agent's own thread, so the other targets' stops
-// wait until the probe has fired.
+// The thread is in a ptrace-stop, and its registers are known. After a hit of a
+// breakpoint, the pc in these registers is the address of the instruction that the
+// breakpoint replaced. The thread's memory is read with process_vm_readv(2), so a page
+// that the program cannot read causes a D fault. The engine runs in the agent's only
+// thread, so stops of other targets are handled after the probe has fired.
 #pragma once
 
 #include "dif/engine.h"
@@ -35,7 +35,7 @@ public:
     int arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad);
     std::int64_t ustack(std::uint64_t* pcs, std::uint32_t max);
 
-    // host_upcall.cpp: serves an upcall of the runtime, at which the thread is stopped.
+    // host_upcall.cpp: serves an upcall that the thread has made in the runtime.
     void answer(dt_rt_upcall& call);
 
     // host_vars.cpp: variables that describe the process.
@@ -52,12 +52,12 @@ private:
     const std::string& status();
     int errno_of_thread(std::uint64_t* value);
 
-    dt_host host_{}; // host_.self is this
+    dt_host host_{}; // host_.self points to this object
     Thread& thread_;
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
-    std::span<const dt_operand> operands_; // of a static probe
-    std::string status_; // /proc/PID/task/TID/status, once it is needed
+    std::span<const dt_operand> operands_; // of the static probe that fires
+    std::string status_; // /proc/PID/task/TID/status; empty until status() reads it
 };
 
 } // namespace dt::agent

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Upcalls: requests from the runtime in a target to the agent (enum dt_rt_upcall_op).
 //
-// The thread is stopped, or waits at a doorbell, in the runtime. Addresses in the
-// request are the target's. The target can overwrite the request, so its numbers may
-// have any value, and are limited here.
+// The thread is in the runtime, where it is stopped or waits at a doorbell. Addresses
+// in the request are addresses in the target. The target can overwrite the request, so
+// every number in it may have any value. The sizes are limited here.
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"
@@ -46,8 +46,9 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
-        // The stack may belong to a new thread. After this update the runtime itself
-        // can read it.
+        // The stack may belong to a new thread. In that case the runtime's list of
+        // readable ranges may lack it. With an updated list, the runtime can read the
+        // stack without an upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));

@@ -44,8 +44,8 @@ const std::string& FiringHost::status()
     return status_;
 }
 
-// Reads the program's errno from the thread's memory. Its offset is determined once per
-// program (linker.cpp).
+// Reads the errno of the program's C library from the thread's memory. Returns -1 if
+// that is not possible, for example because the C library is unknown (errno_place.hpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
     auto offset = thread_.process->space->errno_place.offset(*thread_.process->space);
@@ -73,7 +73,7 @@ int FiringHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
     case DIF_VAR_ppid:
         *value = status_number(status(), "PPid");
         return 0;
-    case DIF_VAR_uid: // the effective ids, as in DTrace
+    case DIF_VAR_uid: // uid and gid are the effective ids
     case DIF_VAR_pr_euid:
         *value = status_number(status(), "Uid", 1);
         return 0;
@@ -117,7 +117,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char
     std::string text;
     switch (id) {
     case DIF_VAR_execname:
-        // Use the leader's name, because threads may have their own names.
+        // Use the name of the main thread, because other threads may have other names.
         text = read_proc_file(pid, "comm", 64);
         if (!text.empty() && text.back() == '\n')
             text.pop_back();
@@ -156,7 +156,8 @@ int FiringHost::progenyof(std::uint64_t pid)
     return 0;
 }
 
-// Sends a signal to the stopped thread, which takes it when it continues.
+// Sends a signal to the stopped thread, which receives the signal when the thread
+// continues. Returns -1 if the signal cannot be sent.
 int FiringHost::raise(int signal)
 {
     return syscall(SYS_tgkill, thread_.process->pid, thread_.tid, signal) == 0 ? 0 : -1;

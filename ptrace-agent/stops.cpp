@@ -23,9 +23,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
-// Returns the signal that a thread gets when it is detached from this stop. The SIGTRAP
-// of a breakpoint of ours, or of a late thread's step, is discarded. If the breakpoint
-// was removed, the pc is set back to it.
+// Returns the signal that a thread gets when the agent detaches from it in this stop.
+// The SIGTRAP of a breakpoint of ours, or of a late thread's step, is discarded. If the
+// breakpoint was removed, the pc is set back to the breakpoint's address.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
@@ -58,7 +58,7 @@ void Agent::settle(Thread& thread)
     pid_t tid = thread.tid;
     bool own = thread.step.active && hits_.end_step(thread);
     if (tracees_.find_thread(tid) != &thread)
-        return; // it was killed
+        return; // the thread was killed
     if (own)
         thread.move_to(ThreadState::handled);
     hits_.leave_copy(thread);
@@ -79,13 +79,13 @@ void Agent::handle_stop(Thread& thread)
     int event = thread.event();
     if (thread.leaving != Leaving::no) {
         if (event == PTRACE_EVENT_EXEC)
-            follower_.begin_program(thread); // its other threads have ended
+            follower_.begin_program(thread); // the process has no other threads now
         hits_.leave_copy(thread);
         return releaser_.detach_thread(thread, signal_at_leave(thread));
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        // This comes before the end of the step, because the child has inherited the
+        // Handle the new task before the step ends, because the child has inherited the
         // step.
         follower_.handle_new_task(thread);
         if (thread.step.active)
@@ -96,7 +96,7 @@ void Agent::handle_stop(Thread& thread)
         pid_t tid = thread.tid;
         bool own = hits_.end_step(thread);
         if (tracees_.find_thread(tid) != &thread)
-            return; // it was killed
+            return; // the thread was killed
         if (own)
             return go_on(thread);
         event = thread.event();
@@ -106,8 +106,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Returns whether the stop has nothing to do with tracing. The program then only has to
-// get its signal, if there is one.
+// Returns whether the stop needs no action of the agent, except that the thread
+// continues and receives its signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
@@ -200,8 +200,8 @@ void Agent::handle_signal(Thread& thread, int signal)
         return go_on(thread);
     }
     // If the replaced instruction has several bytes, the program cannot be at the pc
-    // after the int3, so the SIGTRAP is ours. If it has a single byte, another process
-    // may have sent the SIGTRAP, so the siginfo is examined.
+    // after the int3, so the SIGTRAP is ours. If the instruction has a single byte,
+    // another process may have sent the SIGTRAP, so the siginfo is examined.
     Tracepoint* tp = thread.process->space->tracepoints.find({user.rip - 1});
     if (tp != nullptr && tp->written && tp->insn.length > 1) {
         hits_.handle(thread, *tp, user);
@@ -234,7 +234,7 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    bases_.learn(parent); // its child used the same fs_base
+    bases_.learn(parent); // the child used the same fs_base
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)
@@ -248,8 +248,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
                 return runtime_exit_.deliver_deferred(thread);
             return go_on(thread);
         }
-        // A group-stop: the thread stays stopped, and the kernel reports the end of the
-        // stop.
+        // This is a group-stop. The thread stays stopped, and the kernel reports the
+        // end of the stop.
         thread.move_to(ThreadState::listening);
         resume_thread(PTRACE_LISTEN, thread.tid, 0);
         return;
@@ -263,9 +263,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     }
 }
 
-// Handles a new task whose parent was killed before its stop announced the task.
-// Restores the task's text as in the process that exited last, and detaches from the
-// task.
+// Handles a new task whose parent was killed before the parent's stop announced the
+// task. Restores the original text in the task, which is assumed to be a copy of the
+// process that exited last, and detaches from the task.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");
@@ -298,7 +298,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // This is a vfork child that has left its parent's memory and is not a target.
+    // A process that is not a target here is a vfork child that has left its parent's
+    // memory.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;
@@ -318,10 +319,10 @@ void Agent::handle_exec(Thread& thread)
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
     event.status = waits ? ++process.library_changes : 0;
-    event.text = read_proc_link(process.pid, "exe"); // read while it is stopped
+    event.text = read_proc_link(process.pid, "exe"); // while the process is stopped
     client_.send_event(std::move(event));
     if (leaves) {
-        process.no_events = true; // its exit is not reported
+        process.no_events = true; // the agent does not report its exit
         return detach();
     }
     if (waits && !client_wait_.is_silent())

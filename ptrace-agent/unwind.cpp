@@ -11,7 +11,8 @@
 #include <libunwind-x86_64.h>
 
 // Searches a sorted unwind table. libunwind exports this function for programs that
-// find the tables themselves, but no header declares it. perf uses it, too.
+// find the tables themselves, but no header declares it. perf(1) declares it itself in
+// the same way.
 extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
                                                   unw_dyn_info_t* where,
                                                   unw_proc_info_t* info,
@@ -51,12 +52,13 @@ private:
 };
 
 // The state of one walk. It is in a static variable, because libunwind does not pass
-// our argument to the accessors while it searches unwind tables. That is safe, because
-// only one thread of the agent walks stacks.
+// our argument to the accessors while it searches unwind tables. A static variable is
+// safe, because only one thread of the agent walks stacks.
 //
-// Call frame information is untrusted: it is a program from the target, and may contain
-// loops. Each of its instructions is read through read(), so reads_left bounds the
-// walk. Once reads_left is 0, every read fails, and the walk ends.
+// Call frame information is untrusted. It is a program that the target supplies, and it
+// may contain loops. libunwind reads each of its instructions through read(), so
+// reads_left bounds the walk. Once reads_left is 0, every read fails, and the walk
+// ends.
 struct Walk {
     const Registers* regs;
     PageCache memory;
@@ -121,13 +123,13 @@ static int no_name(unw_addr_space_t, unw_word_t, char*, size_t, unw_word_t*, voi
 struct UnwindState {
     unw_addr_space_t space;
     UnwindObjects objects;
-    std::unique_ptr<UnwindRules> rules; // created for the first rule of a runtime
+    std::unique_ptr<UnwindRules> rules; // created at the first walk with a runtime
 };
 
-// Finds the unwind table. libunwind's accessor for a process (_UPT_find_proc_info) maps
-// the files that the process names and follows the offsets in them unchecked. This one
-// returns the table's address in the target's memory, and libunwind reads the table
-// through access_mem().
+// Finds the unwind table. libunwind's own accessor for a process (_UPT_find_proc_info)
+// maps the files that the process names and follows the offsets in them unchecked. This
+// function instead passes the table's address in the target's memory to libunwind.
+// libunwind then reads the table through access_mem().
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
                           int need_unwind_info, void* state)
 {
@@ -205,7 +207,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
         walked.to_end = pc == 0;
         bool up = places.empty() || sp > places.back().sp;
         if (pc == 0 || (!up && unw_is_signal_frame(&cursor) <= 0))
-            break; // unless the stack pointer rises, the walk might not end
+            break; // if the stack pointer does not rise, the walk might be a loop
         signal = signal || (want_signals && unw_is_signal_frame(&cursor) > 0);
         unw_get_reg(&cursor, UNW_X86_64_RBP, &bp);
         places.push_back({pc, sp, bp});
@@ -218,8 +220,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Gives the runtime the rules of the frames in a walk. Leaves out a rule that does not
-// lead to the caller that the walk found.
+// Gives the runtime the rules of the frames in a walk, up to the first signal frame.
+// Leaves out a rule that does not lead to the caller that the walk found.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)
@@ -240,8 +242,9 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
     }
 }
 
-// Returns the word at the top of the stack if it is an address in executable memory,
-// else 0. At the first instruction of a function it is the return address.
+// Returns the word at the top of the stack if it is an address in executable memory.
+// Otherwise returns 0. At the first instruction of a function, this word is the return
+// address.
 static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
 {
     std::uint64_t caller = 0;

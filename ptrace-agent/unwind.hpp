@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ustack(): finds the program counters of a stopped thread's callers.
 //
-// libunwind walks the stack with the call frame information of the target's objects. It
-// uses frame pointers if an object has none. Each address space has a cache of the
-// unwind information by pc. If libunwind finds no caller, the thread may be at the
-// first instruction of a function. Then the word at the top of the stack is taken as
-// the caller, if it points into executable memory.
+// libunwind walks the stack with the call frame information of the target's objects.
+// For an object without call frame information, it uses frame pointers. Each address
+// space has a cache of unwind information, with the pc as the key. If libunwind finds
+// no caller, the thread may be at the first instruction of a function. In that case,
+// the word at the top of the stack is taken as the caller if it points into executable
+// memory.
 //
 // A walk is bounded. It finds at most `max` frames, makes a limited number of reads,
 // and ends at a frame that does not lead to a higher stack address.

@@ -94,7 +94,7 @@ const Mapping* UnwindObjects::mapping_at(TargetAddr at)
     const Mapping* found = find_mapping(mappings_, at);
     if (found != nullptr && found->executable)
         return found;
-    mappings_ = mappings_of(pid_); // the object may have been mapped since
+    mappings_ = mappings_of(pid_); // the object may be newer than the old list
     tables_.clear();
     found = find_mapping(mappings_, at);
     return found != nullptr && found->executable ? found : nullptr;

@@ -25,8 +25,10 @@ using ReadBytes = std::function<bool(std::uint64_t at, void* to, std::size_t n)>
 
 struct FrameTable {
     TargetAddr begin, end;    // the text that the table describes
-    std::uint64_t header = 0; // .eh_frame_hdr; entries are relative to it
-    std::uint64_t entries = 0, n_entries = 0; // 32-bit pairs: text, FDE
+    std::uint64_t header = 0; // the address of .eh_frame_hdr
+    // The address and the number of the entries. An entry consists of two 32-bit
+    // offsets from `header`: that of a function, and that of its FDE.
+    std::uint64_t entries = 0, n_entries = 0;
 };
 
 class UnwindObjects {
@@ -44,7 +46,8 @@ private:
 
     pid_t pid_;
     std::vector<Mapping> mappings_;
-    std::map<TargetAddr, std::optional<FrameTable>> tables_; // by start of the mapping
+    // Key: the start of the mapping.
+    std::map<TargetAddr, std::optional<FrameTable>> tables_;
 };
 
 } // namespace dt::agent

@@ -6,12 +6,13 @@
 //   - The CFA is %rsp or %rbp plus a number, or a word on the stack.
 //   - %rbp is unchanged, or saved on the stack.
 //   - The return address is the word below the CFA.
-// A DWARF expression is evaluated if at the given address it amounts to one of these,
-// as in a PLT.
+// A DWARF expression can also become a rule if, at the given address, its result has
+// one of these forms. An example is the expression for a PLT.
 //
 // Text without call frame information has the rule that libunwind falls back to
 // (DT_RT_FROM_GUESS). Examples are code that was generated at run time, and Go. There
-// is no rule for a signal frame, or for a CFA that is based on another register.
+// is no rule for a signal frame, or for a CFA that is based on a register other than
+// %rsp and %rbp.
 //
 // Opened files are kept. When mappings change, the owner must create a new UnwindRules.
 #pragma once
@@ -29,7 +30,7 @@
 
 namespace dt::agent {
 
-// The registers of a frame from which a rule computes those of its caller.
+// The registers of one frame. A rule computes the caller's registers from them.
 struct StackPlace {
     std::uint64_t pc = 0, sp = 0, bp = 0;
     bool operator==(const StackPlace&) const = default;
@@ -39,7 +40,7 @@ using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 
 // Returns the caller's registers as the runtime computes them from this rule. The pc is
 // 0 if there is no caller. Returns nothing if a word of the stack cannot be read, or if
-// a guess is too far from the stack pointer.
+// the rule is a guess and %rbp is more than DT_RT_GUESS_REACH bytes above %rsp.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 
@@ -57,7 +58,7 @@ public:
 private:
     pid_t pid_;
     std::vector<Mapping> mappings_;
-    std::map<std::string, std::unique_ptr<CallFrames>> objects_; // by path
+    std::map<std::string, std::unique_ptr<CallFrames>> objects_; // key: the path
 };
 
 } // namespace dt::agent

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every #include in the tree refers to the same or a lower layer. The layers are directories, which are
-called rooms here. ALLOWED lists the other rooms that a room may include. A test may include whatever its room may
-include."""
+"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory, called a room in
+this file. ALLOWED lists the other rooms that each room may include. A unit test may include the room that it tests, and
+everything that this room may include."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
@@ -36,15 +36,16 @@ ALLOWED = {
 }
 # Headers that programs outside the tree may include as well.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
-# A unit test may include the directory that it tests, with its subdirectories, and everything that this directory may
-# include.
+# The room that the tests in each subdirectory of tests/unit test. A test may include this room with its subdirectories,
+# and everything that the room may include.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
 # The tests of the runtime compile their D programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# The files directly in compile/ run the passes and publish their tables, so they may include all rooms below it.
+# Rooms that may include all rooms in their subdirectories. The files directly in compile/ run the passes, which are in
+# its subdirectories, and publish their tables.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):
@@ -65,7 +66,8 @@ def may_include(room, included):
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]
-    # For other rooms, compile/ and symbols/ are one room each, with all of their subdirectories.
+    # A room outside compile/ that may include compile/ may also include all of its subdirectories. The same holds for
+    # symbols/.
     return target in below or any(target.startswith(whole + "/") and whole in below and not is_inside(room, whole)
                                   for whole in ("libdtrace/compile", "libdtrace/symbols"))
 

@@ -85,7 +85,7 @@ def code_of(name):
     text = re.sub(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*"|^\s*#(?:[^\\\n]|\\.|\\\n)*""",
                   lambda found: "\n" * found[0].count("\n"), (TREE / name).read_text(), flags=re.S | re.M)
     before = None
-    while text != before: # from the inside
+    while text != before: # one level of nested template arguments after the other, from the innermost
         before, text = text, re.sub(r"(?<=[\w\s])<[\w\s:*&,.()\[\]]*>", "", text)
     return text
 
@@ -166,7 +166,8 @@ LIMITED = {
     r"had|got": "obtained", r"behind": "after", r"out of": "from", r"whole": "complete", r"(?:is|are) none": "does not exist",
     r"who|whom|whose|whoever|(?:some|no|every)body": "name the thing", r"(?:comes|come|came) to": "reaches", r"others": "other processes, other probes",
 }
-# How many words of LIMITED each top-level directory may contain. If you remove some, lower its number. Never raise it.
+# How many words of LIMITED each top-level directory may contain. If you remove some of these words from a directory,
+# lower the directory's number. Never raise a number.
 LIMITS = {".": 4, "abi": 1, "base": 5, "bench": 9, "cmd": 23, "dif": 41, "docs": 31, "fasttrap": 56, "kmod": 25,
           "libdtrace": 149, "process": 2, "ptrace-agent": 32, "tests": 142, "usdt": 19}
 

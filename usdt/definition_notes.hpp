@@ -2,8 +2,10 @@
 // The notes in which a program carries the definitions of its providers:
 //
 //   section .note.dtrace, one note per definition; owner "dtrace", type 0x44540001
-//     provider NUL  D text NUL: the types that the provider block needs, the block itself,
-//                               #pragma D attributes; after the preprocessor
+//     provider NUL  D text NUL
+//
+// The D text is the output of the preprocessor: the types that the provider block
+// needs, the block itself, and its #pragma D attributes.
 //
 // The notes are not loaded into memory, and other tools ignore them. Files are
 // untrusted: an invalid note is omitted and reported. Duplicate definitions are returned
@@ -36,7 +38,7 @@ struct DefinitionNotes {
     std::vector<std::string> troubles; // at most eleven messages about omitted notes
 };
 
-// `section` is the section's content, from a little-endian 64-bit file.
+// Parses the content of .note.dtrace from a little-endian 64-bit file.
 DefinitionNotes parse_definition_notes(std::span<const std::byte> section);
 // Encodes the note in the section's format.
 std::string definition_note(const DefinitionNote& note);

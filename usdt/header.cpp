@@ -62,9 +62,9 @@ std::string anchor(const std::string& group)
     return group + ".here";
 }
 
-// Returns the directives for the counters. With -flto, one assembler file may contain
+// Returns the directives for the semaphores. With -flto, one assembler file may contain
 // several versions of the provider. Probes with the same name in these versions then
-// share one counter, as they would if the linker merged the counters.
+// share one semaphore, as they would if the linker merged the semaphores.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -99,7 +99,7 @@ std::string definition(const ProviderSource& provider, const std::string& group)
 }
 
 // Returns the group's directives. They have an effect only once per assembler file,
-// because with -flto such a file contains several C files.
+// because with -flto such a file may be made from several C files.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -172,12 +172,13 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
-    // Floating-point arguments are always in registers.
+    // Floating-point arguments are always in registers, so they need no
+    // DTRACE_SDT_FIX_.
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
-    // The only purpose of the relocations is to make the linker keep the groups of the
-    // counter and of the definition.
+    // The only purpose of the relocations is to make the linker keep the section groups
+    // of the semaphore and of the definition.
     out += "\t__asm__ __volatile__(\n";
     for (const std::string& kept : {semaphore, anchor(group_name(provider))})
         out += "\t    \".reloc .,R_X86_64_NONE," + kept + "\\n\\t\"\n";
@@ -237,12 +238,12 @@ constexpr char after[] = R"(#pragma GCC diagnostic pop
 std::string header_text(std::span<const ProviderSource> providers,
                         std::string_view source)
 {
-    std::string name(source); // in a comment
+    std::string name(source); // goes into a comment, which must not contain "*/"
     std::replace(name.begin(), name.end(), '*', '_');
     std::string guard = "DTRACE";
     for (const ProviderSource& provider : providers) {
-        const std::string group =
-            group_name(provider); // a different definition is not a duplicate
+        // Headers with different definitions of one provider need different guards.
+        const std::string group = group_name(provider);
         guard += "_" + provider.name + "_" + group.substr(group.rfind('.') + 1);
     }
     std::transform(guard.begin(), guard.end(), guard.begin(),

@@ -28,7 +28,7 @@ using NoteReader = std::function<std::string(std::string_view description)>;
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
-// Returns a message that n_left_out notes after the first n_read ones are omitted.
+// Returns the message that n_left_out notes after the first n_read notes are omitted.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
 // Returns whether a string in a note can be the name of a provider or a probe.

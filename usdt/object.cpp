@@ -104,7 +104,7 @@ private:
     }
 
     std::vector<Section> sections_;
-    std::vector<Elf64_Sym> symbols_, globals_;               // local ones come first
+    std::vector<Elf64_Sym> symbols_, globals_;               // local symbols come first
     std::vector<std::pair<Elf64_Word, std::size_t>> groups_; // section, signature
     Strings names_;
 };

@@ -20,9 +20,9 @@ std::string object_text(std::span<const ProviderSource> providers);
 struct UsedProbe {
     std::string provider, name; // as in notes
 };
-// Returns the static probes in an object file, or in the objects of an archive. Returns
-// none for a file that is not ELF, such as a compiler's intermediate file. Fails with
-// not_found, permission or io if the file cannot be read.
+// Returns the static probes in an object file, or in the objects of an archive. A file
+// that is not ELF, such as a compiler's intermediate file, has no probes. Fails with
+// not_found, permission or io if the file cannot be opened.
 Result<std::vector<UsedProbe>> probes_used(const std::string& path);
 
 } // namespace dt::usdt

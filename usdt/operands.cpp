@@ -166,7 +166,8 @@ std::string parse_operand(Text& text, Operand& out, bool sized)
     return "";
 }
 
-// Parses the size before the @.
+// Parses the size before the @, for example -4 or 8f. Returns an empty string if the
+// size is valid. Otherwise returns what is wrong with it.
 std::string parse_size(std::string_view text, Operand& out)
 {
     if (!text.empty() && text.front() == '-') {
@@ -196,8 +197,8 @@ std::string_view operand_of(std::string_view word)
 
 // Returns whether the operand is a constant without a $. In Intel syntax, no constant
 // has a $. In AT&T syntax, a small number is also a constant, because no program has
-// memory at such an address. A number for a floating-point argument is a constant too:
-// our headers pass the bits of the argument in this form.
+// memory at such an address. A number for a floating-point argument is a constant too,
+// because our headers pass the bits of the argument in this form.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');

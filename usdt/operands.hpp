@@ -15,8 +15,8 @@
 // probe can only be AT&T syntax. In that case SystemTap's header writes "4@7654321" for
 // a constant, which otherwise would be an address.
 //
-// An operand of an unknown form has its text and what is wrong with it. The others remain
-// usable.
+// An operand of an unknown form contains its text and says what is wrong with it. The
+// probe's other operands remain usable.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ inline constexpr std::size_t max_operands = 64;
 
 enum class Syntax : std::uint8_t { att, intel };
 
-// Returns Intel if an operand can only be Intel syntax.
+// Returns Syntax::intel if an operand can only be Intel syntax, otherwise Syntax::att.
 Syntax syntax_of(std::string_view arguments);
 
 // Parses at most `max` operands and ignores the rest. `of_file` is Syntax::intel if

@@ -3,12 +3,13 @@
 // SystemTap's <sys/sdt.h>:
 //
 //   section .note.stapsdt, one note per site; owner "stapsdt", type 3
-//     8 bytes  address of the nop          8 bytes  address of .stapsdt.base, when linked
+//     8 bytes  address of the nop          8 bytes  link-time address of .stapsdt.base
 //     8 bytes  address of the semaphore, a 16-bit counter of tracers; 0: none
 //     provider NUL  name NUL  arguments NUL
 //
 // Addresses are link-time addresses. A tool that moves the file's text later (prelink)
-// also moves .stapsdt.base; a reader of the notes must add the difference.
+// also moves .stapsdt.base. A reader of the notes must therefore add the difference
+// between the section's address and the address of .stapsdt.base in the note.
 //
 // In a linked file, a note with address 0 belongs to code that the linker removed (lld
 // --gc-sections), and is no probe. In an object file all addresses are 0.
@@ -42,7 +43,7 @@ struct ProbeNotes {
     std::vector<std::string> troubles; // at most eleven messages about omitted notes
 };
 
-// `section` is the section's content, from a little-endian 64-bit file.
+// Parses the content of .note.stapsdt from a little-endian 64-bit file.
 ProbeNotes parse_probe_notes(std::span<const std::byte> section);
 
 // Returns the probe's name in D: query-start for query__start.

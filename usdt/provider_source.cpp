@@ -18,7 +18,7 @@ void append_upper(std::string& to, std::string_view name)
     }
 }
 
-// FNV-1a.
+// Returns the FNV-1a hash of the text. `from` is the hash of the text before it.
 std::uint64_t hash(std::string_view text, std::uint64_t from = 0xcbf29ce484222325)
 {
     for (unsigned char c : text)

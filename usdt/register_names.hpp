@@ -19,7 +19,8 @@ struct Register {
 // Returns the register with this name, which has no %: rax, r8d, xmm3, rip.
 std::optional<Register> register_by_name(std::string_view name);
 
-// Parses the complete text as a decimal, 0x hexadecimal or 0 octal number.
+// Parses the complete text as a decimal, hexadecimal (0x1f) or octal (017) number.
+// Returns false if the text is not such a number.
 bool parse_number(std::string_view text, std::uint64_t& value);
 
 } // namespace dt::usdt

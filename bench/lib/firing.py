@@ -14,7 +14,7 @@ class Case:
         self.threads, self.rounds, self.calls = threads, rounds, calls
 
 def middle_of_work(args):
-    """Returns an offset in work() that is neither its first instruction nor its last."""
+    """Returns the hexadecimal offset of an instruction in the middle of work()."""
     if hasattr(args, "middle"):
         return args.middle
     with Timed(args) as victim:
@@ -44,7 +44,8 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the traced minus the untraced ns of a call. Adds messages and wrong counts to the row's notes."""
+    """Returns the cost of tracing: the ns of a traced call minus those of an untraced call. Adds dtrace's
+    first message, and whether the printed counts are correct, to the row's notes."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)
@@ -69,7 +70,8 @@ def limit(args, mode):
         return victim.run(mode) - bare
 
 def recorded(args, row):
-    """Records in bursts that fit into a buffer, with pauses in which dtrace drains it. Every line must be printed."""
+    """Measures trace(arg0). The calls come in bursts whose records fit into a buffer. In the pauses between
+    them, dtrace drains the buffer. dtrace must print every record."""
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w+") as out:
         bare = victim.run("work", 11, 50000, 1, 60)
         victim.calls = 0
@@ -84,7 +86,7 @@ def recorded(args, row):
         return traced - bare
 
 def inert(args, row):
-    """Kills dtrace and the agent together. The jumps that remain in the text must cost nothing."""
+    """Kills dtrace and the agent. Returns the ns that a call costs if its jump remains in the text."""
     with Timed(args) as victim:
         bare = victim.run()
         at = victim.address("work")
@@ -97,7 +99,7 @@ def inert(args, row):
         return left - bare
 
 def over_one_thread(args, row, case):
-    """Returns the ratio of the cost of a case to its cost with one thread."""
+    """Returns the cost of a case divided by the cost of the same case with one thread."""
     alone = Case(case.name, case.program, rounds=case.rounds, calls=case.calls)
     many, one = one_run(args, case, row), one_run(args, alone, row)
     row.note(f"{many:.2f} ns, alone {one:.2f}")
@@ -117,7 +119,7 @@ def tasks(args, table):
     if n_cpus > 1:
         two = Case("two threads on two CPUs, over one", CASES[0].program, threads=2)
         found.append(ours(lambda row: over_one_thread(args, row, two), two.name, "x", 1.1, 1.0))
-    # Threads are preempted in the middle of firings: a round takes each of them several ms.
+    # A round takes each thread several ms, so threads are also preempted in the middle of a firing.
     many = Case("64 threads on each CPU, over one alone", CASES[0].program, threads=min(64 * n_cpus, 256),
                 rounds=5, calls=500000)
     found.append(ours(lambda row: over_one_thread(args, row, many), many.name, "x", 1.1, 1.0))

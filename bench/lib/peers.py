@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Measures other tools with the same work on the same victim, for bench/fast_path: Debian's
-bpftrace, perf, uftrace, LTTng-UST, callgrind, gdb, ltrace and strace. The cost is computed as for
-dtrace: the time of traced calls minus that of untraced calls. gdb, ltrace and strace stop the
-target for each event, so their cost is elapsed time; the target's CPU time would hide most of it.
+"""Measures other tools for bench/fast_path, with the same work on the same victim as for dtrace. The
+tools are bpftrace, perf, uftrace, LTTng-UST, callgrind, gdb, ltrace and strace from Debian. The cost
+is the CPU time of traced calls minus that of untraced calls, as for dtrace. gdb, ltrace and strace
+do most of their work in their own processes while the target is stopped, so their cost is elapsed
+time instead.
 
-The cost of the kernel's uprobe depends on the instruction: it must single-step the first one of
-work(), and emulates that of frame8(), `push %rbp`. Both costs are shown.
+The cost of a uprobe depends on the instruction at its address. The kernel emulates the first
+instruction of frame8(), `push %rbp`, but must single-step the first instruction of work(). The table
+shows both costs.
 """
 import contextlib, functools, os, re, shutil, signal, subprocess, tempfile, time
 from table import Skip, peer
@@ -33,7 +35,8 @@ def running(command, sig=signal.SIGINT):
             tool.wait()
 
 def while_on(victim, mode, bare, tool=None):
-    """Waits until the tool slows the victim down. Returns the ns of a call."""
+    """Waits until calls take at least 50 ns longer than `bare`, which shows that the tool traces the
+    victim. Returns the ns of a traced call. Raises Skip after 15 s."""
     end = time.monotonic() + 15
     while victim.run(mode, 1, 20000) < bare + 50:
         if (tool and tool.poll() is not None) or time.monotonic() > end:
@@ -42,7 +45,7 @@ def while_on(victim, mode, bare, tool=None):
     return victim.run(mode, 3)
 
 def under(args, mode, *command):
-    """Measures a tool that attaches to the victim by its pid."""
+    """Measures a tool that attaches to the victim by its pid. Replaces PATH and PID in the tool's command."""
     with Timed(args) as victim:
         bare = victim.run(mode)
         words = [word.replace("PATH", victim.path).replace("PID", str(victim.pid)) for word in command]
@@ -62,7 +65,8 @@ def uprobe(path, function, kinds="p"):
         raise Skip(f"{TRACEFS} cannot be written (bench/install-peers mounts it)")
     names = []
     def say(line):
-        events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)  # This file cannot seek.
+        # open() of Python cannot append to this file, because it seeks to the end.
+        events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)
         try:
             os.write(events, line.encode() + b"\n")
         finally:
@@ -76,7 +80,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # The kernel releases the events with a delay.
+            for _ in range(50):  # Removing an event fails until the kernel has released it, a little later.
                 try:
                     say(f"-:{name}")
                     break
@@ -100,7 +104,7 @@ def perf(args, mode, function, *command, kinds="p"):
                                            for word in command), "-p", "PID")
 
 def ftrace(args, mode, function):
-    """Records into the kernel's ring buffer, which is not read."""
+    """Measures a uprobe event that is recorded in the kernel's ring buffer. No process reads the buffer."""
     need()
     path = f"{args.build}/tests/victims/timed"
     with uprobe(path, function) as events, Timed(args) as victim:
@@ -119,7 +123,8 @@ def bare_of(args, mode):
         return victim.run(mode)
 
 def uftrace(args, mode, function):
-    """Records the entries and returns of a function, which uftrace patches before main()."""
+    """Measures uftrace, which patches the function before main() and records its entries and returns.
+    Returns the cost, and the share of calls that were recorded as text."""
     need("uftrace", root=False)
     with tempfile.TemporaryDirectory() as folder:
         with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",
@@ -135,39 +140,40 @@ def uftrace(args, mode, function):
         return traced - bare_of(args, mode), f"{int(seen[1]) / calls:.4f} of the calls seen"
 
 def callgrind(args, mode):
-    """Runs the complete program under callgrind."""
+    """Measures callgrind, which slows down the complete program and not only the probed function."""
     need("valgrind", root=False)
     with Timed(args, ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=/dev/null"]) as victim:
         traced = victim.run(mode, 5, 500000)
     return traced - bare_of(args, mode)
 
 def by_the_wall(victim, calls):
-    """Returns the ns from one call to the next, including waits."""
+    """Returns the elapsed ns per call. They include the time for which the victim is stopped."""
     before, began = victim.calls, time.perf_counter()
     victim.run("work", 1, calls)
     return (time.perf_counter() - began) * 1e9 / (victim.calls - before)
 
 def gdb(args):
-    """Measures a breakpoint whose commands only continue."""
+    """Measures a gdb breakpoint whose only command is `continue`."""
     need("gdb", root=False)
     with Timed(args) as victim, tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
         script.write("set pagination off\nbreak work\ncommands\nsilent\ncontinue\nend\ncontinue\n")
         script.flush()
         bare = victim.run("work")
-        # gdb is killed, because an interrupt would stop the target. The target is killed next.
+        # gdb is killed, because SIGINT would only stop the target. After that, the target is killed.
         with running(["gdb", "-q", "-nx", "-batch", "-p", str(victim.pid), "-x", script.name],
                      signal.SIGKILL) as tool:
             while_on(victim, "work", bare, tool)
             return by_the_wall(victim, 10000) - bare
 
 def ltrace(args):
-    """Prints each call of one function to /dev/null."""
+    """Measures ltrace, which prints each call of one function to /dev/null."""
     need("ltrace", root=False)
     with Timed(args, ["ltrace", "-o", "/dev/null", "-x", "work", "-L"]) as victim:
         return by_the_wall(victim, 10000) - bare_of(args, "work")
 
 def strace():
-    """Traces a dd that reads and writes one byte at a time, with two system calls for each byte."""
+    """Measures strace with a dd that makes two system calls for each byte. Returns the ns per system call.
+    The time to start dd is subtracted."""
     need("strace", root=False)
     def seconds(n, *under):
         began = time.perf_counter()
@@ -180,7 +186,8 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """Starts a session that overwrites its rings, which are not read. Yields the environment for its programs."""
+    """Starts an LTTng session that overwrites its ring buffers. No process reads them. Yields the
+    environment for programs that the session traces."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}
@@ -207,7 +214,7 @@ def lttng_session(event):
                 daemon.wait()
 
 def lttng(args):
-    """Measures a tracepoint that is compiled into the victim."""
+    """Measures an LTTng-UST tracepoint that is compiled into the victim (lttng/work.c)."""
     source, program = f"{args.here}/lib/lttng", f"{args.build}/bench/lttng_work"
     timed = os.path.join(os.path.dirname(args.here), "tests/victims/timed.c")
     os.makedirs(os.path.dirname(program), exist_ok=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures the cost of planting and removing probes: time, time for which the target is stopped,
-and memory; and whether a probe costs more if it is one of 50,000."""
+"""Measures the cost of planting and removing probes: elapsed time, the time for which the target is
+stopped, and memory. Also measures whether a firing costs more if the probe is one of 50,000."""
 import os, re, shutil, signal, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
 from table import Row, Skip, Task, ours, peer
@@ -116,11 +116,11 @@ class Many:
     def gaps(self):
         return self.ask()
     def calls(self):
-        """Returns the ns of a call of many_1()."""
+        """Returns the ns of a call of many_1(), the median of several rounds."""
         return sorted(self.ask(str(CALLS))[0] for _ in range(ROUNDS))[ROUNDS // 2]
 
 def ours_kib(pid):
-    """Returns the Pss of the mappings of a process by name, in KiB."""
+    """Returns the proportional set size (Pss) of a process in KiB, as a dictionary by the mapping's name."""
     found, name = {}, ""
     with open(f"/proc/{pid}/smaps") as smaps:
         for line in smaps:
@@ -132,14 +132,15 @@ def ours_kib(pid):
     return found
 
 def grown(before, after):
-    """Returns by how many MiB the memory has grown, and the mappings that grew most, as text."""
+    """Returns by how many MiB the memory has grown, and a text that names the mappings that grew most."""
     more = {name: kib - before.get(name, 0) for name, kib in after.items()}
     largest = sorted(more.items(), key=lambda item: -item[1])[:4]
     return sum(more.values()) / 1024, ", ".join(
         f"{os.path.basename(name.split(' ')[-1])} {kib / 1024:.1f}" for name, kib in largest)
 
 def plant_many(args, rows):
-    """Plants and removes probes on all functions of the program. Returns the values for many_rows()."""
+    """Plants probes on all functions of the program from many_functions(), and removes them. Returns one
+    value for each row of many_rows()."""
     path = many_functions(args)
     everything = "pid$target:many:many_*:entry { @ = count(); }"
     def places(victim):
@@ -232,7 +233,8 @@ print("ms", load(100))
 """
 
 def library_that_comes_and_goes(args, row):
-    """Measures how python3 loads and unloads a library with one function while all modules are probed."""
+    """Returns the ms that python3 takes to load and unload a library with one function while all modules
+    are probed."""
     if not os.path.exists("/usr/bin/python3"):
         raise Skip("no /usr/bin/python3")
     with tempfile.TemporaryDirectory() as folder:
@@ -261,7 +263,7 @@ def tasks(args, table):
                  "dlopen and dlclose, all of python3 probed", "ms", 5, 1)]
 
 def bpftrace_armed(args):
-    """Returns the time from bpftrace's start until the kernel's breakpoint is in the text."""
+    """Returns the ms from the start of bpftrace until the kernel's breakpoint is in the text."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     with Timed(args) as victim:
@@ -279,7 +281,8 @@ def bpftrace_armed(args):
             tool.wait()
 
 def bpftrace_ending(args, n=10):
-    """Measures how long bpftrace takes to remove n probes. For many probes, it takes minutes."""
+    """Returns the seconds that bpftrace takes to remove n probes. n is small, because bpftrace takes minutes
+    to remove many probes."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     path = many_functions(args)
@@ -299,7 +302,8 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """Measures a complete run under uftrace with all functions patched. The program exits immediately."""
+    """Returns the seconds by which a run under uftrace with all functions patched is longer than a run
+    without it. The program exits immediately, so the time is that for patching."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A PostgreSQL cluster that only the benchmarks use, and pgbench."""
+"""Runs a PostgreSQL cluster for the benchmarks, and pgbench on this cluster."""
 import glob, os, pwd, re, shutil, subprocess, tempfile
 from table import Skip
 
@@ -36,7 +36,7 @@ class Postgres:
         with open(f"{self.folder}/data/postmaster.pid") as file:
             return int(file.readline())
     def bench(self, seconds=3):
-        """Starts pgbench. Returns its process, and the backends that existed before."""
+        """Starts pgbench. Returns its process, and the pids of the backends that existed before the start."""
         before = set(self.backends())
         running = subprocess.Popen(
             [*self.as_user, f"{self.bin}/pgbench", "-h", self.folder, "-U", "postgres", "-S", "-c", "2", "-j", "2",

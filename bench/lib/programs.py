@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measures probes with jumps in real programs: python3's allocations, pgbench, a million records."""
+"""Measures probes in real programs: python3's calls of malloc(), and PostgreSQL under pgbench. Also
+measures whether records are lost at a million per second, and how fast dtrace prints records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
 from postgres import Postgres, per_second
@@ -8,8 +9,8 @@ from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
 
-# Waits for a line, creates 300,000 strings in new memory with about 1.2 million
-# mallocs, and prints the CPU time that this took.
+# This script waits for a line. It then creates 300,000 strings with about 1.2 million calls of
+# malloc(), and prints the CPU time of these allocations in seconds.
 SCRIPT = """
 import gc, sys, time
 gc.disable()
@@ -21,7 +22,7 @@ for i in range(300000):
 print(time.thread_time() - began, flush=True)
 sys.stdin.read()
 """
-TIMES = 5  # number of runs, whose median is used
+TIMES = 5  # The result is the median of this number of runs.
 
 class Allocating(Victim):
     def __init__(self, env=None):
@@ -33,7 +34,7 @@ class Allocating(Victim):
         self.process.stdout.readline()
         self.pid = self.process.pid
     def run(self):
-        """Makes the allocations. Returns their CPU time in seconds."""
+        """Makes the script allocate. Returns the CPU time of the allocations in seconds."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return float(self.process.stdout.readline())
@@ -44,7 +45,8 @@ class Allocating(Victim):
 MALLOC = "CPython, quantize of 1.27 M mallocs"
 
 def allocated(env=None, attach=None):
-    """Returns the median time of several new processes. attach(victim) returns a function that ends the tracing."""
+    """Runs the script in several processes. Returns the median CPU time of its allocations in seconds.
+    attach(victim) starts tracing and returns a function that ends it."""
     spent = []
     for _ in range(TIMES):
         with Allocating(env) as victim:
@@ -95,7 +97,7 @@ def python_lttng(args):
 
 @functools.lru_cache(None)
 def server():
-    """Returns the cluster that all runs share."""
+    """Returns the PostgreSQL cluster, which all runs share. The first call starts it."""
     made = Postgres()
     atexit.register(made.__exit__)
     return made
@@ -103,8 +105,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns by how many percent the transactions per second decrease when tools trace the second
-    half of a pgbench run. The first half is untraced."""
+    """Returns by how many percent the transactions per second decrease while the backends are traced. Runs
+    pgbench once and starts the tools after 3.5 s. start_tools() returns a function that ends them."""
     database = server()
     running, before = database.bench(seconds)
     try:
@@ -159,7 +161,7 @@ def million(args, row):
 LINES = "lines/s while draining, printf of four values"
 
 def draining(args, row):
-    """Returns what bench/consumer_format measures: millions of lines per second on one core."""
+    """Returns the result of bench/consumer_format: millions of printed lines per second on one core."""
     program = f"{args.build}/bench/consumer_format"
     if not os.path.exists(program):
         raise Skip(f"no {program}")
@@ -167,7 +169,8 @@ def draining(args, row):
     return float(re.search(r"drain, merge, format, write\s+([\d.]+) M", said)[1])
 
 def bpftrace_lines(args):
-    """Measures bpftrace's printf at full speed, in millions of lines per second."""
+    """Returns how many millions of lines per second bpftrace prints if each call of a busy function fires
+    printf()."""
     tools.need("bpftrace")
     with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:
         bare = victim.run("stack")

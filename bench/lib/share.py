@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Measures the share of functions in real programs whose probes can use jumps. dtrace -lv lists the
-probes of a process that has mapped the file. It plans them as if it planted them, including places
-for trampolines."""
+"""Measures the share of functions in real programs whose probes can use jumps. For each file, dtrace -lv
+lists the probes of a process that has mapped the file. The listing plans the probes, including the
+places for trampolines, but plants none."""
 import collections, glob, os, re, subprocess, sys
 from table import Row, Skip, Task
 
@@ -15,7 +15,8 @@ PROBE = re.compile(r"^ *\d+ +pid\d+ +\S+ +(.+) (entry|return)$")
 PLACE = re.compile(r"^\t\t[+-]0x[0-9a-f]+: (.*)$")
 
 def listed(args, path, library):
-    """Returns for each probe its function, `entry` or `return`, and the mechanisms of its places."""
+    """Returns a tuple for each probe: the function, "entry" or "return", and for each of the probe's sites
+    the text with which dtrace -lv describes its mechanism."""
     what = os.path.basename(os.path.realpath(path))
     command = [args.dtrace, "-lvn", f"pid$target:{what if library else 'a.out'}::[er]*"]
     if library:
@@ -47,7 +48,8 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns a file's shares in percent. Adds lines with the reasons below the table."""
+    """Returns for a file the percentage of functions whose entry is a jump, and that of functions whose
+    returns are all jumps. Adds the reasons for the other sites to the lines below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

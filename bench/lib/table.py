@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The table that bench/fast_path prints, and the order in which it is measured.
+"""The table that bench/fast_path prints, and the order in which its rows are measured.
 
-A Row is a number that a benchmark reports. A Task measures the rows of one experiment once. All
-tasks run once, then all run once again, so that other load on the machine affects them equally.
-The table is printed at the end. Each row shows the median of its runs, and its peers are below it.
+A Row is one line of the table with the values that were measured. A Task is an experiment that measures
+one or more rows. All tasks run once, then all run again, so that other load on the machine affects them
+equally. The table is printed at the end. Each row shows the median of its values. Below a row of dtrace
+are the rows of its peers, which are other tools that do the same work.
 """
 import os, re, statistics, sys, traceback
 
@@ -12,13 +13,14 @@ class Skip(Exception):
 
 class Row:
     def __init__(self, work, unit="ns", must=None, aim=None, most=True, peer_of=None):
-        """must and aim are upper bounds, or lower bounds if most is False."""
+        """`must` is the required value and `aim` is the goal. Both are upper bounds, or lower bounds if
+        `most` is False."""
         self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
-        self.peer_of = peer_of  # the work of dtrace's row with which this one is compared
+        self.peer_of = peer_of  # for a peer, the `work` of the row of dtrace with which it is compared
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):
-        """Adds a remark after the row, unless it is "" or was printed before."""
+        """Adds a note that is printed at the end of the row, unless the text is "" or the row already has it."""
         if text and text not in self.notes:
             self.notes.append(text)
 
@@ -34,7 +36,8 @@ class Row:
 
 class Task:
     def __init__(self, rows, once, at_most=1000):
-        """once() returns one value for each row (a plain number if there is only one row)."""
+        """once() runs the experiment and returns a list with one value for each row. If there is only one
+        row, it may return a number. The experiment runs at most `at_most` times."""
         self.rows, self.once, self.at_most = rows, once, at_most
         self.n_failed = 0
 
@@ -69,7 +72,7 @@ class Table:
         except Skip as missing:
             task.n_failed = 2
             values = str(missing)
-        except Exception as error:  # A row that fails must not prevent the others.
+        except Exception as error:  # An experiment that fails must not prevent the following ones.
             task.n_failed += 1
             values = f"failed: {type(error).__name__}: {error}"
             if os.environ.get("BENCH_TRACEBACK"):

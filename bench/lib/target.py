@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A process to trace, and a dtrace that traces it, for bench/fast_path.
+"""Runs a target and a dtrace that traces it, for bench/fast_path.
 
-A probe is planted when the target's text has changed. dtrace's message about matched probes comes earlier.
+To find out when probes have been planted, the benchmarks watch the target's text until it changes. The
+message in which dtrace reports matched probes comes too early for this purpose.
 """
 import functools, os, re, select, signal, statistics, subprocess, tempfile, time
 from table import Skip
 
 @functools.lru_cache(None)
 def symbols(path, dynamic=False):
-    """Returns the functions of a file as a dictionary from the name to the address in the file."""
+    """Returns the functions of an ELF file as a dictionary from the name to the symbol's value."""
     said = subprocess.run(["nm", *(["-D"] if dynamic else []), path], capture_output=True, text=True)
     found = {}
     for line in said.stdout.splitlines():
@@ -23,7 +24,7 @@ def is_fixed(path):
         return elf.read(17)[16] == 2  # ET_EXEC
 
 def address(pid, path, name, dynamic=False):
-    """Returns the address of a function of a mapped file in a process."""
+    """Returns the address in a process of a function from a file that the process has mapped."""
     path = os.path.realpath(path)
     value = symbols(path, dynamic)[name]
     if is_fixed(path):
@@ -41,7 +42,7 @@ def text(pid, at, n=64):
         return memory.read(n)
 
 class Victim:
-    """Base class for victims. Kills their member `process` when the with block ends."""
+    """Base class of victims, for use in a `with` statement. Kills self.process when the block ends."""
     def __enter__(self):
         return self
 
@@ -50,7 +51,8 @@ class Victim:
         self.process.wait()
 
 class Timed(Victim):
-    """A running tests/victims/timed, which waits for a line. `under` is a command that runs it."""
+    """A process that runs tests/victims/timed, which executes one run for each line of input. `under` is an
+    optional command that starts the program, for example under valgrind."""
     def __init__(self, args, under=(), path="", env=None):
         self.path = path or f"{args.build}/tests/victims/timed"
         if not os.path.exists(self.path):
@@ -66,12 +68,13 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """Ends the victim by closing its input, so that tools can write their results."""
+        """Closes the victim's input and waits for its exit, after which tools have written their results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
-        """Returns the ns per call, the median of the rounds. Adds the number of calls to self.calls."""
+        """Runs work of the given mode. Returns the ns per call as the median of the rounds. Adds the number of
+        calls to self.calls."""
         self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()
@@ -91,7 +94,8 @@ def wait_until(what, condition, seconds=60, pause=0.0002):
         time.sleep(pause)
 
 class Tracer:
-    """dtrace -p PID. armed_s is the time from its start until the text at `sites` changed."""
+    """A process that runs dtrace -p PID. armed_s is the time in seconds from its start until the text at all
+    `sites` has changed."""
     def __init__(self, args, pid, program, sites, *options, settle=0.1):
         self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
         before = {at: text(pid, at) for at in sites}
@@ -116,7 +120,8 @@ class Tracer:
         return file.read()
 
     def finish(self):
-        """Ends dtrace as ^C does. Returns its output. Sets finish_s to the time that this took."""
+        """Sends SIGINT to dtrace and waits for its exit. Returns its output. Sets finish_s to the seconds
+        that this took."""
         began = time.perf_counter()
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
@@ -136,7 +141,7 @@ class Tracer:
         return found
 
     def kill_all(self):
-        """Sends SIGKILL to the agent and to dtrace, as close together as possible."""
+        """Sends SIGKILL to the agent and, immediately after it, to dtrace. Returns the number of agents."""
         agents = self.children()
         for pid in [*agents, self.process.pid]:
             os.kill(pid, signal.SIGKILL)
@@ -144,5 +149,5 @@ class Tracer:
         return len(agents)
 
 def numbers(output):
-    """Returns all counts of a printed aggregation."""
+    """Returns the numbers at the ends of lines, which are the values of a printed aggregation."""
     return [int(n) for n in re.findall(r"(?:^|\s)(\d+)\s*$", output, re.M)]

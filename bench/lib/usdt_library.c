@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Times probes with three arguments: created at run time, and compiled in.
+// Measures the cost of static probes with three arguments. One probe is created at run
+// time with libdtrace-usdt, and one is compiled in with dtrace/sdt.h.
 //
-//   prints "ready", then reads commands from stdin:
-//   WHAT ROUNDS CALLS     WHAT is nothing, library or header. Prints "ns..." with the
-//                         time of a call in each round, in CPU time of this thread
+// The program prints "ready" and then reads commands from stdin:
+//   WHAT ROUNDS CALLS     WHAT is nothing, library or header. Prints one number for
+//   each
+//                         round: the ns per iteration, in CPU time of this thread
 #define DTRACE_USE_SEMAPHORES
 #include <dtrace/sdt.h>
 #include <dtrace/usdt.h>
@@ -23,7 +25,8 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-// Defines a separate loop for each probe, which the compiler does not remove.
+// Defines a function with a loop over one probe. The asm statement keeps the compiler
+// from removing the loop.
 #define LOOP(name, probe)                                                                \
     __attribute__((noinline, aligned(64))) static void name(long n, const char *text)    \
     {                                                                                    \

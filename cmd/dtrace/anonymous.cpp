@@ -19,8 +19,8 @@ static int remove_anonymous(const std::string& path)
     return 0;
 }
 
-// Writes to a temporary file first and renames it, so that the module never finds an
-// incomplete file.
+// Writes a new file and renames it to `path` at the end, so that the kernel module
+// never finds an incomplete file.
 int save_anonymous(dtrace_hdl_t* session, const Arguments& args)
 {
     const std::string path = args.output.empty() ? DTRACE_ANON_FILE : args.output;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// dtrace -A: saves the enabling that the kernel module starts when it is loaded.
+// Implements dtrace -A, which saves the program of anonymous tracing. The kernel module
+// starts the program when the module is loaded.
 #pragma once
 
 #include "arguments.hpp"
 
-// Returns the exit status. If there is no program, removes the saved enabling.
+// Saves the program of the command line. If there is none, removes the program that was
+// saved before. Returns the exit status.
 int save_anonymous(dtrace_hdl_t* session, const Arguments& args);

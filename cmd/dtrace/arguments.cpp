@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of flags, and their parsing with getopt.
+// Defines the table of flags, and parses the command line with getopt_long(3).
 #include "arguments.hpp"
 
 #include <getopt.h>
@@ -8,9 +8,9 @@ namespace {
 
 struct Flag {
     char letter;
-    const char* argument; // null: no argument
+    const char* argument; // name of the argument in --help; null: no argument
     const char* help;
-    const char* option = nullptr; // the option that the flag sets to its argument
+    const char* option = nullptr; // the -x option that the flag sets to its argument
 };
 
 constexpr Flag flags[] = {
@@ -53,7 +53,8 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
-// The value for --patches in take(), because this option has no letter.
+// The values of --patches and --help in take(). These flags have no letter, so their
+// values are outside the range of characters.
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
 constexpr const char patches_help[] =
@@ -61,7 +62,7 @@ constexpr const char patches_help[] =
 
 std::string option_string()
 {
-    std::string letters = "+:3:6:"; // -32, -64
+    std::string letters = "+:3:6:"; // getopt sees -32 as -3 with the argument 2
     for (const Flag& flag : flags) {
         letters += flag.letter;
         if (flag.argument != nullptr)
@@ -137,8 +138,8 @@ void take(Arguments& args, int flag, const char* value)
     case flag_help:
         set_mode(Mode::Help);
         break;
-    // Accepted for -h and -G, but without effect: no file remains after an error, and
-    // types are always included.
+    // -k and --types of SystemTap's dtrace are accepted with -h and -G, but have no
+    // effect. An object always includes types, and temporary files are not kept.
     case 'k':
         break;
     case 'l':
@@ -197,8 +198,8 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// Returns what is wrong with the arguments of --patches, or "". Listing patches changes
-// nothing, so no probe can be enabled and no command started.
+// Returns an error message for wrong arguments of --patches, or "". Listing patches
+// changes nothing, so probes and commands (-c) are not allowed.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())
@@ -209,8 +210,9 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
-// Removes -fPIC and -fPIE, which libtool and others add to each command that creates an
-// object. They do not name functions here, and our objects contain no code.
+// Removes -fPIC and -fPIE from the arguments of -G. libtool and other build tools add
+// these compiler flags to each command that creates an object. Without this function,
+// -f would name a function. Our objects contain no code, so the flags do not matter.
 void drop_pic(Arguments& args)
 {
     std::erase_if(args.pieces, [](const Piece& piece) {
@@ -218,8 +220,8 @@ void drop_pic(Arguments& args)
     });
 }
 
-// Returns what is wrong with the arguments of -h or -G, or "". These take one script and
-// create one file.
+// Returns an error message for wrong arguments of -h or -G, or "". Each of these flags
+// takes one script and creates one file.
 std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";
@@ -250,7 +252,7 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // after "--"
-    // Setting optind to 0 resets getopt(), which then starts at 1.
+    // An optind of 0 resets getopt_long(), which then starts at argv[1].
     for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
         int before = optind == 0 ? 1 : optind;
@@ -269,7 +271,8 @@ Arguments parse_arguments(int argc, char* argv[])
             else
                 take(args, flag, optarg);
         }
-        // getopt() skips "--" without returning it.
+        // getopt_long() skips "--" without returning it, so "--" is found by
+        // comparison.
         only_operands =
             only_operands || (optind > before && argv[before] == std::string("--"));
         if (optind < argc)

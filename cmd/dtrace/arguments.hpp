@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Parses dtrace(1)'s command line.
 //
-// Flags and operands may be mixed, up to a "--". Operands become $1, $2, ... Program
-// pieces (-P -m -f -n -i -s) keep their order. getopt(3) does the parsing, because
-// combined flags ("-qs file") and the #! line require its rules.
+// Flags and operands may be mixed. After "--", all arguments are operands. Operands
+// become the macro arguments $1, $2, and so on. The pieces of the program (-P, -m, -f,
+// -n, -i, -s) keep their order. getopt_long(3) does the parsing, because combined flags
+// ("-qs file") must work, also on the #! line of a script.
 #pragma once
 
 #include <dtrace.h>
@@ -25,13 +26,13 @@ enum class Mode {
 };
 
 struct Piece {
-    char flag = 'n'; // P m f n i s
+    char flag = 'n'; // the flag's letter: P, m, f, n, i or s
     std::string text;
     dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
 };
 
 struct TargetArgument {
-    bool create = false; // -c; otherwise -p
+    bool create = false; // true for -c, whose text is a command; false for -p
     std::string text;
 };
 
@@ -45,12 +46,15 @@ struct Arguments {
     bool quiet = false, flowindent = false, verbose = false, disassemble = false;
     bool pieces_shown = false; // -B
     bool claims = false;       // -a
-    bool only_claims = false;  // -ae
+    bool only_claims = false;  // -a with -e: print what was traced, then exit
     unsigned cflags = 0;
-    std::string wrong;       // an error in the command line; empty: none
-    std::string unsupported; // a flag that only other systems support; empty if none
+    std::string wrong; // the message about an error in the command line, or empty
+    // The message about a flag that other systems support and this one does not, or
+    // empty.
+    std::string unsupported;
 };
 
+// Parses the command line. If it has an error, sets `wrong` or `unsupported`.
 Arguments parse_arguments(int argc, char* argv[]);
 
 // Returns the usage text with one row per flag.

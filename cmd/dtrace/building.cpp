@@ -24,8 +24,8 @@ std::string name_for(const std::string& script, const char* ending)
     return script.substr(0, has_ending ? dot : script.npos) + ending;
 }
 
-// Exits with a message. First removes the incomplete file, which could be mistaken for a
-// header.
+// Removes the incomplete header, which a build tool could use by mistake. Then exits
+// with a message.
 [[noreturn]] void fail_writing(dtrace_hdl_t* session, const std::string& path,
                                const std::string& why)
 {
@@ -64,7 +64,8 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
                  const std::string& path)
 {
     const std::string& script = args.pieces.front().text;
-    // Configure scripts test -G with clauses, so an empty program is not an error.
+    // A script without providers only causes a message, because configure scripts test
+    // -G with such scripts.
     if (dtrace_program_providers(session, prog) == 0)
         say("%s defines no provider: %s will have no probes", script.c_str(),
             path.c_str());
@@ -104,7 +105,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
-    if (path.empty()) // as on other systems, headers go to the current directory
+    if (path.empty()) // without -o, the default names are those of other systems
         path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";

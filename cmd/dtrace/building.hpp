@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// -h and -G: create the files for building programs with a provider's probes.
+// Implements -h and -G, which create a header and an object file for programs with
+// static probes.
 #pragma once
 
 #include "arguments.hpp"
 
-// Returns the exit status.
+// Compiles the script and writes the header or the object. Returns the exit status.
+// Exits with a message after an error.
 int build(dtrace_hdl_t* session, const Arguments& args);

@@ -44,8 +44,8 @@ private:
                         std::to_string(begin + 1) + " has no closing " + quote;
     }
 
-    // Takes the character after a backslash. If the character is not in `special`, the
-    // backslash is literal. An empty `special` means that every character is special.
+    // Takes the character after a backslash. If the character is in `special`, or if
+    // `special` is empty, the backslash is removed. Otherwise the backslash is kept.
     void take_escaped(std::string_view special)
     {
         if (at_ == text_.size()) {
@@ -74,7 +74,7 @@ private:
     std::size_t at_ = 0;
     CommandWords result_;
     std::string word_;
-    bool in_word_ = false; // '' is also a word
+    bool in_word_ = false; // needed because '' is a word although word_ is empty
 };
 
 } // namespace

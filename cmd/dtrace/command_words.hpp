@@ -5,7 +5,8 @@
 // shell (POSIX.1-2017, Shell Command Language, 2.2 Quoting):
 //   - '...' is literal;
 //   - "..." is literal except for a backslash before ", \, $, ` or a newline;
-//   - a backslash elsewhere makes the next character literal, and removes a newline.
+//   - a backslash outside quotes makes the next character literal. A newline after it
+//     is removed together with the backslash.
 // There is no expansion, and there are no operators: $, *, ~, |, ; and > are ordinary
 // characters.
 #pragma once
@@ -16,7 +17,7 @@
 
 struct CommandWords {
     std::vector<std::string> words;
-    std::string error; // empty, or why the text cannot be split
+    std::string error; // the reason why the text cannot be split; empty if it can be
 };
 
 CommandWords split_command(std::string_view text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints lists in columns, which other programs parse.
+// Prints the list of dtrace -l in the columns of other systems, because scripts parse
+// it.
 #include "listing.hpp"
 
 #include "report.hpp"
@@ -52,7 +53,8 @@ void Listing::header()
                      "FUNCTION", "NAME");
 }
 
-// Prints the mechanism (a jump or a breakpoint) at each site of a process's probe.
+// Prints one line for each site of a probe in a process, with the mechanism (a jump or
+// a breakpoint) or the reason why the site is refused. Prints nothing for other probes.
 static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                             FILE* out)
 {
@@ -64,7 +66,9 @@ static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* pro
         auto* lines = static_cast<Lines*>(arg);
         if (!std::exchange(lines->any, true))
             std::fputs("\n\tMechanism\n", lines->out);
-        bool before = site->dtsi_offset < 0; // in a part that was split off
+        // The offset is negative if the site is in a part that the compiler split off
+        // and that is located before the function.
+        bool before = site->dtsi_offset < 0;
         std::fprintf(
             lines->out, "\t\t%c0x%" PRIx64 ": %s\n", before ? '-' : '+',
             static_cast<uint64_t>(before ? -site->dtsi_offset : site->dtsi_offset),
@@ -107,7 +111,7 @@ void Listing::matching(const dtrace_probedesc_t& pattern)
     header();
     if (dtrace_probe_iter(session_, &pattern, print_probe, this) == 0)
         return;
-    std::fflush(out_); // keeps messages in order with the list
+    std::fflush(out_); // so that the list so far appears before the message
     const char* why = dtrace_errmsg(session_, dtrace_errno(session_));
     if (pattern.dtpd_id != 0)
         say("%s", why);

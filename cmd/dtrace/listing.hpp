@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dtrace -l: lists the matching probes, and with -v their stability.
+// Implements dtrace -l, which lists the matching probes. With -v, it also prints their
+// stability, argument types and mechanisms.
 #pragma once
 
 #include "arguments.hpp"
@@ -10,14 +11,17 @@ class Listing {
 public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
-    // Lists all probes of the session that exist before any description is given.
+    // Lists the probes that exist without a description. Probes that providers create
+    // only for a description, such as those of `pid`, are missing.
     void all();
     // Lists the probes that match the descriptions of a piece, which are separated by
-    // commas. The piece has no predicate and no clause. Exits if a description is not
-    // valid.
+    // commas. The piece has no predicate and no clause. Exits with a message if a
+    // description is not valid.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
+    // Lists the probes that match the descriptions of the program's clauses.
     void program(dtrace_prog_t* prog);
-    // Returns the exit status.
+    // Ends the list. Returns the exit status, which is 1 if the list could not be
+    // written.
     int finish();
 
 private:

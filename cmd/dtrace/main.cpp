@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// dtrace(1): translates the command line to calls of libdtrace.
+// dtrace(1). Translates the command line to calls of libdtrace, in this order:
 //
-//   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
-//                        -> compile -> -h, -G
-//                        -> --patches
+//   arguments -> options -> targets (-c, -p) -> compile -> enable and consume
+//                                            -> list (-l)
+//                        -> compile -> write a header (-h) or an object (-G)
+//                        -> compile -> save for anonymous tracing (-A)
+//                        -> list patches (--patches)
 #include "anonymous.hpp"
 #include "arguments.hpp"
 #include "building.hpp"
@@ -24,9 +26,9 @@ extern char** environ;
 
 namespace {
 
-// Applies the environment: DTRACE_OPT_NAME=value means -x name=value; the command line
-// takes precedence. A program with more rights than its user, for example set-uid,
-// ignores these variables.
+// Sets options from the environment. DTRACE_OPT_NAME=value means -x name=value. Options
+// on the command line are set later and take precedence. If dtrace runs with more
+// privileges than its user, for example set-user-ID, the variables are ignored.
 void options_from_environment(dtrace_hdl_t* session)
 {
     constexpr const char prefix[] = "DTRACE_OPT_";
@@ -55,18 +57,21 @@ void set_options(dtrace_hdl_t* session, const Arguments& args)
             die(session, "failed to set -x %s", name.c_str());
 }
 
-// Opens closed standard descriptors. Otherwise the next opened file would get the
-// descriptor, and output for the terminal would be written into it.
+// Opens /dev/null for each standard descriptor that is closed. If descriptor 1 or 2
+// were left closed, the next file that dtrace opens would get its number, and dtrace's
+// output would be written to that file.
 void hold_standard_descriptors()
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // The file is opened so that the expected access fails, as it does with a
-            // closed descriptor.
+            // stdin is opened only for writing, and stdout and stderr only for reading.
+            // A read of stdin or a write to stdout then fails, as it does with a closed
+            // descriptor.
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Prints the text of --help or -V on stdout. Returns the exit status.
+// Prints the text of --help or -V on stdout. Returns the exit status, 1 if printing
+// failed.
 int answer(const std::string& text)
 {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
@@ -91,8 +96,9 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
-    // Lets the tables of all probes grow in the heap. Mapping them again at each step
-    // would cost more.
+    // With these thresholds, malloc() keeps blocks of up to 32 MiB in the heap, and
+    // keeps up to 64 MiB of free memory. The tables of probes grow to many megabytes,
+    // and mapping each new size separately would take longer.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);

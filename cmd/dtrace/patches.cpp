@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints a row for each place where the text differs from the file, then a summary.
+// Prints a row for each patch, and then a summary for each process. A patch is a place
+// where the text of a process differs from the mapped file.
 #include "patches.hpp"
 
 #include "report.hpp"
@@ -92,7 +93,7 @@ int list_patches(dtrace_hdl_t* session, const Arguments& args, FILE* out)
         table.pid = pid_of(target);
         dtrace_patchinfo_t info{};
         if (dtrace_patch_iter(session, table.pid, print_row, &table, &info) != 0) {
-            std::fflush(out); // keeps messages in order with the output
+            std::fflush(out); // so that the output so far appears before the message
             say("failed to read pid %d: %s", table.pid,
                 dtrace_errmsg(session, dtrace_errno(session)));
             status = 1;

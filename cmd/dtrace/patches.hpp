@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// dtrace --patches: lists our patches in running processes.
+// Implements dtrace --patches, which lists the patches in running processes.
 #pragma once
 
 #include "arguments.hpp"
 
 #include <cstdio>
 
-// Prints a table for each process of -p. Returns the exit status.
+// Prints the patches of each process that was given with -p, and a summary for each.
+// Returns the exit status, which is 1 if a process could not be read.
 int list_patches(dtrace_hdl_t* session, const Arguments& args, FILE* out);

@@ -18,7 +18,8 @@ std::string name_text(const char* name)
     return escaped(name, 1);
 }
 
-// Prints a message. Messages quote names from targets, so the complete text is escaped.
+// Prints a text on stderr with its control characters escaped, because messages quote
+// names from targets.
 static void put(const char* text)
 {
     std::fputs(escaped(text, 0).c_str(), stderr);
@@ -28,7 +29,7 @@ static void put_formatted(const char* format, std::va_list args)
 {
     char* text = nullptr;
     if (vasprintf(&text, format, args) < 0) {
-        std::fputs(format, stderr); // out of memory: print it without the values
+        std::fputs(format, stderr); // out of memory: print the format string itself
         return;
     }
     put(text);
@@ -57,8 +58,7 @@ void die(dtrace_hdl_t* session, const char* format, ...)
         std::fputs(": ", stderr);
         put(dtrace_errmsg(session, dtrace_errno(session)));
         std::fputc('\n', stderr);
-        // Detaches from all targets.
-        dtrace_close(session);
+        dtrace_close(session); // detaches from all targets
     } else {
         std::fputc('\n', stderr);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages that dtrace(1) prints on stderr, and names in printable form.
+// Prints the messages of dtrace(1) on stderr, and makes names printable.
 #pragma once
 
 #include <dtrace.h>
@@ -9,9 +9,9 @@
 // Returns a name from a target with its control characters escaped.
 std::string name_text(const char* name);
 
-// Prints "dtrace: TEXT\n".
+// Prints "dtrace: TEXT\n" on stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// Prints "dtrace: TEXT", followed by the session's error if there is a session, and exits
-// with status 1.
+// Prints "dtrace: TEXT" on stderr. If there is a session, adds its last error and
+// closes it. Then exits with status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);

@@ -16,7 +16,7 @@ bool is_on(dtrace_hdl_t* session, const char* option)
 void Rows::read_options()
 {
     flowindent_ = is_on(session_, "flowindent");
-    dtrace_optval_t format = 0; // 1: text
+    dtrace_optval_t format = 0; // 1 is the text format
     text_ = dtrace_getopt(session_, "format", &format) != 0 || format == 1;
 }
 

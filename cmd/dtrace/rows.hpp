@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The rows of dtrace(1)'s output: the text that dtrace(1) prints before and after the
-// text that libdtrace prints for a record.
+// Prints the rows of dtrace(1)'s output. A row is the text that dtrace(1) adds before
+// and after the text that libdtrace prints for a record.
 //
 //   CPU     ID                    FUNCTION:NAME     the header, before the first row
-//     0      1                           :BEGIN     before the record, without newline
+//     0      1                           :BEGIN     a row, before the record's text
 //
-// With -x flowindent, a row is the CPU and the function, indented by its depth. Without
-// it, -x quiet omits the rows. The formats for programs (-x format) have no rows.
+// With -x flowindent, a row consists of the CPU and the function, which is indented by
+// its call depth. With -x quiet and without -x flowindent, there are no rows. They are
+// also missing in the other formats that -x format selects, which are for programs to
+// read.
 #pragma once
 
 #include <dtrace.h>
@@ -20,14 +22,14 @@ class Rows {
 public:
     Rows(dtrace_hdl_t* session, FILE* out) : session_(session), out_(out) {}
 
-    // Reads -x flowindent and -x format. Must be called before the first record, and
-    // when one of these options has changed.
+    // Reads the values of -x flowindent and -x format. Must be called before the first
+    // record, and after each change of one of these options.
     void read_options();
-    // Returns whether the output is text for people.
+    // Returns whether -x format selects text for people.
     bool is_text() const { return text_; }
-    // Prints a row before its record.
+    // Prints the row of a record, before the record's text and without a newline.
     void begin(const dtrace_probedata_t& data);
-    // Ends the row after its record.
+    // Prints the newline at the end of the row, after the record's text.
     void end();
 
 private:
@@ -35,9 +37,9 @@ private:
     FILE* out_;
     bool header_done_ = false;
     bool flowindent_ = false;
-    bool text_ = true; // -x format
-    // Whether the current record has a row. It is stored because processing the record
-    // may change the options.
+    bool text_ = true; // whether -x format selects text
+    // Whether the current record has a row, and the value of -x quiet at its beginning.
+    // They are stored because an action of the record may change the options.
     bool has_row_ = true;
     bool quiet_ = false;
 };

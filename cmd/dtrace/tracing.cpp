@@ -21,14 +21,15 @@ volatile std::sig_atomic_t n_interrupts = 0;
 volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
-// timeout(1) signals its child and then the complete process group, and so does a
-// shell. So signals within this time count as one interrupt. No user presses a key
-// twice that quickly.
+// Signals within this time count as one interrupt. timeout(1), for example, sends each
+// signal to its child and then to the child's process group, so dtrace gets it twice.
+// No user presses ^C twice within 50 ms.
 constexpr long one_interrupt_ms = 50;
 
-// After the first interrupt, all existing output is printed, even to a slow reader.
-// After the second, output is discarded. If the targets are already being released, the
-// second one terminates dtrace.
+// Handles an interrupt. After the first one, run() stops tracing and prints all records
+// that exist, even if the reader of the output is slow. After the second one, output is
+// discarded. If the second one arrives while the targets are being released, dtrace
+// exits immediately.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -44,7 +45,8 @@ void on_signal(int)
         if (nowhere_fd >= 0)
             dup2(nowhere_fd, output_fd);
     }
-    // The agent notices when this process exits, and releases the targets.
+    // This process need not wait for the release: the agent continues to release the
+    // targets after this process has exited.
     if (releasing != 0 && n_interrupts > 1) {
         static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
                                        "continues to release the targets\n";
@@ -56,7 +58,7 @@ void on_signal(int)
     errno = before;
 }
 
-// Formats a size for -b: "512k", "4m".
+// Formats a size in the form that -b takes, for example "512k" or "4m".
 std::string size_text(dtrace_optval_t bytes)
 {
     const char* unit = "";
@@ -96,17 +98,17 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
     nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART; // write() is not interrupted
+    action.sa_flags = SA_RESTART; // a write() of output continues after a signal
     sigemptyset(&action.sa_mask);
     for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         struct sigaction before {};
-        // A signal that was ignored when dtrace started (nohup) stays ignored.
+        // If a signal was ignored when dtrace started, as under nohup(1), it stays so.
         if (sigaction(sig, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(sig, &action, nullptr);
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ,
-                SIG_IGN); // exceeding RLIMIT_FSIZE makes write() fail
+                SIG_IGN); // a write() that exceeds RLIMIT_FSIZE then fails with EFBIG
 }
 
 void Tracing::take_targets()
@@ -182,7 +184,7 @@ dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
 {
     std::string zero = piece.flag == 's' ? piece.text : "dtrace";
     std::vector<char*> argv{zero.data()};
-    if (args.mode != Mode::Object) // in that mode, operands are object files
+    if (args.mode != Mode::Object) // with -G, the operands are object files
         for (const std::string& operand : args.operands)
             argv.push_back(const_cast<char*>(operand.c_str()));
     auto argc = static_cast<int>(argv.size());
@@ -226,7 +228,7 @@ int Tracing::list()
     if (args_.pieces.empty())
         listing.all();
     for (const Piece& piece : args_.pieces) {
-        // A piece that is a program is compiled. Descriptions are only listed.
+        // A script, or a piece with a predicate or a clause, is compiled first.
         if (piece.flag == 's' || piece.text.find_first_of("/{") != std::string::npos)
             listing.program(compile_piece(piece));
         else
@@ -239,7 +241,7 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
-        return DTRACE_CONSUME_ABORT; // printing the remaining records may take too long
+        return DTRACE_CONSUME_ABORT; // the user does not want the remaining records
     self->rows_.begin(*data);
     return DTRACE_CONSUME_THIS;
 }
@@ -283,8 +285,9 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
-// Reads -x format. Rows are printed only in the text format. In the json format, errors
-// and drops are lines of the output, not messages.
+// Reads -x format. Only the text format has rows. In the json format, libdtrace reports
+// errors and drops as lines of the output, so on_error() and on_drop() print no
+// messages.
 void Tracing::read_format()
 {
     rows_.read_options();
@@ -292,7 +295,8 @@ void Tracing::read_format()
     told_in_lines_ = dtrace_getopt(session_, "format", &format) == 0 && format == 2;
 }
 
-// Returns whether the targets and their followed children have all exited.
+// Returns whether all targets and all of their followed children have exited. Returns
+// false if there are no targets.
 bool Tracing::all_ended() const
 {
     return !targets_.empty() && n_ended_ == targets_.size() &&
@@ -330,8 +334,8 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
         self->process_ended(process);
 }
 
-// Prints the text of one piece as a C string literal, and its kind if it belongs to an
-// aggregation.
+// Prints one piece of output as a C string literal (-B). Also prints which part of an
+// aggregation the piece is, if it belongs to one.
 int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 {
     FILE* out = static_cast<Tracing*>(arg)->out_;
@@ -359,9 +363,8 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 
 int Tracing::run()
 {
-    // Without a clause no probe can ever fire, so there is nothing to wait for. A
-    // clause counts even if no probe matches it yet, because its library may be loaded
-    // later.
+    // If the programs have no clauses, no probe can ever fire. A clause that matches no
+    // probe is counted, because the library with its probes may be loaded later.
     if (n_clauses_ == 0 && !args_.claims && (args_.cflags & DTRACE_C_ZDEFS) == 0) {
         say("no probes matched");
         return 1;
@@ -370,7 +373,7 @@ int Tracing::run()
     dtrace_handle_drop(session_, on_drop, this);
     dtrace_handle_setopt(session_, on_setopt, this);
     dtrace_handle_proc(session_, on_process, this);
-    FILE* consumed = out_; // null: on_piece() receives the text
+    FILE* consumed = out_; // null if libdtrace passes its output to on_piece()
     if (args_.pieces_shown) {
         dtrace_handle_buffered(session_, on_piece, this);
         consumed = nullptr;
@@ -389,7 +392,8 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    // A claimed enabling has its own values for these options.
+    // The program of anonymous tracing that -a claims has its own values of the
+    // options.
     rows_.read_options();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

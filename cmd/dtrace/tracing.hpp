@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Compiles, enables and consumes the programs of dtrace(1).
+// Compiles and enables the programs of dtrace(1), and prints their records.
 #pragma once
 
 #include "arguments.hpp"
 #include "rows.hpp"
 
-// Returns the pid of a -p argument. Exits if it is not valid.
+// Returns the pid in an argument of -p. Exits with a message if it is not a valid pid.
 pid_t pid_of(const TargetArgument& target);
 
-// Compiles a piece. Exits with status 1 if it does not compile, so the result is never
-// null.
+// Compiles a piece and returns its program. Exits with a message and status 1 if the
+// piece does not compile, so the result is never null.
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
                              const Piece& piece);
 
@@ -20,13 +20,17 @@ public:
     {
     }
 
-    // Starts or grabs the targets of -c and -p, in the given order.
+    // Starts the commands of -c and attaches to the processes of -p, in the given
+    // order.
     void take_targets();
-    // Compiles all pieces. Exits with status 1 if one does not compile.
+    // Compiles all pieces and, unless -e is given, enables their probes. Exits with
+    // status 1 if a piece does not compile or cannot be enabled.
     void compile();
     // Lists the probes that match the pieces (-l), or all probes if there is no piece.
+    // Returns the exit status.
     int list();
-    // Runs until exit(), a signal, or the exit of all targets. Returns the exit status.
+    // Traces until the program calls exit(), a signal arrives, or all targets have
+    // exited. Returns the exit status.
     int run();
 
 private:
@@ -34,8 +38,8 @@ private:
     {
         return ::compile_piece(session_, args_, piece);
     }
-    // Enables a program. `what` is its name in messages, and `heading` its name in the
-    // report of -v.
+    // Enables a program, unless -e is given. `what` is the program's name in messages,
+    // and `heading` is its name in the report of -v.
     void enable(dtrace_prog_t* prog, const std::string& what,
                 const std::string& heading);
 
@@ -56,14 +60,17 @@ private:
     FILE* out_;
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
-    std::size_t n_clauses_ = 0; // in all enabled programs
-    bool lost_ = false;         // a target still runs but is no longer traced
+    std::size_t n_clauses_ = 0; // the number of clauses of all enabled programs
+    // Data is missing: a target still runs but is no longer traced, or output was
+    // discarded.
+    bool lost_ = false;
     Rows rows_{session_, out_};
     bool told_in_lines_ = false; // errors and drops are lines of the output
 };
 
-// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first signal requests an
-// orderly end; the second discards the remaining output.
+// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first of these signals
+// stops tracing and prints the remaining records. The second one discards them.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
-// Closes the session. From now on, a second interrupt ends dtrace immediately.
+// Closes the session, which releases the targets. If this takes long, a second
+// interrupt ends dtrace immediately.
 void release_targets(dtrace_hdl_t* session);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of flags, and their parsing with getopt.
+// Defines the table of flags, and parses the command line with getopt(3).
 #include "arguments.hpp"
 
 #include "report.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 struct Flag {
     char letter;
-    const char* argument; // null: no argument
+    const char* argument; // name of the argument in the usage text; null: no argument
     const char* help;
 };
 

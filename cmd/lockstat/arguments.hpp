@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses lockstat(1)'s command line. Flags end where the command begins.
+// Parses lockstat(1)'s command line. The first argument that is not a flag begins the
+// command.
 #pragma once
 
 #include <bitset>
@@ -10,22 +11,24 @@
 
 #include "events.hpp"
 
-// Each level includes the previous one.
+// What is recorded about each event (-b, -t, -h, -s). Each level includes the previous
+// one.
 enum class Detail { Basic, Times, Histogram, Stacks };
 
-// A place in the kernel, given as "NAME", "NAME,SIZE" or "0xADDRESS,SIZE".
+// An argument of -l or -f, in the form NAME, NAME,SIZE, ADDRESS or ADDRESS,SIZE. It
+// specifies a range of kernel addresses.
 struct Place {
     std::string name;
-    std::uint64_t n_bytes = 0; // 0: the size of the symbol
+    std::uint64_t n_bytes = 0; // 0 if no size was given
 };
 
 struct Arguments {
     std::bitset<n_event_ids> events;
     Detail detail = Detail::Times;
-    unsigned depth = 0; // of stacks, in frames
+    unsigned depth = 0; // frames of the stacks to record (-s)
     unsigned long rate = 97;
     unsigned long n_records = 10000;
-    unsigned long top = 0; // 0: all
+    unsigned long top = 0; // rows to print of each table (-D); 0: all
     unsigned long shortest_ns = 0;
     std::vector<Place> locks, functions;
     bool traced = false;           // -T
@@ -43,5 +46,5 @@ struct Arguments {
     std::vector<char*> command;
 };
 
-// Exits if the command line is not valid.
+// Parses the command line. Exits with a message if it is not valid.
 Arguments parse_arguments(int argc, char* argv[]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "events.hpp"
 
-// If other systems have an event, it has the same id here, so that -e 0-2 in scripts
-// has the same meaning. clang-format off
+// An event that other systems also have gets the same id as on those systems, so that
+// -e 0-2 in a script has the same meaning everywhere. clang-format off
 static constexpr Event events[] = {
     {0, 'C', "Adaptive mutex spin", "Lock", "lockstat:::adaptive-spin", nullptr,
      nullptr},

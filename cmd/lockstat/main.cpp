@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// lockstat(1): measures the cost of locks while a command runs, with the lockstat
-// provider.
+// lockstat(1). Measures the cost of kernel locks while a command runs, with a D program
+// that uses the lockstat provider.
 //
-//   arguments -> D program -> enable -> the command runs -> aggregations -> rows -> table
+//   arguments -> D program -> enable -> run the command -> aggregations -> rows ->
+//   table
 #include "arguments.hpp"
 #include "program.hpp"
 #include "records.hpp"
@@ -55,8 +56,10 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Sets buffer sizes that are large enough for the number of records given with -n. A key
-// consists of two words and the stack, plus overhead.
+// Sets the options of the session. The aggregation buffer gets space for the number of
+// records given with -n. For each record, 200 or 1300 bytes contain the count, the
+// time, the distribution if there is one, and overhead. Each of up to three
+// aggregations has the stack in its key, with 8 bytes for each frame.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
     unsigned deepest = 0;
@@ -91,11 +94,11 @@ void enable(dtrace_hdl_t* session, const Arguments& args)
 
 struct Command {
     pid_t pid = -1;
-    int go = -1; // the command runs when a byte is written here
+    int go = -1; // pipe; the process executes the command when it reads a byte
 };
 
-// Starts the command's process before the probes exist, so that its start is not
-// measured.
+// Forks the process of the command, which waits for a byte from the pipe. The probes
+// are enabled later, so the fork is not measured.
 Command prepare(const Arguments& args)
 {
     int ends[2];
@@ -128,8 +131,8 @@ int on_error(const dtrace_errdata_t* data, void*)
     return DTRACE_HANDLE_OK;
 }
 
-// Waits until the command has exited. If a signal arrives, sends SIGTERM to the command.
-// Returns the status from waitpid().
+// Waits until the command has exited. If lockstat gets SIGINT, SIGTERM or SIGHUP, sends
+// SIGTERM to the command. Returns the status from waitpid().
 int watch(dtrace_hdl_t* session, const Command& command)
 {
     int status = 0;

@@ -29,7 +29,8 @@ Range resolve(dtrace_hdl_t* session, const Place& place)
 
 namespace {
 
-// Returns "(uint64_t)arg0 >= A && (uint64_t)arg0 < B" for each range, joined by ||.
+// Returns a D condition that is true if arg0 is in one of the ranges, or "" if there
+// are no ranges.
 std::string is_in(const std::vector<Range>& ranges)
 {
     std::string text;
@@ -71,9 +72,10 @@ std::string actions(const Arguments& args, const Event& event, const std::string
     return text;
 }
 
-// If only one thread can hold the lock, the time is stored per lock and not per thread:
-// the scheduler may release a run queue in a different thread from the one that
-// acquired it.
+// Returns the D variable that has the time at which a lock was acquired. If several
+// threads can hold the lock, there is a variable for each thread. Otherwise there is
+// one for each lock, because the scheduler may release the lock of a run queue in a
+// different thread from the one that acquired it.
 std::string when_taken(const Event& event)
 {
     return (event.shared ? "self->t" : "t") + std::to_string(event.id) + "[arg0]";

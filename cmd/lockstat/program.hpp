@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The D program for the requested events.
+// Generates the D program for the requested events.
 //
-// For each event ID there are three aggregations: @nID counts, @tID sums ns, @qID
-// distributes them. Each is keyed by lock, caller, stack and, with -T, time. For a
-// wait, the caller is found in the stack, which starts in the lock's code; its caller
-// key is 0.
+// The event with the number ID has up to three aggregations: @nID counts events, @tID
+// is the sum of their times in ns, and @qID is the distribution of the times. The keys
+// are the lock, the caller, the stack if it is needed and, with -T, the time stamp. For
+// a wait (contention), the stack starts in the code of the lock. The key for the caller
+// is then 0, and the caller is found in the stack when the aggregations are read.
 #pragma once
 
 #include <dtrace.h>
 
 #include "arguments.hpp"
 
-// The maximum number of frames between the top of the stack and the lock's caller.
+// The number of frames that may be between the top of the stack and the lock's caller.
+// They are recorded in addition to the requested frames.
 constexpr unsigned n_lock_frames = 8;
 
 // Returns the number of frames that stack() records for an event, or 0 if it has no
@@ -23,7 +25,9 @@ struct Range {
     std::uint64_t begin = 0, end = 0;
     bool has(std::uint64_t addr) const { return addr >= begin && addr < end; }
 };
-// Returns the range of a place. Exits if its symbol does not exist.
+// Returns the address range of a place. If no size was given, the size is that of the
+// symbol. Exits with a message if the symbol does not exist.
 Range resolve(dtrace_hdl_t* session, const Place& place);
 
+// Returns the D program. If `locks` is not empty, the program watches only these locks.
 std::string program_text(const Arguments& args, const std::vector<Range>& locks);

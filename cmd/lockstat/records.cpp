@@ -14,14 +14,14 @@ std::uint64_t word(const char* at)
     return value;
 }
 
-// Returns "spin_lock" for "vmlinux`spin_lock+0x1c".
+// Removes the offset: returns "vfs_read" for "vfs_read+0x1c".
 std::string function_of(const std::string& text)
 {
     return text.substr(0, text.find('+'));
 }
 
-// Returns whether the function acquires locks or waits for them. The caller of such
-// functions caused the event.
+// Returns whether the function is part of the kernel's code that acquires locks or
+// waits for them. The first function in a stack that is not such code caused the event.
 bool is_lock_code(const std::string& function)
 {
     static constexpr const char* beginnings[] = {"mutex_",
@@ -87,11 +87,12 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
             if (auto pc = word(data.dtada_key + stack->dtrd_offset + at); pc != 0)
                 raw.stack.push_back(pc);
         if (args_.traced && data.dtada_nkeys == 3)
-            raw.stack.clear(); // this key was the time
+            raw.stack.clear(); // there is no stack: the third key is the time stamp
     } else if (what == 't') {
         raw.record.ns = static_cast<std::uint64_t>(data.dtada_value[0]);
     } else {
-        // The middle word of the 127 words counts the value 0; the next words count 1, 2, 4 ...
+        // The value of quantize() has 127 words. The middle word counts the value 0,
+        // and the following words count values from 1, 2, 4 and so on.
         constexpr std::size_t zero = 63;
         for (std::size_t i = zero; i < data.dtada_valuesize / 8 && i < 127; i++)
             raw.record.histogram[i == zero ? 0 : i - zero - 1] +=
@@ -99,7 +100,8 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
     }
 }
 
-// Returns false if -f excludes the record.
+// Sets raw.caller to the function that caused the event, and removes the code of locks
+// from the stack. Returns false if -f excludes the record.
 bool Records::find_caller(Raw& raw, const Event& event)
 {
     if (event.kind == 'C') {
@@ -159,7 +161,7 @@ void Records::name(Raw& raw, const Event& event)
 void Records::merge(std::map<std::string, Record>& to, const Record& record,
                     std::size_t n)
 {
-    // With -T, each record is a separate row.
+    // With -T, the number makes each key different, so records are not merged.
     std::string key = record.lock + '\0' + record.caller;
     if (args_.traced)
         key += '\0' + std::to_string(n);

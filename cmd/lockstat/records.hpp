@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Converts aggregations to rows for printing.
+// Converts aggregations to the rows of the tables. The values for an event and a key
+// are combined to a record. Flags then select records and merge them to rows:
 //
-//   aggregations ── by event, keys ──> records ── -f, -k, -c, -w, -W, -g ──> rows
+//   aggregations ── by event, key ──> records ── -f, -k, -c, -w, -W, -g ──> rows
 #pragma once
 
 #include <dtrace.h>
@@ -15,16 +16,18 @@
 #include <vector>
 
 struct Record {
-    std::string lock, caller; // in the printed form
+    std::string lock, caller; // names as they are printed
     std::vector<std::string> stack;
     std::uint64_t count = 0, ns = 0;
-    std::array<std::uint64_t, 64> histogram{}; // indexed by power of two
+    // Element n counts the times from 2^n up to 2^(n+1) ns. Element 0 also counts 0 ns.
+    std::array<std::uint64_t, 64> histogram{};
 
     void add(const Record& other);
 };
 
 struct Rows {
-    // The totals of all records. With -g they are less than the sum of the records.
+    // The totals of all events. With -g they are less than the sums of the records,
+    // because an event is then counted for each function in its stack.
     std::uint64_t count = 0, ns = 0;
     std::vector<Record> records; // in the order of printing
 };
@@ -35,9 +38,10 @@ public:
         : session_(session), args_(args), functions_(std::move(functions))
     {
     }
-    // Call it after dtrace_aggregate_snap(). Returns -1 if it fails; the session's
-    // error says why.
+    // Reads the aggregations. Must be called after dtrace_aggregate_snap(). Returns -1
+    // and sets the session's error if it fails.
     int take();
+    // Returns the rows of one event's table. May be called once for each event.
     Rows rows(const Event& event);
 
 private:

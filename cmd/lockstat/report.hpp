@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Messages that lockstat(1) prints on stderr.
+// Prints the messages of lockstat(1) on stderr.
 #pragma once
 
 #include <dtrace.h>
 
-// Prints "lockstat: TEXT\n".
+// Prints "lockstat: TEXT\n" on stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// Prints "lockstat: TEXT", followed by the session's error if there is one, and exits with
-// status 1.
+// Prints "lockstat: TEXT" on stderr. If there is a session, adds its last error and
+// closes it. Then exits with status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);

@@ -26,7 +26,8 @@ void print_header(FILE* out, const Arguments& args, const Event& event)
     std::fprintf(out, "%-*s %-*s\n", lock_width, event.lock, caller_width, "Caller");
 }
 
-// Returns the record's share of all events, or with -P of their total time.
+// Returns the record's share of all events in percent, or with -P its share of their
+// total time.
 double part(const Arguments& args, const Rows& rows, const Record& record)
 {
     const std::uint64_t all = args.by_product ? rows.ns : rows.count;
@@ -43,7 +44,8 @@ void print_record(FILE* out, const Arguments& args, const Record& record, double
         std::fprintf(out, "%4s ", "----");
     else
         std::fprintf(out, "%3.0f%% ", sum);
-    std::fprintf(out, "%4.2f ", 0.0); // Linux does not count references to locks
+    // The column "rcnt" is always 0, because Linux does not count references to locks.
+    std::fprintf(out, "%4.2f ", 0.0);
     if (args.detail >= Detail::Times)
         std::fprintf(out, "%8llu ", static_cast<unsigned long long>(average(record)));
     std::fprintf(out, "%-*s %s\n", lock_width, record.lock.c_str(),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Prints rows in the format of lockstat(1).
+// Prints the rows of one event in the format of lockstat(1).
 #pragma once
 
 #include "records.hpp"
 
 #include <cstdio>
 
+// Prints the table of one event, or with -p one line of fields for each row. `seconds`
+// is the time for which events were counted. Prints nothing if there are no rows.
 void print_rows(FILE* out, const Arguments& args, const Event& event, const Rows& rows,
                 double seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What fasttrap must know about an instruction set.
+// Describes an instruction set to the other parts of fasttrap.
 //
 // An Arch is a value, so that a test can decode one machine's bytes on another. Every
 // Arch compiles on every machine. Only the code that reads the registers of a live
@@ -26,8 +26,10 @@ namespace dt {
 struct IndirectJump {
     enum Kind : std::uint8_t { tail_call, table, unresolved } kind = tail_call;
     TargetAddr table_at;
-    std::uint8_t entry_size = 0; // 4: signed, relative to table_at; 8: addresses
-    std::uint32_t n_entries = 0; // limit from the bound check; 0 if there is none
+    // Size of an entry in bytes. Entries of 4 bytes are signed offsets from table_at,
+    // entries of 8 bytes are addresses.
+    std::uint8_t entry_size = 0;
+    std::uint32_t n_entries = 0; // from the bound check; 0 if no check was found
 };
 
 // A summary of an instruction, for a sweep over millions of instructions.
@@ -40,10 +42,10 @@ struct Glance {
         address = 1 << 4,        // contains the address next instruction + displacement
         constant = 1 << 5,       // contains the constant `value`
         indexed_load = 1 << 6,   // loads from a possible table of addresses or offsets
-        jump_table = 1 << 7,     // jumps through such a table
-        jump_register = 1 << 8,  // jumps through a register or another word of memory
-        takes_address = 1 << 9,  // loads the address itself, not the memory there
-        loads_8_bytes = 1 << 10, // only loads 8 bytes from the address
+        jump_table = 1 << 7,     // jumps through a possible table of addresses
+        jump_register = 1 << 8,  // jumps through a register, or memory without an index
+        takes_address = 1 << 9,  // loads `address` itself into a register (lea)
+        loads_8_bytes = 1 << 10, // loads 8 bytes from `address` into a register (mov)
     };
     std::uint8_t length = 0; // 0 if this is not an instruction
     std::uint16_t traits = 0;
@@ -106,8 +108,8 @@ struct Arch {
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
     // Returns the length of a Go function's code up to the end of its stack check.
-    // Returns 0 if there is no check (NOSPLIT). The stack of such a function may have no
-    // free byte below the stack pointer. text is the function, or its beginning.
+    // Returns 0 if there is no check (NOSPLIT). The stack of such a function may have
+    // no free byte below the stack pointer. text is the function, or its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
     // For patches (patch.hpp). These functions are thread-safe.
@@ -120,9 +122,8 @@ struct Arch {
     bool (*traps)(std::byte first);
     Moving (*moving)(const Instruction& insn);
     bool (*is_padding)(const Instruction& insn);
-    // Appends code that has the same effect at out.here() as insn has at its own
-    // address. Returns Code::unsupported if the data that insn uses is too far from
-    // out.here().
+    // Appends code that has the same effect at out.here() as insn at its own address.
+    // Returns Code::unsupported if the data that insn uses is too far from out.here().
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
     // Appends a head. enter is the address of the word that holds the address of
     // dt_rt_enter.
@@ -131,8 +132,8 @@ struct Arch {
     // Appends a jump to an address that is at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
     // Return how to move a thread out of the relocated code of insn, or out of the head
-    // or tail before it. `offset` is the thread's position in that code. Return nothing
-    // if no instruction starts at this offset.
+    // or tail before insn. `offset` is the thread's position in that code. Return
+    // nullopt if no instruction starts at this offset.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

@@ -9,8 +9,8 @@
 
 namespace {
 
-// Returns what a walk's callback requested, or Error for an invalid result. For
-// Normalize, stores the normal that the callback has set.
+// Converts the result of a walk's callback, or returns Error if the result is invalid.
+// For Normalize, stores the normal that the callback has set in the entry.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {
@@ -63,7 +63,8 @@ public:
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            // If an entry is in two columns, the first one may already have removed it.
+            // If an entry is in two columns, handling the first column may already have
+            // removed the entry.
             const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
             if (columns_[i] == nullptr ||
                 std::find(columns_.begin(), before, columns_[i]) != before)

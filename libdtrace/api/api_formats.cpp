@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // C API: prints records with a format, for callbacks that print records themselves.
 //
-//   recs ──the clause's own, if they belong to its view──> RecordDesc ──FormatPlan──> text
+//   recs ──> RecordDesc ──FormatPlan──> text
 //
-// The caller may also pass records that it made itself. These have no types, so their
-// integers are signed.
+// If the caller passes records from a clause's description (EcbView::all), the clause's
+// own RecordDescs are used. The caller may also pass records that it made itself. These
+// are converted to RecordDescs without types, so their integers are signed.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -18,12 +19,12 @@
 
 namespace {
 
-// The arguments of a call after they have been checked.
+// The arguments of a call to one of the printing functions, converted to our types.
 struct Printing {
     dtrace_hdl& session;
     std::span<const dtrace_recdesc_t> recs;
     std::span<const std::byte> bytes;
-    // null: none; printa() then uses the default form
+    // null if there is no format; printa() then uses the default form
     const dt::Format* format = nullptr;
     dt::ProbeData probe;               // no ecb: the record belongs to no known probe
     std::vector<dt::RecordDesc> descs; // as many as recs
@@ -37,7 +38,7 @@ struct Printing {
     {
         return {session.state().processes, session.state().consumer->display()};
     }
-    // the clause's description of recs[0]; null: none
+    // the clause's description of recs[0]; null if the caller made the records
     const dt::RecordDesc* own = nullptr;
 };
 
@@ -108,8 +109,9 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// Selects the output. If dtrace_work() or an earlier dtrace_freopen() has an output for
-// the file, that output is used; otherwise one is created for this call.
+// Selects the output for a file. If dtrace_work() or an earlier dtrace_freopen() has
+// created an output for the file, that output is used. Otherwise, a new one is created
+// for this call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)
@@ -274,7 +276,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // kept, because it can restore the original output
+    if (out.own()) // kept, because only this output can restore the original file
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }

@@ -24,8 +24,8 @@ template <std::size_t N> bool put(char (&to)[N], std::string_view from)
     return true;
 }
 
-// Replaces macros such as "$target" in a description. Returns nullopt if a macro is
-// unknown.
+// Replaces macros such as "$target" and "$1" in a description. Returns nullopt if a
+// macro is unknown or an argument is missing.
 std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view text,
                                          int argc, char* const argv[])
 {
@@ -158,7 +158,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        // a description without matches is an error
+        // Without zdefs, a description that matches no probes is an error.
         dtp->state().providers.pid.zdefs = false;
         dtp->state().providers.pid.plants = nullptr;
         auto found = dtp->session.compiler().matcher().match(spec);

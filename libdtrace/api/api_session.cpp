@@ -58,8 +58,8 @@ int dtrace_update(dtrace_hdl_t* dtp)
 {
     for (const auto& process : dtp->state().processes.all())
         if (process->is_held() && process->symbols)
-            // This fails if the process has exited. The known symbols are then kept,
-            // and an event reports the exit.
+            // refresh() fails if the process has exited. The known symbols are then
+            // kept, and an event reports the exit.
             (void)process->symbols->refresh();
     dtp->state().processes.kernel().refresh();
     return 0;
@@ -121,7 +121,7 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
     if (!proc->is_held())
         return;
-    // This fails if the target has died. An event also reports its exit.
+    // resume() fails if the target has died. An event reports the exit, too.
     if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
         dtp->fail(resumed.error());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C API: finds types by name or by symbol, and describes them.
 //
-// A dtrace_type_t is a Type in the compiler's table, under another name.
+// A pointer to a dtrace_type_t is a pointer to a Type in the compiler's table.
 #include "libdtrace/api/handle.hpp"
 
 #include <cstring>

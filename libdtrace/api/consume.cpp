@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
 //
-// dtrace_sleep() polls the fill levels of buffers, because a wake-up would cost a
-// target far more than a poll costs dtrace. It reads the aggregation buffers as soon as
-// one of them fills up. It returns early if a principal buffer is a quarter full, if
-// exit() was called, if the number of held targets has changed, after dtrace_wakeup(),
-// and after a signal.
+// dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
+// target would cost the target far more than a poll costs dtrace. If an aggregation
+// buffer fills up, dtrace_sleep() reads all of them. It returns early
+//   - if a principal buffer is a quarter full,
+//   - if the last round of dtrace_work() ran out of time,
+//   - if exit() was called or the session has another status than OKAY,
+//   - if the number of held targets has changed,
+//   - after dtrace_wakeup(), and after a signal.
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -17,7 +20,8 @@
 namespace {
 
 constexpr std::uint64_t poll_ns = 5'000'000;
-constexpr std::uint64_t idle_ns = 100'000'000; // maximum delay of a record
+// the maximum delay of a record, unless the user has set the option switchrate
+constexpr std::uint64_t idle_ns = 100'000'000;
 constexpr double early_fill = 0.25;
 constexpr const char* not_begun = "tracing has not begun: call dtrace_go() first";
 
@@ -66,7 +70,8 @@ private:
     EcbView* view_ = nullptr;
 };
 
-// Passes text to the buffered handler in the form of the C API.
+// Passes text to the buffered handler in the form of the C API. Returns false if the
+// handler aborts.
 bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piece)
 {
     std::string copy(text);
@@ -143,8 +148,8 @@ extern "C" {
 void dtrace_wakeup(dtrace_hdl_t* dtp)
 {
     std::uint64_t one = 1;
-    // If the write fails because the counter is full, the waiting thread wakes up
-    // anyway.
+    // If the write fails because the eventfd's counter is full, dtrace_sleep() wakes up
+    // because of the earlier writes.
     if (::write(dtp->wake.get(), &one, sizeof one) < 0)
         return;
 }
@@ -152,7 +157,8 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 void dtrace_sleep(dtrace_hdl_t* dtp)
 {
     std::uint64_t began = dt::monotonic_ns();
-    // One round drains both records and aggregations, at the higher of the two rates.
+    // One round drains both records and aggregations. So the shorter of the intervals
+    // switchrate and aggrate determines when this function returns.
     std::uint64_t until = UINT64_MAX;
     for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
         if (dtp->state().options.by_user(rate))
@@ -189,8 +195,8 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         dtp->session.tend(now);
         dtp->session.targets().check_new_processes(now);
         dtp->session.targets().search_libraries(now);
-        // An error is ignored here, because dtrace_sleep() reports none. The next round
-        // fails in the same way and reports the error.
+        // An error is ignored here, because dtrace_sleep() has no result. The next
+        // dtrace_work() fails in the same way and reports the error.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();
         int status = dtp->session.status();

@@ -122,9 +122,9 @@ private:
 
 } // namespace
 
-// Runs the command of a system() action. Meanwhile, continues to handle the events of
-// targets. The command may itself be a target, and would otherwise wait for this
-// process.
+// Runs the command of a system() action. Returns its wait status, or -1 with errno.
+// While the command runs, events of targets are handled. The command may itself be a
+// target, and would wait forever if its own events were not handled.
 int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr timespec check_again{0, 10'000'000};

@@ -39,15 +39,19 @@ struct dtrace_hdl : dt::Listener {
     }
     int fail(const dt::Error& error) { return state().fail(error); }
 
-    // consume.cpp
+    // Defined in consume.cpp:
+
+    // Returns the output for the file, which may be null as in make_output(), and keeps
+    // it as `out`. Returns null after fail().
     dt::Output* output_to(FILE* file);
     // Creates an output for the file, or for the buffered handler if the file is null.
     // If there is neither, calls fail() and returns null.
     std::unique_ptr<dt::Output> make_output(FILE* file);
+    // Drains the buffers once and prints the records. Returns 0, or -1 after fail().
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
 
-    // events.cpp: dt::Listener
+    // events.cpp: the functions of dt::Listener
     bool fault(const dt::FaultEvent& event) override;
     bool drop(const dt::DropEvent& event) override;
     std::optional<std::string> setopt(std::string_view name,
@@ -61,7 +65,8 @@ struct dtrace_hdl : dt::Listener {
     // api_symbols.cpp: returns the modules with this name. If there are none, calls
     // fail() and returns an empty vector.
     std::vector<const dt::Module*> modules_called(const char* object);
-    // api_sites.cpp
+    // api_sites.cpp: plans the sites of the listed probes in a process. Returns 0, or
+    // -1 after fail().
     int plan_listed(pid_t pid);
     // Stores a name for as long as the handle exists, and returns its text.
     const char* keep(std::string name)
@@ -81,16 +86,19 @@ struct dtrace_hdl : dt::Listener {
     FILE* out_file = nullptr;
     // The outputs that dtrace_freopen() has redirected.
     std::map<FILE*, std::unique_ptr<dt::Output>> reopened;
-    std::vector<std::unique_ptr<dt::Format>> formats; // for the printf family
-    // Descriptions and records in the C API's form, created on first use.
+    // The formats that dtrace_printf_create() and dtrace_printa_create() returned.
+    std::vector<std::unique_ptr<dt::Format>> formats;
+    // The C API's descriptions of ECBs, by EPID. They are created on first use.
     std::map<std::uint32_t, std::shared_ptr<struct EcbView>> views;
 
-    std::vector<std::string> argument_texts; // of the last dtrace_probe_info()
+    // The types of args[] that the last dtrace_probe_info() returned.
+    std::vector<std::string> argument_texts;
     std::vector<char*> argument_words;
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
-    // The plans for the sites of the listed probes, by probe.
+    // The plans for the sites of the listed probes, by the probe's id.
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans;
-    std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
+    // The notes that the last dtrace_patch_iter() returned.
+    std::vector<std::string> patch_notes;
     std::vector<const char*> patch_note_texts;
-    std::set<std::string> kept;
+    std::set<std::string> kept; // the names stored by keep()
 };

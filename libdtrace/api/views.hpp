@@ -15,9 +15,10 @@ struct EcbView {
 };
 
 // The C API's view of one entry of an aggregation. It is valid while the entry exists.
+// dtada_data points to words_, and each dtrd_offset in records_ counts from there.
 //
-//   words   | variable | key, padded | value |     what dtada_data points to
-//   records |     0    |  1 ... n    | n + 1 |     dtrd_offset counts from dtada_data
+//   words_           variable's id | key, padded | value
+//   records_ (index)       0       |  1 ... n    | n + 1
 class AggView {
 public:
     AggView(dtrace_hdl& session, const dt::AggEntry& entry);

@@ -4,7 +4,7 @@
 //
 //   parse (lexer, parser, declarations)  creates the nodes; types are unknown, identifiers are text
 //   check (identifiers, types, rules)    sets type, ident and constants on every node
-//   generate (DIF)                       reads them
+//   generate (DIF)                       reads what check has set
 //
 // All kinds of nodes have the same class, Node, which keeps the three passes
 // independent of each other. The comment after each kind names the fields of Node that
@@ -26,12 +26,12 @@
 namespace dt {
 
 enum class NodeKind {
-    Integer,    // value, type (by suffix and size); is_signed; text: as written
+    Integer,    // value; type, from the suffix and the size; text as written
     String,     // text
     Float,      // float_value
     Ident,      // text (may have a ` scope: "a.out`foo"); scope; ident after check
     Aggregate,  // @text; args: keys; ident after check
-    Index,      // left[args...]: array, associative array; left is Ident or expression
+    Index,      // left[args...]: an element of an array or associative array
     Call,       // text(args): function or action; ident after check
     Member,     // left.text
     Arrow,      // left->text (self-> and this-> are Ident with scope)
@@ -102,7 +102,7 @@ struct Node {
     const Type* type = nullptr;
     Ident* ident = nullptr;
     bool is_lvalue = false;
-    bool is_constant = false; // value is valid (for integers, after folding)
+    bool is_constant = false; // the node is an Integer, perhaps after folding
     bool userland = false; // the value is an address in the target or is stored there
     bool bitfield = false;
     std::uint32_t bitfield_unit = 0, bitfield_offset = 0, bitfield_bits = 0;
@@ -111,7 +111,8 @@ struct Node {
     bool string_compare = false; // Binary: compares strings
     // the value is an address in the clause's scratch memory
     bool alloca_pointer = false;
-    std::shared_ptr<Format> format; // for a Call of printf and the like
+    // for a Call of printf(), system(), freopen() or printa()
+    std::shared_ptr<Format> format;
 };
 
 // The kind of object that a name denotes.
@@ -122,8 +123,8 @@ enum class IdentKind {
     Aggregation,
     Builtin,    // a row of dif/vars.h
     Subroutine, // a row of dif/subrs.h
-    Action,     // row of dif/actions.h
-    AggFunc,    // row of dif/actions.h
+    Action,     // a row of dif/actions.h
+    AggFunc,    // an aggregating function: a row of dif/actions.h
     Inline,     // named expression
     Enumerator,
     Symbol, // symbol of the target
@@ -136,30 +137,32 @@ struct Ident {
     std::uint32_t id = 0; // DIF variable id, subroutine or action number
     // type of the value; Dynamic until the first assignment
     const Type* type = nullptr;
-    std::vector<const Type*> keys; // AssocArray, Aggregation: signature
+    std::vector<const Type*> keys; // of an AssocArray or Aggregation: types of its keys
     bool keys_known = false;
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
     bool alloca_pointer = false; // contains addresses from alloca()
-    bool other_pointer = false;  // contains other addresses; never both
+    bool other_pointer = false;  // contains other addresses; excludes alloca_pointer
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
     // A pragma has set the attributes. For an inline, they also apply to the names in
     // its expression.
     bool attributed = false;
     Version since = first_version;
-    // The number of the program (within this session) that created the name. 0: D
-    // predefines it.
+    // The number of the program (within this session) that created the name, or 0 if D
+    // predefines the name.
     std::uint32_t program = 0;
-    // Action, Subroutine, AggFunc
+    // For Action, Subroutine and AggFunc:
     const char* prototype = nullptr;
-    const char* flags = ""; // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
+    // An Action's flags, some of the letters D W K N (dif/actions.h), or a Subroutine's
+    // host: ANY, WRITE, KERNEL or NONE (dif/subrs.h).
+    const char* flags = "";
     int libact = 0;
     // Aggregation: the function that its first use has set, and that function's
     // parameters.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
-    // Inline
+    // For Inline:
     NodePtr inline_expr;
     // The expression of an inline needs the kernel, even if it is folded to a constant.
     bool needs_kernel = false;
@@ -193,7 +196,7 @@ struct Clause {
     NodePtr predicate; // null: no predicate
     std::vector<Stmt> statements;
     Place at;
-    bool default_action = false; // the clause has no body: it records only the probe
+    bool default_action = false; // the clause has no body: it records only the EPID
     bool destructive = false;    // set by check: an action or subroutine needs -w
     bool needs_kernel = false;   // set by check: only the kernel module can run it
     // Set by check: the weakest attributes of the matched descriptions, and of the
@@ -224,23 +227,23 @@ struct ProviderProbe {
 struct Decl {
     DeclKind kind = DeclKind::Variable;
     Place at;
-    // Variable and Inline
+    // For Variable and Inline:
     std::string name;
     Scope scope = Scope::Global;
     const Type* type = nullptr;
     bool assoc = false;
     std::vector<const Type*> keys;
     std::vector<std::string> key_names; // of an inline with parameters
-    NodePtr expr;                       // Inline
-    // Translator
+    NodePtr expr;                       // of an inline
+    // For Translator:
     const Type* from = nullptr;
     const Type* to = nullptr;
     std::string parameter;
     std::vector<TranslatorMember> members;
-    // set by a pragma; they also apply to the members
+    // attributes that a pragma has set; they also apply to the members
     std::optional<Attributes> attributes;
     Version since = first_version;
-    // Provider; `name` is the provider's name
+    // For Provider, whose name is in `name`:
     std::vector<ProviderProbe> probes;
 };
 

@@ -46,9 +46,10 @@ struct ProviderAttributes {
     Attributes provider, module, function, name, args;
 };
 
-const char* stability_name(Stability stability);           // "Evolving"
-const char* class_name(DependencyClass dependency);        // "ISA"
-std::string attributes_text(const Attributes& attributes); // "Evolving/Evolving/ISA"
+// Return the text of attributes: "Evolving", "ISA", "Evolving/Evolving/ISA".
+const char* stability_name(Stability stability);
+const char* class_name(DependencyClass dependency);
+std::string attributes_text(const Attributes& attributes);
 // Parses "Evolving/Evolving/ISA", in upper or lower case. Returns nullopt if the text
 // is malformed.
 std::optional<Attributes> parse_attributes(std::string_view text);

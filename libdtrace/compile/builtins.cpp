@@ -73,10 +73,10 @@ constexpr PsinfoRow psinfo_rows[] = {
     {"pr_fname",  Kind::Variable, "execname",  0},
     {"pr_psargs", Kind::Variable, "pr_psargs", 0},
     {"pr_dmodel", Kind::Number,   nullptr,     2},  // PR_MODEL_LP64
-    {"pr_projid", Kind::Number,   nullptr,     0},  // Linux has no projects,
-    {"pr_taskid", Kind::Number,   nullptr,     0},  // no task ids
-    {"pr_zoneid", Kind::Number,   nullptr,     0},  // and no zones
-    {"pr_poolid", Kind::Number,   nullptr,     0},
+    {"pr_projid", Kind::Number,   nullptr,     0},  // Linux has no projects
+    {"pr_taskid", Kind::Number,   nullptr,     0},  // Linux has no task ids
+    {"pr_zoneid", Kind::Number,   nullptr,     0},  // Linux has no zones
+    {"pr_poolid", Kind::Number,   nullptr,     0},  // Linux has no processor pools
     {"pr_addr",   Kind::Kernel,   nullptr,     0},
     {"pr_argc",   Kind::Kernel,   nullptr,     0},
     {"pr_argv",   Kind::Kernel,   nullptr,     0},

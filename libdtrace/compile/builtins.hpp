@@ -28,7 +28,7 @@ struct SubroutineRow {
     const char* name;
     std::uint32_t id;
     const char* prototype;
-    const char* where; // "ANY", "WRITE", "KERNEL", "NONE"
+    const char* where; // "ANY", "WRITE", "KERNEL" or "NONE", as in dif/subrs.h
 };
 
 struct ActionRow {
@@ -36,7 +36,7 @@ struct ActionRow {
     std::uint32_t kind;
     int libact;
     const char* prototype;
-    const char* flags; // some of the letters D, W, K, N
+    const char* flags; // some of the letters D, W, K, N, as in dif/actions.h
 };
 
 struct AggRow {
@@ -69,8 +69,8 @@ struct PsinfoRow {
     enum class Kind { Variable, Number, Kernel };
     const char* member;
     Kind kind;
-    const char* variable; // Variable
-    std::uint64_t number; // Number
+    const char* variable; // for Kind::Variable
+    std::uint64_t number; // for Kind::Number
 };
 const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view member);
 

@@ -131,8 +131,8 @@ private:
     bool kept_ = false;
 };
 
-// Removes the names that a later version introduced. They can be removed, because the
-// session's version can no longer change.
+// Removes the names that a later version of D introduced. They are not needed again,
+// because the session's version can no longer change.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

@@ -27,8 +27,8 @@ enum class SpecField { Provider, Module, Function, Name };
 
 struct CompileOptions {
     std::uint64_t strsize = 256;
-    int n_registers = 8;       // iregs
-    int n_tuple_registers = 8; // tregs
+    int n_registers = 8;       // the option iregs
+    int n_tuple_registers = 8; // the option tregs
     bool zdefs = false;        // accept descriptions without matching probes
     bool empty = false;        // accept empty programs
     bool argref = false;       // accept unused macro arguments
@@ -41,7 +41,7 @@ struct CompileOptions {
     SpecField field = SpecField::Name;
     // names that later versions introduced are unknown
     Version version = latest_version;
-    std::optional<Attributes> amin; // clauses that are less stable are refused
+    std::optional<Attributes> amin; // a clause that is less stable is refused
     // path of the script; empty for a program on the command line
     std::string source_name;
     std::vector<std::string> macro_args; // [0] is $0

@@ -25,10 +25,11 @@ namespace dt {
 // description is being matched.
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
-    // may match later, for example in a library that has not been loaded yet
+    // the description may match probes later, for example in a library that has not
+    // been loaded yet
     bool retained = false;
-    // The types of args[]. Empty unless the provider declares them, and they are the
-    // same for all matched probes.
+    // The types of args[]. Empty if the provider does not declare them, or if they
+    // differ between the matched probes.
     std::vector<const Type*> args;
 };
 
@@ -66,7 +67,8 @@ struct ArgumentTypes {
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    // contains the types that `written` names; null: only D's types are known
+    // The debug data with the types that `written` names. Null: only D's own types are
+    // known.
     DebugTypes* written_in = nullptr;
     // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;

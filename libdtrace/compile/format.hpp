@@ -2,8 +2,8 @@
 // printf and printa formats. A format is parsed once. The checker validates the
 // arguments against it, and the consumer prints with it.
 //
-// %[flags][width][.precision][size]conversion. The table of conversions below says
-// which types each one accepts.
+// A conversion has the form %[flags][width][.precision][size]conversion. The table
+// below says which types each conversion accepts.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -24,7 +24,7 @@
 //   HOST      a string with the address of a host    PORT  uint16_t, a port number
 //   STACK     a stack     POINTER  a pointer or an integer
 //   STRING    a string or array of char              TIME  an integer, ns since 1970
-//   WCHAR     a wide character                       WSTRING  an array of them
+//   WCHAR     a wide character             WSTRING  an array of wide characters
 // clang-format off
 #define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */                       \
     X("a", ADDRESS, "pointer or integer")                                              \
@@ -101,12 +101,13 @@ struct Conversion {
     // "d", "lld", "s", "wc"; empty: a literal without a conversion, at the end
     std::string name;
     bool alternate = false, zero = false, left = false, space = false, plus = false;
-    bool group = false;                                    // '
-    bool pointer_width = false;                            // ?
-    bool aggregate = false;                                // @
-    int width = 0;                                         // 0: none
-    int precision = -1;                                    // -1: none
-    bool dynamic_width = false, dynamic_precision = false; // *
+    bool group = false;         // the flag '
+    bool pointer_width = false; // the flag ?
+    bool aggregate = false;     // the flag @
+    int width = 0;              // 0: not given
+    int precision = -1;         // -1: not given
+    // the width or precision is written as *
+    bool dynamic_width = false, dynamic_precision = false;
 };
 
 struct Format {

@@ -19,17 +19,17 @@ struct SymbolTable {
     std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
     std::map<std::string, std::unique_ptr<Ident>> aggregations;
     std::map<std::string, std::unique_ptr<Ident>> inlines;
-    // The values of inlines that are integer constants. Array sizes and the like can
-    // use them. Values are stored instead of expressions, because the expressions of
-    // nested inlines can become very large.
+    // The values of inlines that are integer constants, for constant expressions such
+    // as array sizes. Values are stored instead of expressions, because the expressions
+    // of nested inlines can become very large.
     std::map<std::string, std::int64_t> inline_values;
     // The builtins, subroutines, actions and aggregating functions that a program has
     // used. Each is created from the tables of dif/ at its first use.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
-    // Indexes of translators, by a key that is equal for equal types. They are used to
-    // find a translator that is declared again. Entries of programs that failed to
-    // compile are kept.
+    // Indexes into `translators`, by a key that is the same for translators between the
+    // same types. check_xlate.cpp uses them to find a translator that is declared
+    // again. Indexes of programs that failed to compile are not removed.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
     // The attributes that #pragma D attributes has set for the parts of a provider.
     // Parts that no pragma names are absent.
@@ -38,11 +38,12 @@ struct SymbolTable {
     std::map<std::string, std::string> interfaces;
     // how many programs have been compiled, including the current one
     std::uint32_t program = 0;
-    std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
-    std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
+    std::uint32_t next_variable = 0x500; // begins at DIF_VAR_OTHER_UBASE
+    std::uint32_t next_array = 0x80;     // begins at DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
-    std::uint32_t next_step = 1; // lower_ifs()
-    std::set<std::string> files; // names of files, to which places refer; never removed
+    std::uint32_t next_step = 1; // the next value of this->%step, for lower_ifs()
+    // Names of files. They are never removed, because Place::file points to them.
+    std::set<std::string> files;
     const std::string* file(std::string_view name)
     {
         return &*files.emplace(name).first;
@@ -58,30 +59,31 @@ struct CompileContext {
     std::string_view text;
 };
 
-// lexer.cpp, parser.cpp, declarations.cpp: parse text into a Unit. The parser declares
-// types in context.types and handles control lines (#pragma) and macro variables. `if`
-// statements become StmtKind::If. Throws a CompileError.
+// Parses text into a Unit (lexer.cpp, parser.cpp, declarations.cpp). The parser
+// declares types in context.types and handles control lines (#pragma) and macro
+// variables. `if` statements become StmtKind::If. Throws a CompileError.
 Unit parse(CompileContext& context);
 // Parses text that contains only a type.
 const Type* parse_type(CompileContext& context);
 
-// pragma.cpp: finds the #pragma D option lines in the text. The text is not parsed,
+// Finds the #pragma D option lines in the text (pragma.cpp) without parsing the text,
 // because these options affect the parser.
 std::vector<PragmaOption> scan_options(std::string_view text);
 // Applies the options that affect the compiler (defaultargs, strsize and so on).
-// Invalid values are ignored here; Environment::set_option refuses them.
+// Ignores invalid values, which Environment::set_option() refuses.
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
 
-// lower_if.cpp: replaces If statements. It splits a clause into several clauses that
-// have the same descriptions. Their predicates are generated and test this->%step.
+// Replaces If statements (lower_if.cpp). Splits a clause at each If into several
+// clauses with the same probe descriptions. The generated predicates of the new clauses
+// test this->%step.
 void lower_ifs(Unit& unit, CompileContext& context);
 
-// check*.cpp: declares variables and inlines, resolves names, assigns a type to every
-// node, folds constants, and checks actions, formats and the rules of clauses. Throws a
-// CompileError.
+// Declares variables and inlines, resolves names, assigns a type to every node, folds
+// constants, and checks actions, formats and the rules of clauses (check*.cpp). Throws
+// a CompileError.
 void check(Unit& unit, CompileContext& context);
 
-// generate.cpp: generates a Program from a checked Unit. Throws a CompileError
+// Generates a Program from a checked Unit (generate.cpp). Throws a CompileError
 // (D_NOREG, D_CG_*).
 Program generate(Unit& unit, CompileContext& context);
 

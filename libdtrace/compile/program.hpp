@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The compiler's output: clauses with their DIF, and the data that the consumer needs
-// to print their records. write_dof() (dof_writer.hpp) turns it into DOF for the
-// engine.
+// to print the records of these clauses. write_dof() (dof_writer.hpp) converts a
+// Program to DOF for the engine.
 #pragma once
 
 #include "dif/actions.h"
@@ -40,11 +40,11 @@ enum class TextOrigin {
     Name     // the name of a process, a probe or a file
 };
 
-// One entry of a clause's action list, in the form of dof_actdesc. The values of one
-// printf are consecutive entries of the same kind, and the ntuple of the first entry is
-// their number. The parts of an aggregation's key are entries with ntuple 0 before the
-// aggregation, whose ntuple is the number of these parts (dif/arena.h, struct
-// dt_action).
+// One entry of a clause's action list, in the form of dof_actdesc (dif/arena.h, struct
+// dt_action). The values of one printf are consecutive entries of the same kind, and
+// the ntuple of the first entry is the number of values. The parts of an aggregation's
+// key are entries with ntuple 0. The entry of the aggregation follows them, and its
+// ntuple is the number of parts.
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
@@ -58,7 +58,7 @@ struct Action {
     std::shared_ptr<Format> parsed;
     const Type* type = nullptr; // type of the value
     TextOrigin origin = TextOrigin::Target;
-    bool is_print = false; // print(), not trace()
+    bool is_print = false; // the action is print(), not trace()
     Source source;         // the place of the expression, for reports of faults
 };
 
@@ -69,18 +69,17 @@ struct CompiledClause {
     Source source, predicate_source; // for reports of faults
     bool default_action = false;
     bool destructive = false;
-    // Uses a builtin or an object that only the kernel module can read.
+    // The clause uses a builtin or an object that only the kernel module can read.
     bool needs_kernel = false;
-    // The weakest attributes of its matched descriptions, and of the names that it
-    // uses.
+    // The weakest attributes of the probe descriptions of the clause, and of the names
+    // that the clause uses.
     Attributes descriptions, names;
 };
 
-// The data that the consumer needs to print an aggregation, which its variable id
-// identifies.
+// The data that the consumer needs to print one aggregation.
 struct AggregationInfo {
-    std::string name; // without the @
-    std::uint32_t id = 0;
+    std::string name;           // without the @
+    std::uint32_t id = 0;       // variable id
     std::uint32_t function = 0; // DTRACEAGG_*
     std::uint64_t arg = 0;      // lquantize and llquantize parameters
     std::vector<const Type*> keys;

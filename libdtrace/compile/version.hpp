@@ -25,6 +25,6 @@ constexpr Version latest_version{1, 13, 0}; // the value of _dtrace_version
 std::optional<Version> parse_version(std::string_view text);
 // Returns whether there is such a version of D.
 bool is_defined(Version version);
-std::string version_text(Version version); // "1.2", "1.2.1"
+std::string version_text(Version version); // returns "1.2" or "1.2.1"
 
 } // namespace dt

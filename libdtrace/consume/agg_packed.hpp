@@ -7,10 +7,10 @@
 //              key min .------. max | count                             aggpack: quantize(),
 //             bash   1 :  xX_ : 64  | 12                                lquantize()
 //
-// Keys are right-justified in 16 columns, except that integers have their usual width.
-// Rows of agghist share a scale; each row of aggpack has its own. All rows of
-// quantize() show the same buckets: from one below the lowest bucket with a count in
-// any row to one above the highest.
+// Keys are right-justified in 16 columns; integers of 1, 2 and 4 bytes have 3, 5 and 8
+// columns. Rows of agghist share a scale; each row of aggpack has its own scale. All
+// rows of quantize() show the same buckets: from one below the lowest bucket with a
+// count in any row to one above the highest.
 #pragma once
 
 #include "libdtrace/consume/distribution.hpp"
@@ -25,17 +25,17 @@ class PackedTables {
 public:
     // `rows` contains all rows that will be printed.
     PackedTables(std::span<AggEntry* const> rows, const Display& display);
-    // Prints the row, after the table's header if it is the first row. Returns false if
-    // the row is not part of a table.
+    // Prints the row, preceded by the table's header if the row is the table's first.
+    // Returns false if the row is not part of a table.
     bool put_row(std::string& out, const PrintContext& context, const AggEntry& row);
 
 private:
     enum class Kind { Histogram, Packed };
     struct Table {
         Kind kind = Kind::Histogram;
-        BarScale scale;                 // Histogram
-        std::size_t first = 0, end = 0; // Packed: buckets
-        bool begun = false;
+        BarScale scale;                 // for Histogram
+        std::size_t first = 0, end = 0; // for Packed: the range of buckets shown
+        bool begun = false;             // the header has been printed
     };
     void put_header(std::string& out, const Table& table, const AggEntry& row) const;
     void put_packed(std::string& out, const Table& table, const AggEntry& row) const;

@@ -25,7 +25,7 @@ Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          PackedTables* tables = nullptr);
 
 // Prints all rows of these aggregations, each with `format`, or in the default form if
-// that is null.
+// `format` is null.
 Result<Ok> print_joined(Output& out, const PrintContext& context,
                         Aggregates& aggregates, std::span<const std::uint32_t> ids,
                         const Format* format, Piece piece);

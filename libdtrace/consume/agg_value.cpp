@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic on aggregated values.
 //
-// For an average, the sum is divided by the normal, then by the count. Both quotients
-// are truncated, as in classic DTrace. Deviations are sqrt(mean of squares - square of
-// mean), in 128 bits. All sums wrap. No operation may trap, because the words come from
-// a target.
+// For an average of integers, the sum is divided by the normalization factor, then by
+// the count. Both quotients are truncated, as in classic DTrace. A deviation is
+// sqrt(mean of squares - square of mean), computed in 128 bits for integers. Sums of
+// integers wrap. No operation may trap, because the words come from a target.
 #include "libdtrace/consume/agg_value.hpp"
 
 #include "dif/distribution.h"
@@ -40,8 +40,9 @@ bool is_distribution(std::uint32_t function)
            function == DTRACEAGG_llquantize;
 }
 
-// Returns the lower bounds of llquantize's buckets, from factor^low upwards. The last
-// one is the bound of the overflow bucket.
+// Returns at most `most` lower bounds of llquantize's buckets, from factor^low upwards.
+// The last one is the bound of the overflow bucket. Returns no bounds if the parameters
+// in `arg` are invalid.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),
@@ -104,7 +105,7 @@ static void add_doubles(std::uint32_t function, std::byte* into,
     case DTRACEAGG_sum:
         put(0, double_at(have, 0) + double_at(from, 0));
         return;
-    default: // avg() and stddev(): count, sum, sum of squares
+    default: // avg(): count, sum; stddev(): count, sum, sum of squares
         put(0, word_at(have, 0) + word_at(from, 0));
         for (std::size_t i = 1; i < std::min<std::size_t>(from.size() / 8, 3); i++)
             put(i, double_at(have, i) + double_at(from, i));
@@ -165,7 +166,8 @@ void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
         return;
     }
     default: {
-        // The parameter word of lquantize and llquantize is not a count.
+        // The first word of lquantize and llquantize contains their parameters, so it
+        // is not added.
         bool has_arg =
             function == DTRACEAGG_lquantize || function == DTRACEAGG_llquantize;
         for (std::size_t i = has_arg ? 1 : 0; i < n_words; i++)

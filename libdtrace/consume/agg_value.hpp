@@ -15,12 +15,12 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether the parameters are valid and a value of this aggregating function
-// then has this size.
+// Returns whether `arg` is valid for this aggregating function, and value_bytes is the
+// size of a value that the function makes with `arg`.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
-// Merges `from` into `into` by the rules of the aggregating function. Both are words of
-// the same aggregation.
+// Merges the value `from` into the value `into` by the rules of the aggregating
+// function. Both values belong to the same aggregation.
 void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
                std::span<const std::byte> from);
 // Returns a value without data: zeros, except for the parameter word of lquantize and
@@ -37,8 +37,8 @@ inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
     return divide(count, static_cast<std::int64_t>(normal));
 }
 
-// Returns the number that %d and default printing show. It is normalized, and a double
-// is truncated. `words` is the value. Distributions have no such number.
+// Returns the number that %d and default printing show for the value `words`. The
+// number is normalized, and a double is truncated. Distributions have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
 // Returns the normalized value of an aggregation of doubles.
@@ -46,7 +46,9 @@ double shown_double(std::uint32_t function, std::span<const std::byte> words,
                     std::uint64_t normal);
 
 struct Bucket {
-    enum class Edge { Value, Below, Above } edge = Edge::Value; // "< v", ">= v"
+    // Value: the bucket begins at `value`. Below, Above: the bucket contains everything
+    // below `value` ("< v"), or everything from `value` up (">= v").
+    enum class Edge { Value, Below, Above } edge = Edge::Value;
     std::int64_t value = 0;
     std::int64_t count = 0;
 };

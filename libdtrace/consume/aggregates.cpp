@@ -82,7 +82,8 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     if (entry.counted[place])
         return add_words(agg.function, agg.arg, into, value);
-    // min() and max() must not compare the first value with the initial zero
+    // The first value replaces the initial zero, with which min() and max() must not
+    // compare it.
     std::copy(value.begin(), value.end(), into);
     entry.counted[place] = true;
 }
@@ -119,7 +120,7 @@ Merge Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
     entry->bytes.reserve(key.size() + value.size());
     entry->bytes.assign(key.begin(), key.end());
     entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
-    // The parameters come from the program, not from the buffer.
+    // The parameters are taken from the program, because a target can forge the buffer.
     if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
         std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
     entry->places = zero_places(agg);
@@ -196,7 +197,9 @@ void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 
 namespace {
 
-// The number by which a value is sorted. A long double holds every 64-bit integer.
+// The number by which a value is sorted. A long double can represent every 64-bit
+// integer. `zero` is the count of a distribution's bucket 0, which decides between
+// equal values.
 struct Weight {
     long double value = 0, zero = 0;
 };
@@ -214,8 +217,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // In the weighted sum, the bucket below the lowest bound stands for the bound
-        // minus one, as in classic DTrace.
+        // In the weighted sum, the bucket below the lowest bound has the value of that
+        // bound minus one, as in classic DTrace.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);
@@ -244,7 +247,7 @@ int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
     if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
         !(type && type->is_by_ref()))
         return sign(load_unsigned(a), load_unsigned(b));
-    // stacks and symbols consist of 64-bit words
+    // Stacks and symbols consist of 64-bit words, which are compared one by one.
     if (desc_a.action != DTRACEACT_DIFEXPR) {
         for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
             if (int order = sign(load_as<std::uint64_t>(a.data() + i),
@@ -384,7 +387,7 @@ bool Aggregates::obey(AggEntry& entry, AggVerdict verdict)
 {
     switch (verdict) {
     case AggVerdict::Next:
-    case AggVerdict::Normalize: // the walker has set entry.normal
+    case AggVerdict::Normalize: // the callback has already set entry.normal
         return true;
     case AggVerdict::Clear:
         zero(entry);

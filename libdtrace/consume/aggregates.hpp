@@ -3,9 +3,10 @@
 //
 //   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
 //
-// Draining empties a shard's buffer, so merge() adds. min and max keep the extreme; all
-// other functions add up 64-bit integers or doubles (stddev's sum of integer squares
-// has 128 bits). clear(), trunc() and normalize() act here, never in the arena.
+// Draining empties a shard's buffer, so merge() adds the drained values to those of
+// earlier drains. min() and max() keep the extreme. All other functions add up 64-bit
+// integers or doubles (stddev()'s sum of integer squares has 128 bits). clear(),
+// trunc() and normalize() change the consumer's entries, never the arena.
 //
 // With keep_places(), an entry also stores a value for each place. The places are the
 // CPUs by number, and one more place for values whose CPU is not known. A thread that
@@ -35,23 +36,23 @@ namespace dt {
 // One aggregation of a program. The parts describe the key. Their offsets are counted
 // from the start of the key.
 struct AggDesc {
-    std::uint32_t id = 0; // variable id
-    std::string name;     // without @
+    std::uint32_t id = 0; // id of the variable
+    std::string name;     // without the @
     std::uint32_t function = 0;
     std::uint64_t arg = 0;
     std::vector<RecordDesc> parts;
     std::uint32_t key_bytes = 0, value_bytes = 0;
-    std::uint32_t epid = 0; // of the first clause found that aggregates into it
+    std::uint32_t epid = 0; // EPID of the first clause found with this aggregation
     bool printed = false;   // printa() has printed it, so it is not printed at the end
 };
 
 struct AggEntry {
     const AggDesc* agg = nullptr;
-    std::vector<std::byte> bytes; // key, then value (8-aligned)
+    std::vector<std::byte> bytes; // the key, then the value
     std::uint64_t normal = 1;
     std::uint64_t order = 0;       // number in the order of creation
     std::vector<std::byte> places; // a value for each place; empty: places are not kept
-    std::vector<bool> counted;     // per place; false: no value has been added
+    std::vector<bool> counted;     // for each place: whether it has a value
 
     std::span<const std::byte> key() const
     {
@@ -75,10 +76,12 @@ struct AggEntry {
     }
 };
 
-// The order of a walk. The C API's _walk_* functions use these and their reversals.
+// The order of a walk. The C API's dtrace_aggregate_walk_*() functions use these orders
+// and their reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
-// The request of a walk's callback for an entry. The C API calls it DTRACE_AGGWALK_*.
+// The request that a walk's callback returns for an entry. The C API calls these
+// requests DTRACE_AGGWALK_*.
 enum class AggVerdict {
     Error = -1,
     Next = 0,
@@ -100,8 +103,8 @@ public:
     // Declares an aggregation and the layout of its keys. Declaring the same id with
     // the same layout again returns the existing description.
     AggDesc& declare(AggDesc desc);
-    // Announces an aggregation of a program before its keys are known. Until it is
-    // declared, it prints as zero next to other aggregations.
+    // Announces an aggregation of a program before its keys are known. Until declare()
+    // is called, printa() prints the aggregation as zero next to other aggregations.
     void announce(AggDesc desc);
     // Returns null if the aggregation was neither declared nor announced.
     AggDesc* find(std::uint32_t id);
@@ -118,17 +121,18 @@ public:
     // Limits the memory of all entries to approximately this number of bytes.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
 
-    // Merges one shard's value for a key, which was aggregated at this place.
+    // Adds one shard's value for a key. `place` is where the value was aggregated.
     Merge merge(AggDesc& agg, std::span<const std::byte> key,
                 std::span<const std::byte> value, std::size_t place = 0);
 
     void clear(std::uint32_t id);
     void trunc(std::uint32_t id); // removes all keys
-    // keeps the n largest values or, if n is negative, the -n smallest
+    // Keeps the n keys with the largest values or, if n is negative, the -n keys with
+    // the smallest values.
     void trunc(std::uint32_t id, std::int64_t n);
     void normalize(std::uint32_t id, std::uint64_t by);
     void denormalize(std::uint32_t id) { normalize(id, 1); }
-    void clear_all(); // dtrace_aggregate_clear()
+    void clear_all(); // implements dtrace_aggregate_clear()
 
     // Returns the entries of one aggregation (0: of all) in the given order.
     std::vector<AggEntry*> entries(std::uint32_t id, AggOrder order,

@@ -6,7 +6,8 @@
 
 namespace dt {
 
-// The compiler translates a constant to one instruction that loads it, and ret.
+// The compiler translates a constant to two instructions: one that loads the constant
+// into a register, and ret.
 std::optional<ConstantValue> constant_of(const Difo& difo)
 {
     if (difo.text.size() != 2)

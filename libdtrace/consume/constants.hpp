@@ -2,9 +2,9 @@
 // Constants in records: values that the compiled clause determines.
 //
 // A target can forge any record of a clause that fires in it. Some values in records
-// are constants of the program: the aggregation in trunc(@a), the option in setopt(),
-// and a command without conversions. A record in which a constant has a different value
-// is forged.
+// are constants of the program, for example the aggregation in trunc(@a), the option in
+// setopt(), and a command of system() without conversions. A record in which a constant
+// has a different value is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"

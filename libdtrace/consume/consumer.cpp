@@ -93,16 +93,16 @@ struct Consumer::Impl {
     // been read or the round has enough records. `began` is the start time of the
     // round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
-    // Returns the time up to which all records were copied, ignoring shards that have
-    // been locked for more than max_locked_rounds.
+    // Returns the time up to which the records of all shards have been copied. Ignores
+    // shards that have been locked for more than max_locked_rounds.
     std::uint64_t read_until() const;
     // Returns how many times to test the lock of a shard. Targets can hold locks
     // forever, so all shards of a round share a budget, and a shard that stays locked
     // gets a smaller part each time.
     dt_u32 spins_for(std::uint32_t shard) const;
     void spend_spins(dt_u32 given, dt_u32 left);
-    // Returns how many full buffers a round may copy. Between two rounds, only forged
-    // data can fill more shards than there are CPUs.
+    // Returns how many full buffers a round may copy. Between two rounds, the threads
+    // on n CPUs fill at most about n shared shards. Only forged data can fill more.
     std::uint64_t round_buffers() const
     {
         return std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2;
@@ -140,10 +140,10 @@ struct Consumer::Impl {
     std::vector<int> silent;
     // start time of the last round that read the shard
     std::vector<std::uint64_t> read_at;
-    dt_u32 spins_left = 0; // of the drain's budget
+    dt_u32 spins_left = 0; // tests of locks that the drain may still make
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
-    std::size_t n_due = 0;             // records that the last round had no time to run
+    std::size_t n_due = 0; // number of records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
     std::uint64_t insists_until = 0; // when the last drain stops waiting for locks
     CpuFlows flows;
@@ -246,7 +246,8 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
                                    std::uint32_t& n_left)
 {
     const std::uint64_t room_bytes = arena->plan.principal_bytes;
-    // If a fill buffer is full, the records of END are in a second buffer.
+    // With the buffer policy "fill", a shard whose first buffer is full has the records
+    // of END in its second buffer.
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     const std::uint64_t enough = round_bytes();
@@ -314,13 +315,13 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
 Result<Ok> Consumer::Impl::snapshot_counters()
 {
     constexpr std::uint64_t room_bytes =
-        2 * DT_COUNTERS_BYTES; // space for the largest value
+        2 * DT_COUNTERS_BYTES; // enough for the largest entry
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
         // The engine creates these entries from the counters of clauses. They are
-        // trusted like the entries of a shard that no target maps.
+        // passed on as entries of the last shard, which no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
             if (n == 0)
@@ -437,9 +438,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
-    // Buffers with the policies ring and fill are read only once, at the end: a ring
-    // buffer keeps the newest records, and a fill buffer the oldest ones that fit.
-    // Records that the last round did not have time to run come first.
+    // Buffers with the policies ring and fill are read only once, at the end, because a
+    // ring buffer keeps the newest records, and a fill buffer the oldest ones that fit.
+    // No records are collected while records of the last round remain to be run.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
@@ -457,8 +458,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Records wait for the watermark only while at most two rounds of them are held,
-    // because targets can forge timestamps.
+    // Records after the watermark are held back only while all held records are no
+    // larger than two rounds. Otherwise forged timestamps could fill the memory.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -478,7 +479,7 @@ constexpr std::uint64_t longest_run_ns = 500'000'000;
 Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
                                        RecordSink& sink)
 {
-    constexpr std::size_t look_after = 8; // records
+    constexpr std::size_t look_after = 8; // records between two readings of the clock
     const std::uint64_t ends = monotonic_ns() + longest_run_ns;
     Result<Ok> result = Ok{};
     std::size_t done = 0;

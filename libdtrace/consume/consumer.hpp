@@ -6,17 +6,19 @@
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
 //   status ──report_drops──> Events
 //
-//   Consumer consumer(arena, bytes, symbols, events);
+//   Consumer consumer(config);
 //   consumer.add_program(program, first_clause);   // after each dt_load()
-//   loop: consumer.drain(DrainKind::Round, output, sink)  // at switchrate, or when
-//         consumer.fullest() is high; snapshots, then report_drops()
-//         consumer.snapshot()                   // when it wants_snapshot()
+//   loop, at the rate of the option switchrate, or earlier if fullest() is high:
+//         consumer.drain(DrainKind::Round, output, sink), consumer.report_drops()
+//   between the drains, if consumer.wants_snapshot():
+//         consumer.snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// Time order: a record is printed once its timestamp is before the start of the current
-// round, because no shard can deliver an older record after that. Newer records wait
-// for the next round. DrainKind::Final prints all records. Without the temporal option,
-// a round prints all of its records, sorted only within the round.
+// Records are printed in the order of time. A record is printed once its timestamp is
+// before the start of the current round, because no shard can deliver an older record
+// after that. Newer records wait for the next round. DrainKind::Final prints all
+// records. Without the temporal option, a round prints all of its records, sorted only
+// within the round.
 //
 // Targets can write the data part of the arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an
@@ -47,13 +49,14 @@ public:
         void* arena = nullptr;
         Symbolizer* symbols = nullptr; // null: addresses print in hex
         Events* events = nullptr;      // null: faults and drops are not reported
-        std::uint32_t owner = 0;       // our id in the locks of shards; 0: the thread's
-        int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
+        std::uint32_t owner = 0;       // id in the locks of shards; 0: the thread's id
+        // Returns whether the owner of a lock is alive. Null: uses kill(2).
+        int (*alive)(dt_u32 owner) = nullptr;
         bool per_cpu = false; // aggregations also store the values of each CPU
-        // The arena is a file in memory. After a burst of keys, the pages of buffers
-        // that are rarely used are returned to the system.
+        // Whether the consumer returns the pages of rarely used buffers to the system after
+        // a burst of keys. This is possible if the arena is a file in memory.
         bool returns_memory = false;
-        // The limit for all keys and values together.
+        // The maximum size of all keys and values together, in bytes.
         std::uint64_t max_aggregated_bytes = ~std::uint64_t{0};
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
@@ -70,7 +73,7 @@ public:
 
     // Runs one round: copies records from the shards, takes a snapshot of aggregations,
     // then runs the records. Therefore a printa() shows at least all values that were
-    // aggregated before it was recorded.
+    // aggregated before the printa() was recorded.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();
@@ -84,11 +87,11 @@ public:
     // Reports the drops since the last report, by kind and CPU. After DrainKind::Round,
     // reports at most once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
-    // Called at the end of tracing. Prints the aggregations that printa() has not
-    // printed or, with `all`, every aggregation.
+    // Prints the aggregations that printa() has not printed or, with `all`, every
+    // aggregation. Called at the end of tracing.
     Result<Ok> print_aggregations(Output& out, bool all = false);
-    // Prints one entry as -x format says, by default like printa() without a format.
-    // `tables` describes all rows that are printed with it.
+    // Prints one entry in the form that -x format selects, by default like printa()
+    // without a format. `tables` describes all rows that are printed with this entry.
     Result<Ok> print_entry(Output& out, const AggEntry& entry,
                            class PackedTables* tables = nullptr);
 

@@ -3,8 +3,9 @@
 // %lld), and the functions that print values.
 //
 // The checker has already handled the length modifiers (h, l, ll, L). This code uses
-// the size of the value itself, except that h truncates it as in C. Flags, width and
-// precision follow C's rules. Only floating-point numbers are printed by stdio.
+// the size of the value itself, except that h and hh truncate the value as in C. Flags,
+// width and precision follow C's rules. Only floating-point numbers are printed by
+// stdio.
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/net_names.hpp"
 #include "libdtrace/consume/numbers.hpp"
@@ -243,8 +244,8 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // The constants leave enough space for any number in %f, in addition to precision
-    // and width.
+    // In %f, the largest long double has 4933 digits before the point. The constants
+    // leave enough space for them, in addition to the precision and the width.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),
@@ -288,7 +289,7 @@ static void print_user_address(FormatItem& item)
     put_padded(item, text);
 }
 
-// In %-10k, the width is the indentation.
+// Prints a stack. A left-justified width, as in %-10k, is the indentation.
 static void print_stack(FormatItem& item)
 {
     std::uint64_t indent = item.left && item.width > 0

@@ -24,14 +24,14 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
         flow.indent -= 2;
     data.indent = flow.indent;
     if (data.flow == Flow::Entry)
-        // If a trace contains only entries, the indentation must not grow without
-        // limit.
+        // The limit is for traces that contain only entries. Without a limit, the
+        // indentation would grow at each row.
         flow.indent = std::min(flow.indent + 2, 512);
     flow.last_probe = data.probe->id;
 }
 
-// Links all records in one pass. A target can give each record a different CPU number,
-// so a search that starts from each record would take quadratic time.
+// Computes next_on_cpu_ for all records in one pass. A target can give each record a
+// different CPU number, so one search for each record would take quadratic time.
 void CpuFlows::link(std::span<const RoundRecord> records)
 {
     const auto none = static_cast<std::uint32_t>(records.size());

@@ -20,8 +20,9 @@ public:
     void begin_round() { next_on_cpu_.clear(); }
     // Sets the arrow and the indentation of a record's row. Call it once for each
     // record of the round, in order. If several clauses run in one firing, the
-    // indentation changes only once. To detect this, an entry is compared with the
-    // previous record on its CPU, and a return with the next one.
+    // indentation changes only once. To detect such a firing, the record of an entry is
+    // compared with the previous record on its CPU, and the record of a return with the
+    // next one.
     void set(std::span<const RoundRecord> records, std::size_t index, ProbeData& data);
 
 private:

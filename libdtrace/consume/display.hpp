@@ -22,7 +22,7 @@ namespace dt {
     X(stackindent, 14) X(aggsortpos, 0) X(aggsortkeypos, 0)
 // clang-format on
 
-enum class OutputForm { text, json, folded }; // structured.hpp
+enum class OutputForm { text, json, folded }; // described in structured.hpp
 
 enum class DrawnIn { ascii, utf8 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Draws distributions with one bar for each bucket.
 //
-// A bar's length is its count's share of the sum of all counts or, with aggzoom, of a
-// number slightly larger than the largest count. It is rounded to the nearest of 40
-// columns, or in UTF-8 down to an eighth of a column.
+// A bar of full length has 40 columns and represents the sum of all counts or, with
+// aggzoom, a number slightly larger than the largest count. The length of a bar is
+// rounded to the nearest column, or in UTF-8 rounded down to an eighth of a column.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -119,8 +119,9 @@ std::string edge_text(const Bucket& bucket)
 
 namespace {
 
-// Returns the buckets to show: from the first to the last one with a count, and one
-// more on each side.
+// Returns the buckets to show: from the first to the last bucket with a count, and one
+// more on each side. If no bucket has a count, returns the three buckets around 0 for
+// quantize(), and the lowest buckets for the other functions.
 std::span<const Bucket> shown(std::uint32_t function, std::span<const Bucket> buckets)
 {
     auto counted = [](const Bucket& b) { return b.count != 0; };

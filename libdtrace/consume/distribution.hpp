@@ -7,9 +7,9 @@
 //                4 |                                         0
 //
 // A drawing extends from one bucket below the first bucket with a count to one bucket
-// above the last. Counts may be negative, because increments may be. Bars for negative
-// counts grow to the left. If both signs occur, each side of the line has half the
-// width.
+// above the last. Counts may be negative, because increments may be negative. Bars for
+// negative counts grow to the left. If both signs occur, each side of the vertical line
+// has half the width.
 #pragma once
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -32,14 +32,14 @@ struct BarScale {
     std::size_t length(std::int64_t count, std::size_t columns) const;
 };
 
-// Draws "|@@@@      " without its count.
+// Draws a bar, for example "|@@@@      ". Does not print the count.
 void put_bar(std::string& out, std::int64_t count, const BarScale& scale,
              const Display& display);
 // Draws one character whose height represents the count.
 void put_height(std::string& out, std::int64_t count, const BarScale& scale,
                 const Display& display);
 
-// Returns "-4", "< 0" or ">= 10".
+// Returns the label of a bucket, for example "-4", "< 0" or ">= 10".
 std::string edge_text(const Bucket& bucket);
 
 void put_distribution(std::string& out, std::uint32_t function, std::uint64_t arg,

@@ -11,7 +11,7 @@ namespace dt {
 namespace {
 
 // clang-format off
-#define DT_DROP_TEXTS(X) /* X(kind, by CPU, before the s, after it) */ \
+#define DT_DROP_TEXTS(X) /* X(kind, counted by CPU?, text before the s, after it) */ \
     X(PRINCIPAL,      true,  "drop", "")                                          \
     X(AGGREGATION,    true,  "aggregation drop", "")                              \
     X(DYNAMIC,        false, "dynamic variable drop", "")                         \
@@ -43,7 +43,7 @@ constexpr DropText texts[DTRACEDROP_N] = {
 #undef X
 };
 
-// The rows are in the order of dif/faults.h.
+// The rows must be in the order of DIF_DROPS in dif/faults.h.
 #define X(kind, by_cpu, before, after) kind,
 enum class Order { DT_DROP_TEXTS(X) };
 #undef X
@@ -57,7 +57,7 @@ std::uint64_t read_count(const dt_u64& count)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
-// Sums of forged counts can exceed 64 bits.
+// Adds a count. Saturates, because sums of forged counts can exceed 64 bits.
 void add(std::uint64_t& to, std::uint64_t more)
 {
     if (__builtin_add_overflow(to, more, &to))

@@ -5,7 +5,7 @@
 // The counters are in the data part of the arena, where targets can write anything. If
 // a counter has decreased, its new value becomes the base for later differences, and
 // nothing is reported. The number of lines is limited: drops are reported at most once
-// a second, and all CPUs after the first few share a line.
+// a second, and all CPUs after the first 16 with drops share a line.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"
@@ -33,7 +33,7 @@ private:
     using Counts = std::array<std::uint64_t, DTRACEDROP_N>;
     struct Shard {
         Counts known{}; // the shard's counters at the last reading
-        Counts lost{};  // since the last report, of kinds that are counted by CPU
+        Counts lost{};  // drops since the last report, of kinds that are counted by CPU
     };
     void read(const dt_arena* arena);
     bool tell(const DropEvent& event, Events& events);
@@ -41,16 +41,18 @@ private:
 
     std::vector<Shard> shards_;
     Counts session_{}; // the session's counters at the last reading
-    Counts lost_{};    // since the last report, of kinds that are not counted by CPU
+    Counts lost_{};    // drops since the last report, of kinds not counted by CPU
     Counts totals_{};
-    std::uint64_t next_report_ = 0; // ns
+    std::uint64_t next_report_ = 0; // earliest time of the next report, in ns
 };
 
-// Returns "PRINCIPAL", for example. Returns "" if there is no such kind.
+// Returns the name of a kind of drop, for example "PRINCIPAL". Returns "" if there is
+// no such kind.
 std::string_view drop_name(std::uint32_t kind);
 
-// Returns "2 drops on CPU 0", for example. `where` is "CPU 0", and is used only for
-// kinds that are counted by CPU.
+// Returns the text of a report, for example "2 drops on CPU 0". `where` is the "CPU 0"
+// in it, which is used only for kinds that are counted by CPU. With `tags`, the text
+// begins with the name of the kind, for example "[DTRACEDROP_PRINCIPAL] ".
 std::string drop_text(std::uint32_t kind, std::uint64_t count, std::string_view where,
                       bool tags);
 

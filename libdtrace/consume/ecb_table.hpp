@@ -4,12 +4,12 @@
 //   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
 //        └─────────────> probe names
 //
-// The arena's clause gives the offsets of the bytes, and the program gives their
-// meaning. Both have the same actions in the same order. An entry is created when its
-// EPID first occurs, because probes can appear during tracing, and is then kept. A
-// record from a shard that targets map is accepted only if its clause is enabled for a
-// probe that fires in targets. This code reads only the program part of the arena,
-// which targets cannot write.
+// The arena's clause gives the offsets of the bytes in a record, and the program gives
+// the meaning of the bytes. Both have the same actions in the same order. An entry is
+// created when its EPID first occurs, because probes can appear during tracing, and is
+// then kept. A record from a shard that targets map is accepted only if the ECB's probe
+// fires in targets. This code reads only the program part of the arena, which targets
+// cannot write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -27,14 +27,14 @@ namespace dt {
 // An aggregating action of a clause.
 struct Aggregating {
     AggDesc desc;
-    // its description in Aggregates; null: not declared yet
+    // the description that Aggregates::declare() returned; null: not declared yet
     AggDesc* declared = nullptr;
 };
 
 struct EcbState {
     EcbInfo info;
-    bool own = false;       // its probe never fires in a target
-    Flow flow = Flow::None; // follows from the probe's name alone
+    bool own = false;       // the ECB's probe never fires in a target
+    Flow flow = Flow::None; // depends only on the probe's name
     std::string_view prefix;
     // The constant arguments of actions that change the consumer or its output. A
     // record with different values is forged.
@@ -51,7 +51,8 @@ public:
     explicit EcbTable(const dt_arena* arena) : arena_(arena) {}
     void add(std::shared_ptr<const Program> program, std::uint32_t first_clause);
 
-    // Updates the probe's provider name from the arena, also in existing descriptions.
+    // Rereads the name of the probe's provider from the arena. Existing ECBs of the
+    // probe then also have the new name.
     void rename(std::uint32_t id);
     // Returns null if there is no such EPID, or if its clause was not added.
     EcbState* find(std::uint32_t epid)
@@ -84,7 +85,7 @@ private:
     const dt_arena* arena_;
     std::map<std::uint32_t, Known> clauses_;
     std::vector<std::unique_ptr<EcbState>> states_;  // indexed by EPID
-    std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by id
+    std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by probe id
 };
 
 } // namespace dt

@@ -25,11 +25,11 @@ const FaultRow& row_of(std::uint32_t fault)
     for (const FaultRow& row : rows)
         if (row.number == fault)
             return row;
-    return rows[0]; // unknown fault
+    return rows[0]; // the row for unknown faults
 }
 
-// Returns the source of an action, which is counted from 1, or of the predicate if
-// `action` is 0.
+// Returns the source of the action with this number, counted from 1, or of the
+// predicate if `action` is 0. Returns the source of the clause if there is none.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Turns fault records into events.
+// Converts fault records to events for the ERROR report.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"

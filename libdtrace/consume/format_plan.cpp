@@ -11,7 +11,8 @@ namespace dt {
 
 using Path = FormatStep::Path;
 
-// Returns whether there are no flags, width or precision. A fast path is then possible.
+// Returns whether the conversion has no flags, no width and no precision, so that a
+// fast path is possible.
 static bool is_plain(const Conversion& c)
 {
     return !c.alternate && !c.zero && !c.left && !c.space && !c.plus && !c.group &&
@@ -183,7 +184,8 @@ Result<Ok> FormatPlan::print_pieces(Output& out, const PrintContext& context,
 {
     if (base.size() < min_bytes_)
         return Ok{};
-    std::size_t next = 0; // column; the last one is used again if there are too few
+    // The next column. If there are too few columns, the last one is used again.
+    std::size_t next = 0;
     const std::uint32_t flags = piece.flags;
     for (std::size_t i = 0; i < steps_.size(); i++) {
         const FormatStep& step = steps_[i];

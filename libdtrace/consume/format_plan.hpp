@@ -33,7 +33,7 @@ struct FormatItem {
     const PrintContext& context;
     const FormatStep& step;
     std::span<const std::byte> bytes;
-    int width, precision; // precision -1: none
+    int width, precision; // a precision of -1 means that there is none
     bool left;
     Escaping escaping() const;
 };
@@ -54,13 +54,13 @@ struct FormatStep {
     FormatPrinter print = nullptr;
     Conversion conversion;
     char letter = 0;        // the conversion letter: the d of %lld
-    bool is_signed = false; // of the value's type
+    bool is_signed = false; // the value's type is signed
     std::uint32_t action = 0;
     TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
-    // The places of width and precision in the data, for `*`. A size of 0 means that
-    // there is none.
+    // The places in the record of the width and the precision, if the format has `*`
+    // for them. A size of 0 means that there is no such `*`.
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
 };
@@ -86,8 +86,8 @@ public:
     // Appends the text. The offsets in the record descriptions are relative to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // Prints a row of printa(), or a record to an output that wants pieces. For such an
-    // output, commits after each conversion.
+    // Prints a row of printa(), or a record to an output with wants_pieces(). For such
+    // an output, commits after each conversion.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;
@@ -97,7 +97,7 @@ private:
                     const FormatStep& step, std::span<const std::byte> base) const;
 
     std::vector<FormatStep> steps_;
-    std::size_t min_bytes_ = 0; // minimum size of base for the fast paths
+    std::size_t min_bytes_ = 0; // minimum size of the data that the steps read
 };
 
 // Returns the printer for a conversion with this name ("d", "lld", "wc"), or null if

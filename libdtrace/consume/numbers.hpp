@@ -20,7 +20,8 @@ namespace dt {
 // "00" "01" .. "99", concatenated.
 extern const char two_digits[201];
 
-// Writes the digits before `end`. Returns the address of the first one.
+// Writes the decimal digits of the value before `end`. Returns the address of the first
+// digit.
 inline char* digits_before(char* end, std::uint64_t value)
 {
     while (value >= 100) {

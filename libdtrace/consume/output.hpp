@@ -40,7 +40,7 @@ public:
     virtual ~Output() = default;
     std::string& text() { return text_; }
     Result<Ok> commit(const Piece& piece = {});
-    // Flushes our buffers, so that other code can write to the same file.
+    // Flushes this output's buffers, so that other code can write to the same file.
     virtual Result<Ok> flush() { return Ok{}; }
     // Implements freopen(). An empty path restores the original output.
     virtual Result<Ok> reopen(const std::string& path);
@@ -57,7 +57,7 @@ protected:
 
 private:
     std::string text_;
-    std::optional<Error> failure_; // the first one
+    std::optional<Error> failure_; // the first failure
 };
 
 // Writes text to a stdio stream that the caller owns. reopen() changes the file to

@@ -2,11 +2,11 @@
 // Records in the form that callbacks receive.
 //
 //   ProbeData   one record: its probe, clause, CPU and time, and all its bytes
-//   RecordDesc  one action's part of it: kind, offset, how to print it
+//   RecordDesc  the part of a record that one action wrote: kind, offset, format
 //
-// These are views, which are valid during the callback. The bytes are the consumer's
-// own copy of the arena. Their content comes from a target: counts and offsets in them
-// are untrusted.
+// Both are views that are valid only during the callback. The bytes are the consumer's
+// own copy of the arena. Their content comes from a target, so counts and offsets in
+// them are untrusted.
 #pragma once
 
 #include "dif/arena.h"
@@ -35,9 +35,10 @@ struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
     std::uint32_t offset = 0;   // from the record's start (its dt_rechdr), or in a key
-    std::uint32_t n_values = 1; // including this one
+    std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
-    // type, format, place; null: a C program made the record
+    // the compiler's entry for the action, with type, format and place; null: a C
+    // program made this description
     const Action* compiled = nullptr;
 };
 
@@ -47,7 +48,7 @@ struct EcbInfo {
     const ProbeName* probe = nullptr;
     const CompiledClause* clause = nullptr;
     const Program* program = nullptr;
-    std::uint32_t record_bytes = 0;  // including its dt_rechdr
+    std::uint32_t record_bytes = 0;  // size of a record, including its dt_rechdr
     std::vector<RecordDesc> records; // in order, without aggregations
 };
 
@@ -59,8 +60,8 @@ struct ProbeData {
     std::uint32_t cpu = 0;
     std::uint64_t timestamp = 0; // monotonic ns
     Flow flow = Flow::None;
-    std::string_view prefix;           // "-> ", "<= ", "| ", ""
-    int indent = 0;                    // columns; 0 unless flowindent
+    std::string_view prefix;           // arrow for flowindent, such as " -> " or "| "
+    int indent = 0;                    // in columns; 0 without the option flowindent
     std::span<const std::byte> record; // including its dt_rechdr
     // Returns the bytes of one action. Empty if the action has none, or if they are not
     // inside the record.
@@ -72,10 +73,10 @@ struct ProbeData {
     }
 };
 
-// The C API's DTRACE_CONSUME_*.
+// The result of a callback, with the values of the C API's DTRACE_CONSUME_*.
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
-// Called for each record. Verdict::This prints the record in the default form;
+// Receives each record. Verdict::This prints the record in the default form;
 // Verdict::Next skips it. A sink may write to the same file as the Output (for example,
 // in the callback of a C program). Therefore all text printed so far is committed
 // before each call.
@@ -84,15 +85,15 @@ public:
     virtual ~RecordSink() = default;
     // Called before a record's actions. Next skips all of them.
     virtual Verdict probe(const ProbeData& data) = 0;
-    // Called before each action, and with null after the last one of a record.
+    // Called before each action, and with null after the last action of a record.
     virtual Verdict record(const ProbeData& data, const RecordDesc* desc) = 0;
 };
 
 struct FaultEvent {
     const EcbInfo* ecb = nullptr; // the ECB whose clause faulted
     std::uint32_t cpu = 0;
-    std::uint32_t action = 0; // counted from 1; 0: predicate
-    std::uint32_t offset = 0; // in the DIF, in bytes
+    std::uint32_t action = 0; // number of the action, from 1; 0 for the predicate
+    std::uint32_t offset = 0; // of the instruction in the DIF, in bytes
     std::uint32_t fault = 0;  // DTRACEFLT_*
     std::uint64_t value = 0;  // the address, for faults that have one
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."
@@ -103,12 +104,13 @@ struct FaultEvent {
 struct DropEvent {
     std::uint32_t kind = 0; // DTRACEDROP_*
     std::optional<std::uint32_t> cpu;
-    std::uint64_t count = 0; // since the last report
+    std::uint64_t count = 0; // number of drops since the last report
     std::uint64_t total = 0;
     std::string text; // "2 drops on CPU 0"; droptags adds "[DTRACEDROP_PRINCIPAL] "
 };
 
-// Events other than text. If a function returns false, the consumer stops.
+// The consumer's callbacks for everything except text. If a function returns false, the
+// consumer stops.
 class Events {
 public:
     virtual ~Events() = default;

@@ -35,7 +35,8 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-// The maximum difference between the clocks of two hosts.
+// The maximum difference between the clocks of two hosts. A timestamp that is further
+// ahead of the consumer's clock is forged.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
@@ -74,7 +75,8 @@ bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
     return honest;
 }
 
-// Merges adjacent runs in log2(shards) passes, until only one run remains.
+// Merges adjacent sorted runs in pairs until only one run remains, which takes
+// log2(runs) passes.
 void Round::order()
 {
     while (runs_.size() > 1) {
@@ -101,8 +103,8 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // If there is no memory for a copy, the records stay where they are, which wastes
-    // space.
+    // If there is no memory for a copy, the records stay where they are, and the bytes
+    // of the records before them are not freed.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

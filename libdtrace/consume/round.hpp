@@ -4,7 +4,8 @@
 //
 //   collect()  for each shard: copy, check each header, note (time, offset, ECB)
 //   order()    merge the shards' runs by time
-//   records()  all, in the order of time; hold() keeps those not run for the next round
+//   records()  all records in the order of time
+//   hold()     keep the records that have not been run for the next round
 //
 // Targets cannot write to the copy, so they cannot change a header after it was
 // checked. If a record matches no clause, it and the rest of its shard's copy are
@@ -24,7 +25,7 @@ namespace dt {
 
 struct RoundRecord {
     std::uint64_t timestamp;
-    std::uint64_t offset; // in the round's bytes
+    std::uint64_t offset; // in the round's buffer
     EcbState* ecb;
     std::uint32_t bytes;
     std::uint16_t cpu;
@@ -34,8 +35,8 @@ struct RoundRecord {
 // Memory that grows without being zeroed. Unused pages cost nothing.
 class ByteBuffer {
 public:
-    // Returns the address after the used bytes, with at least this much space. Returns
-    // null if out of memory.
+    // Returns the address after the used bytes, where at least `bytes` bytes are free.
+    // Returns null if out of memory.
     std::byte* room(std::size_t bytes);
     void use(std::size_t bytes) { used_ += bytes; }
     void clear() { used_ = 0; }
@@ -52,17 +53,20 @@ private:
 
 class Round {
 public:
-    // Returns the place for the next shard's records. Returns null if out of memory.
+    // Returns the place to which the next shard's records must be copied. Returns null
+    // if out of memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
-    // Adds the next shard's copy, made at `now`. Returns false if it contains an
-    // invalid record. A time far in the future is replaced by `now`; otherwise the
-    // record would be held back forever.
+    // Adds the records of a shard, of which `bytes` bytes were copied to room() at the
+    // time `now`. Returns false if the copy contains an invalid record. A timestamp far
+    // in the future is replaced with `now`, because its record would otherwise be held
+    // back forever.
     bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
                  std::uint64_t now);
     void order();
 
     std::span<const RoundRecord> records() const { return records_; }
-    std::size_t held_bytes() const { return buffer_.used(); } // of all records
+    // Returns the size of the copies of all records.
+    std::size_t held_bytes() const { return buffer_.used(); }
     std::span<const std::byte> bytes(const RoundRecord& record)
     {
         return {buffer_.data() + record.offset, record.bytes};

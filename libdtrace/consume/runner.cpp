@@ -103,8 +103,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
 {
     const RecordDesc& desc = ecb.info.records[index];
     const FormatPlan* plan = ecb.plans[index].get();
-    // Skips further values of a statement whose first value was skipped. freopen("")
-    // has no values and is not skipped.
+    // Only the first value of a statement has a plan. If the sink skipped that value,
+    // the other values print nothing. freopen("") has no values and no plan.
     if (!plan && !(desc.action == DTRACEACT_FREOPEN && desc.size == 0))
         return Ok{};
     if (desc.action == DTRACEACT_PRINTF) {

@@ -18,7 +18,7 @@ public:
     Aggregates aggregates;
     std::optional<int> exit_status;
 
-    // Runs all actions of a record. Calls the sink before each.
+    // Runs all actions of a record. Calls the sink before each action.
     Result<Ok> run(EcbState& ecb, const ProbeData& data, Output& out, RecordSink& sink);
     // Prints the statement that starts with record `index`.
     Result<Ok> print(EcbState& ecb, const ProbeData& data, std::size_t index,
@@ -26,7 +26,7 @@ public:
     PrintContext context() { return {symbols_, display}; }
 
 private:
-    // runner_structured.cpp: prints the record as one object, or as folded stacks.
+    // Prints the record as JSON objects or as folded stacks (runner_structured.cpp).
     Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out,
                               RecordSink& sink);
     Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,

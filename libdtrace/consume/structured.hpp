@@ -16,8 +16,9 @@
 // not text are {"bytes": "0a1b.."}. Future versions may add fields.
 //
 // folded: the input of flame graphs. A line is "outermost;...;innermost N". In an
-// aggregation, N is the value, and the line contains all keys in their order. From a
-// record, only its stacks, with an N of 1, and its printa() actions are printed.
+// aggregation, N is the value, and the line contains all keys in their order. A record
+// prints a line with N = 1 for each of its stacks, and the lines of its printa()
+// actions, but nothing else.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -45,7 +46,7 @@ public:
     void aggregations(std::span<AggEntry* const> entries);
     void exit(int status);
     bool empty() const { return !any_; }
-    void finish(std::string& out); // appends its lines
+    void finish(std::string& out); // appends the lines of the record
 
 private:
     void add(std::string_view action, std::string_view field,
@@ -53,7 +54,7 @@ private:
 
     const ProbeData& data_;
     const PrintContext context_;
-    const OutputForm form_; // constant, even if the record contains a setopt()
+    const OutputForm form_; // not changed by a setopt() in this record
     std::unique_ptr<nlohmann::ordered_json> values_;
     std::string folded_;
     bool any_ = false;
@@ -64,7 +65,7 @@ void put_structured(std::string& out, const PrintContext& context, OutputForm fo
 void put_json(std::string& out, const FaultEvent& event);
 void put_json(std::string& out, const DropEvent& event);
 
-// typed_json.cpp
+// Returns a value as JSON by its type, or as bytes if the type is null.
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
 // Returns a number, or a string for values that JSON numbers cannot represent: "inf",
 // "-inf", "nan".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names for addresses in stacks, usym() and the like. The session implements this
-// interface.
+// Names for addresses in stacks and in the results of usym(), uaddr() and similar
+// functions. The session implements this interface.
 //
 // Every result is printable: an address without a name is returned in hex. The
 // addresses of a process can still be named after it has exited.
@@ -14,18 +14,20 @@ namespace dt {
 class Symbolizer {
 public:
     virtual ~Symbolizer() = default;
-    // "libc.so.6`malloc+0x12", "libc.so.6`malloc", "libx.so`0x1234", "0x7f00"
+    // Returns the name of an address in a process: "libc.so.6`malloc+0x12",
+    // "libc.so.6`malloc", "libx.so`0x1234" without a function, "0x7f00" without a
+    // module.
     virtual std::string uaddr(std::uint64_t pid, std::uint64_t addr) = 0;
-    // "libc.so.6`malloc": only the function
+    // Returns the name without an offset: "libc.so.6`malloc".
     virtual std::string usym(std::uint64_t pid, std::uint64_t addr) = 0;
-    // "libc.so.6"
+    // Returns the name of the module: "libc.so.6".
     virtual std::string umod(std::uint64_t pid, std::uint64_t addr) = 0;
     // Returns one line of a user stack.
     virtual std::string frame(std::uint64_t pid, std::uint64_t pc)
     {
         return uaddr(pid, pc);
     }
-    // Returns the name of a kernel address: "vmlinux`vfs_read+0x1"
+    // Returns the name of a kernel address: "vmlinux`vfs_read+0x1".
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;

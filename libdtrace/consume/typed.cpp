@@ -90,7 +90,7 @@ void put_char(std::string& out, char c)
     else if (is_printable(c))
         out.push_back(c);
     else
-        for (int shift : {6, 3, 0}) // \ooo
+        for (int shift : {6, 3, 0}) // prints the byte as \ooo, in octal
             out.append(shift == 6 ? "\\" : "")
                 .push_back(static_cast<char>(
                     '0' + (static_cast<unsigned char>(c) >> shift & 7)));
@@ -156,7 +156,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth,
     out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
 }
 
-// A string inside another value has brackets; a string by itself has none.
+// Prints a string in quotes. A string inside another value is also put in brackets.
 void put_text(std::string& out, Bytes bytes, int depth)
 {
     out.append(depth == 0 ? "\"" : "[ \"");
@@ -266,7 +266,7 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        // no newline after a closing brace: the program prints its own
+        // After a closing brace, the D program itself prints the newline.
         out.push_back('\n');
 }
 

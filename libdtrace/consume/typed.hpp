@@ -30,8 +30,9 @@ std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t o
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
-// The maximum length of one value's text, and the mark that replaces the omitted rest.
-// Members of a union share their bytes, so a type of a few bytes could print gigabytes.
+// The maximum length of one value's text in bytes, and the mark that replaces the
+// omitted rest. Members of a union share their bytes, so a value of a few bytes could
+// print gigabytes of text.
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 

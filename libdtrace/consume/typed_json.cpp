@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints a value by its type as JSON. typed.cpp prints it for people.
+// Converts a value to JSON by its type. For people, typed.cpp prints such values as
+// text.
 #include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -18,10 +19,11 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-// Counts down from max_typed_text while the value is built.
+// The approximate number of bytes that the JSON of one value may still use. The limit
+// is max_typed_text.
 class Budget {
 public:
-    // The cost of each value, in addition to the length of its text and its name.
+    // The bytes that are counted for each value, in addition to its text and its name.
     static constexpr std::size_t value_bytes = 8;
     void spend(std::size_t n_bytes) { left_ -= std::min(left_, n_bytes); }
     bool any() const { return left_ != 0; }

@@ -115,8 +115,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-// Keys of one or two bytes are printed as unsigned numbers, because they are also
-// sorted as unsigned.
+// Prints an integer. Keys of one or two bytes are printed as unsigned numbers, because
+// they are also sorted as unsigned numbers.
 static void put_integer(std::string& out, std::span<const std::byte> bytes,
                         Column column, bool quiet)
 {

@@ -25,7 +25,8 @@ struct PrintContext {
     const Display& display;
 };
 
-// Text is left-justified, except in a packed table.
+// The place where a value is printed. Each number is the width of text there in
+// columns. Text is left-justified, except in a packed table.
 enum class Column { Trace = 33, Key = 50, Packed = 16 };
 
 enum class Padding { None, Column };
@@ -46,8 +47,8 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
                const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);
 
-// Prints a newline, then a line for each frame. `arg` is a DTRACE_USTACK_ARG; `bytes`
-// contains the pid and then the frames.
+// Prints a newline, then a line for each frame, indented by `indent` columns. `arg` is
+// a DTRACE_USTACK_ARG; `bytes` contains the pid and then the frames.
 void put_ustack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,
                 std::uint64_t arg, std::uint64_t indent);
 void put_kstack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,

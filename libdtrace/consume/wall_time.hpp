@@ -7,7 +7,7 @@
 
 namespace dt {
 
-std::string calendar_time(std::uint64_t ns); // "2026 Nov 20 21:25:11"
-std::string mail_time(std::uint64_t ns);     // "Fri, 20 Nov 2026 21:25:11 UTC"
+std::string calendar_time(std::uint64_t ns); // %Y: "2026 Nov 20 21:25:11"
+std::string mail_time(std::uint64_t ns);     // %T: "Fri, 20 Nov 2026 21:25:11 UTC"
 
 } // namespace dt

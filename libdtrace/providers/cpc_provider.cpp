@@ -162,8 +162,9 @@ ProviderAttributes CpcProvider::attributes() const
     return {evolving, hidden, hidden, of_cpu, evolving};
 }
 
-// A counter has a cost on every CPU, and the processor has few of them. Therefore a
-// description that does not name the provider, such as ":::", creates none.
+// Creates the probes that a pattern matches. A counter has a cost on every CPU, and a
+// processor has few counters. Therefore a description that does not name the provider,
+// such as ":::", creates no probes.
 void CpcProvider::list(const ProbeSpec& spec)
 {
     if (spec.provider != "cpc")

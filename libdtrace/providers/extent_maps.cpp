@@ -29,7 +29,7 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
     try {
         NoSignals here;
         worker_ = std::thread([this] { work_off(); });
-    } catch (const std::exception&) { // no more threads or memory
+    } catch (const std::exception&) { // the thread could not be started
     }
     return works_ = worker_.joinable();
 }
@@ -38,7 +38,7 @@ void ExtentMaps::make(std::unique_lock<std::mutex>& lock, Entries::value_type& e
 {
     lock.unlock();
     std::unique_ptr<ExtentMap> map;
-    std::exception_ptr failed; // such as out of memory
+    std::exception_ptr failed; // for example, std::bad_alloc
     try {
         map = map_extents(*entry.first, given_up_);
     } catch (...) {

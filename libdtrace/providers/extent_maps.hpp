@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The extents of images. They are computed once for each image, on request in advance.
+// The extents of images. They are computed once for each image. The caller can request
+// them in advance.
 //
-// Computing them sweeps a module's text and data, which takes 10 ms for each 50,000
+// The computation sweeps a module's text and data, which takes 10 ms for each 50,000
 // functions. Creating the probes for these functions takes just as long. On a machine
 // with several processors, both are done at the same time.
 #pragma once
@@ -27,7 +28,7 @@ public:
 
     // Requests that a separate thread computes the image's extents. The image's
     // functions() must have been called. Returns false if there is only one CPU or no
-    // thread could be started. In that case of() computes the extents.
+    // thread could be started. In that case, of() computes the extents.
     bool begin(const std::shared_ptr<ElfImage>& image);
     // Returns the extents of an image. Waits if the computation is in progress. Returns
     // null if the image has no extents.
@@ -49,7 +50,7 @@ private:
     std::mutex mutex_;
     std::condition_variable made_;
     Entries entries_;
-    std::deque<Entries::value_type*> queue_; // of() may already have computed some
+    std::deque<Entries::value_type*> queue_; // may contain entries that of() computed
     std::thread worker_;
     bool works_ = false;
     std::atomic<bool> given_up_ = false;

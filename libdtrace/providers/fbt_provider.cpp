@@ -22,9 +22,9 @@ ProviderAttributes FbtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Reads lines like
+// Returns the functions in which the kernel forbids kprobes. Reads lines such as
 // "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return". Returns an
-// empty set without debugfs.
+// empty set if debugfs cannot be read.
 static std::set<std::string, std::less<>> forbidden_functions()
 {
     std::set<std::string, std::less<>> names;
@@ -36,7 +36,8 @@ static std::set<std::string, std::less<>> forbidden_functions()
     return names;
 }
 
-// Reads lines such as "vfs_read" and "ext4_map_blocks [ext4]".
+// Reads the list of the functions that ftrace can instrument, with lines such as
+// "vfs_read" and "ext4_map_blocks [ext4]".
 void FbtProvider::load()
 {
     if (loaded_)
@@ -55,7 +56,7 @@ void FbtProvider::load()
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
         // A part that the compiler has split off (nmi_handle.part.0) is forbidden if
-        // its function is.
+        // the function (nmi_handle) is forbidden.
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
             !forbidden.contains(name) &&
             !forbidden.contains(name.substr(0, name.find('.'))))
@@ -89,7 +90,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
-    // The registry would not match these probes itself.
+    // The registry cannot find these probes, because their function has another name
+    // than the description. So the ids in the outcome must be used.
     outcome.mine = outcome.mine || !outcome.provided.ids.empty();
     return outcome;
 }
@@ -113,8 +115,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
                 outcome.provided.ids.push_back(id);
             }
     }
-    // The description uses another name for the module, which the registry does not
-    // know.
+    // If the description uses another name for the module, the registry cannot find
+    // these probes. So the ids in the outcome must be used.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);
     return outcome;

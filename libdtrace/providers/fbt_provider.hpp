@@ -5,8 +5,8 @@
 //   available_filter_functions ──> names    /proc/kallsyms ──> addresses
 //
 // Functions in which the kernel forbids kprobes have no probes, because the return hook
-// calls some of them. debugfs lists them. The module refuses them in any case
-// (kmod/symbols.c).
+// calls some of these functions. debugfs lists them. The kernel module refuses them
+// even if debugfs cannot be read (kmod/symbols.c).
 //
 // Static functions that have the same name in one module share one probe, which has
 // several places. If the kernel has a function only under another name, such as

@@ -7,7 +7,8 @@
 
 namespace dt {
 
-// The maximum length of a check, including the instructions before it.
+// The maximum length in bytes of a function's check of the stack, including the
+// instructions before the check.
 constexpr std::uint64_t longest_check = 96;
 
 AddressRange go_text(ElfImage& image)
@@ -39,7 +40,8 @@ StackCheck stack_check_of(ElfImage& image, const AddressRange& go,
     if (!go.contains(function.addr))
         return check;
     check.is_go = true;
-    // The branch of the check leads to an instruction of the same function.
+    // The complete function is read, because the branch of the check leads to another
+    // instruction of the function.
     if (auto text = image.bytes(function.addr, function.n_bytes))
         check.n_bytes = x86_64.stack_check_bytes(*text, TargetAddr{function.addr});
     if (check.n_bytes > longest_check || check.n_bytes >= function.n_bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Go code in a module, whose stacks have no red zone and end where Go's linker
-// says.
+// Finds the Go code in a module. A goroutine's stack has no red zone, and rules of Go's
+// linker determine how much space is left at the end of the stack.
 //
 // A goroutine's stack is a piece of the heap without a guard page. A function first
 // checks whether there is enough space for its frame and 800 more bytes, and grows the
@@ -8,15 +8,15 @@
 // functions of the runtime, assembly, and small leaf functions). Such a function may
 // use the last byte of the stack, so nothing may be stored below its stack pointer.
 //
-//   after the check            800 bytes are left: jumps, which use 216 at most
-//   before it, or without one  breakpoints, which use none; no probe if only a wildcard
-//                              matched the function, because the runtime's busiest
-//                              functions are of this kind
+//   after the check        800 bytes are left: jumps, which use 216 bytes at most
+//   before the check, or   breakpoints, which use no stack; no probe if only a wildcard
+//   without a check        matched the function, because the runtime's busiest
+//                          functions are of this kind
 //
-// Code that gcc compiled with -fsplit-stack needs none of this. Each of its functions
-// checks, and the bound that it compares with is 3,584 bytes above the end of the piece
-// (libgcc 12). A stack that was too small is grown by a call that returns to code after
-// the check.
+// Code that gcc compiled with -fsplit-stack needs no such rules. Each of its functions
+// compares the stack pointer with a bound that is 3,584 bytes above the end of the
+// stack (libgcc 12). If the stack is too small, the function grows it with a call that
+// returns to code after the check.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"

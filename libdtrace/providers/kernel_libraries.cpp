@@ -28,8 +28,9 @@ template <class F> void each_line(std::string_view text, F visit)
     }
 }
 
-// Returns the word that a line declares, without a type's ending: psinfo_t gives
-// psinfo, as in curpsinfo. Returns "" if there is none.
+// Returns the name that a line declares, or "" if there is none. For a type, returns
+// the name without its ending _t. So a program that contains curpsinfo matches
+// psinfo_t.
 std::string_view declared(std::string_view line)
 {
     if (line.starts_with(translates)) {
@@ -75,7 +76,8 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Adds nothing if the name is that of a module, member or symbol.
+    // Adds the library with this file name. A line can also depend on a module, member
+    // or symbol, for which nothing is added.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// D libraries about the kernel, in the directory kernel/. Each declares the types that
-// some stable providers show, translates the kernel's own types into them, and declares
-// both types for each probe. In a library, a probe that has a function, such as
-// vfs:vop:vop_read:entry, is called vop_read-entry.
+// D libraries about the kernel, in the directory kernel/. Each library declares the
+// types that some stable providers show to D programs, translates the kernel's own
+// types to these types, and declares both types for each probe. In a library, a probe
+// that has a function, such as vfs:vop:vop_read:entry, is called vop_read-entry.
 //
-// The libraries use the kernel's type data, so one text works for all of its versions.
+// The libraries use the kernel's type data, so one text works for all kernel versions.
 // Parts that differ between versions are in separate files, which depend on a member
 // that only some versions have (#pragma D depends_on member TAG.NAME).
 #pragma once
@@ -21,7 +21,7 @@ struct KernelLibrary {
 };
 
 // Returns the libraries that define one of the providers or declare a word that occurs
-// in the text. Each comes after the libraries that it depends on.
+// in the text. Each library comes after the libraries on which it depends.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
 

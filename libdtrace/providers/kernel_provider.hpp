@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Providers whose probes fire in the kernel module.
 //
-// A description that names a probe creates it, from lists that the running kernel
-// provides. The probe's places are looked up when it is enabled.
+// A description creates the probes that it matches, from lists that the running kernel
+// provides. The places of a probe are looked up when the probe is enabled.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -18,7 +18,7 @@ namespace dt {
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind
     std::uint64_t where = 0;
-    std::string name; // overrides `where`
+    std::string name; // a symbol, which overrides `where` if it is not empty
     std::uint64_t more = 0;
 };
 

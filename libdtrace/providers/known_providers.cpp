@@ -19,7 +19,7 @@ constexpr std::pair<std::string_view, std::string_view> definitions[] = {
 // Describes probes that fire only if the program was started with a certain option.
 struct Switch {
     std::string_view provider;
-    const char* probe; // a glob
+    const char* probe; // a glob of probe names
     const char* file;  // in /proc/PID; each of its words ends with a NUL
     std::array<std::string_view, 2> either;
     std::string_view how;

@@ -25,14 +25,15 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n, until cancelled. Uses n_threads threads,
-// including the calling one, or fewer if no more can be started.
+// Runs work(thread, i) for each i below n, until given_up is set. Uses n_threads
+// threads, including the calling thread, or fewer if no more can be started. Rethrows
+// an exception of work().
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
 {
     std::atomic<std::size_t> next = 0;
-    std::vector<std::exception_ptr> failed(n_threads); // out of memory, for example
+    std::vector<std::exception_ptr> failed(n_threads); // for example, std::bad_alloc
     auto run = [&](unsigned thread) {
         try {
             for (std::size_t i = next++; i < n && !given_up; i = next++)
@@ -45,7 +46,7 @@ void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
     try {
         for (unsigned thread = 1; thread < n_threads; ++thread)
             others.emplace_back(run, thread);
-    } catch (const std::exception&) { // the existing threads do all the work
+    } catch (const std::exception&) { // the threads that were started do all the work
     }
     run(0);
     for (std::thread& other : others)
@@ -151,7 +152,8 @@ private:
                      starts.end());
     }
 
-    // Cuts the text into pieces. Within a range, a piece ends where a function starts.
+    // Cuts the text into pieces of at least piece_bytes. A piece ends where a function
+    // starts, or at the end of its range.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;
@@ -230,8 +232,9 @@ private:
         return found;
     }
 
-    // Tests a block of words first, because the compiler can vectorise this test, and
-    // most data contains no addresses.
+    // Finds the words that are addresses of text. First tests a block of words at once,
+    // because the compiler can vectorise this test, and most data contains no
+    // addresses.
     void search(std::span<const std::uint64_t> words,
                 std::vector<TargetAddr>& found) const
     {

@@ -71,8 +71,8 @@ struct PidProvider::Wanted {
     std::string glob; // for every_offset: selects the offsets
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
-    std::string provider; // with its pid
-    bool many = false;    // for a glob: functions without such a site are skipped
+    std::string provider; // with the pid, for example "pid123"
+    bool many = false;    // for a glob of functions: those without the site are skipped
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
     static Wanted by_name(const std::string& name)
@@ -111,7 +111,8 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the results for a process, without those for modules that have been unloaded.
+// Returns the results of earlier matching in a process, without those for modules that
+// have been unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
@@ -239,7 +240,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                   "; nearest are" + near,
                               ""};
         }
-        // 0A, 00a and a are the same probe.
+        // The offsets 0A, 00a and a are the same probe.
         ids.push_back(
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));

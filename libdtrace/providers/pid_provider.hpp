@@ -58,9 +58,10 @@ public:
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
-    // Set if the probes that provide() creates will be planted. In that case threads
-    // compute the extents of their modules in advance. Before the sites are created,
-    // the function is called with their approximate number and the number of threads.
+    // Set if the probes that provide() creates will be planted. A second thread then
+    // computes the extents of their modules in advance. Before the sites are created,
+    // provide() calls the function with the approximate number of sites and the number
+    // of such threads.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:
@@ -69,7 +70,7 @@ private:
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
-        // the modules matched for each description
+        // the modules in which each description has been matched
         std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
         // The operands of return sites at indirect jumps, indexed by their encoding.

@@ -32,15 +32,17 @@ struct PidProvider::Part {
     std::vector<ReturnSite> returns;
 };
 
-// Returns the operands of an indirect jump, or null for a form of jump whose
-// destination cannot be computed.
+// Returns the operands of the site at an indirect jump: the jump's operand, and the
+// start and end of each part. Returns null for a form of jump whose destination cannot
+// be computed.
 const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
                                                       const std::vector<Part>& parts,
                                                       TargetAddr jump, pid_t pid)
 {
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
-    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // at the end of a segment
+    // At the end of a segment, fewer bytes can be read.
+    for (std::size_t n = max_insn_bytes; !text && n-- > 2;)
         text = image.bytes(at.module->link_addr(jump), n);
     auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());
     auto to = insn ? agent::destination_of(*insn) : std::nullopt;
@@ -103,12 +105,13 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
     return parts;
 }
 
-// Returns whether a `ret` follows a call of __morestack. With gcc -fsplit-stack a
-// function that lacks stack calls __morestack, which runs the function on a new piece
-// and returns to this `ret`. The function itself has already returned.
+// Returns whether a `ret` follows a call of __morestack. With gcc -fsplit-stack, a
+// function whose stack is too small calls __morestack, which runs the function on a new
+// stack and then returns to this `ret`. The function has already returned at that time,
+// so this `ret` is not one of its returns.
 static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
 {
-    constexpr std::uint64_t call_bytes = 5; // e8, displacement
+    constexpr std::uint64_t call_bytes = 5; // opcode e8, then 4 bytes of displacement
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(ret) - call_bytes, call_bytes);
     auto call =

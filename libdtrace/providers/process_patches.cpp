@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Explains the differences of text by matching jumps with the runtime's sites.
+// Explains why the text of a process differs from its files, by matching jumps in the
+// text with the runtime's sites.
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "base/hex_text.hpp"
@@ -23,10 +24,11 @@ namespace dt {
 namespace {
 
 constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
-constexpr std::byte jump_prefix{0x67}; // optional
+constexpr std::byte jump_prefix{0x67}; // up to max_prefixes may precede a jump
 constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
-constexpr std::uint64_t max_window_bytes = 64; // the approximate range of one patch
+// The sites of a patch are within about this distance of its first byte.
+constexpr std::uint64_t max_window_bytes = 64;
 constexpr std::uint64_t max_trampoline_bytes = 2048;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
 constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK
@@ -53,7 +55,7 @@ public:
         read_config(found);
     }
 
-    // Returns the images of the living runtime and of all earlier ones.
+    // Returns the addresses of the images of the current runtime and of earlier ones.
     std::vector<TargetAddr> images(const ProcessMaps& maps) const
     {
         std::vector<TargetAddr> all;
@@ -61,7 +63,7 @@ public:
             if (!mapping.executable || mapping.writable || !mapping.path.empty())
                 continue;
             // Checks every page, because the kernel may have merged the image's mapping
-            // with another one of ours.
+            // with an adjacent mapping that the agent made.
             for (TargetAddr at : memory_.own_pages(mapping))
                 if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
                     all.push_back(at);
@@ -111,8 +113,9 @@ private:
         read_sites(at + offsetof(dt_rt_config, sites));
     }
 
-    // Sites are numbered in order, so the first piece without a site is the end. The
-    // pages after it have not been allocated, and reading them would allocate them.
+    // Reads the sites page by page. Sites are numbered in order, so the first page
+    // without a site is the end. The pages after it have not been allocated, and
+    // reading them would allocate them.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
@@ -158,7 +161,8 @@ private:
                mapping->path.empty();
     }
 
-    // Returns the destination of the jump at that address if it is in our memory.
+    // Returns the destination of the jump at that address, if the destination can be a
+    // trampoline or a stub.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
         std::array<std::byte, jump_bytes> insn{};
@@ -169,8 +173,8 @@ private:
         return is_ours(to) ? std::optional(to) : std::nullopt;
     }
 
-    // Finds the jump that covers the first differing byte. The jump may start before
-    // that byte if the original instruction was also a jump.
+    // Finds the jump that covers the first differing byte. If the original instruction
+    // was also a jump, its opcode does not differ, so the jump starts before that byte.
     std::optional<TargetAddr> jump_over(TargetAddr at, TargetAddr from)
     {
         for (std::uint64_t back = 0; back < jump_bytes; back++) {
@@ -256,7 +260,7 @@ private:
             ++n_jumps;
         }
         std::string text = "a jump to " + hex_text(to.value);
-        if (auto on = jump_at(to)) { // a stub
+        if (auto on = jump_at(to)) { // the jump leads to a stub
             to = *on;
             text += ", and on to " + hex_text(to.value);
         }
@@ -297,7 +301,7 @@ private:
         for (dt_u32 i = 0; i < site.n_firings; i++) {
             std::uint64_t index = std::uint64_t{site.first_firing} + i;
             if (index >= DT_RT_MAX_FIRINGS)
-                return; // no agent writes this
+                return; // no agent writes such an index
             auto firing =
                 memory_.value<dt_rt_firing>(list + index * sizeof(dt_rt_firing));
             if (firing && firing->kind == DT_RT_LIBRARIES)
@@ -307,7 +311,8 @@ private:
         }
     }
 
-    // A site belongs to the last trampoline that starts at or before the site's `back`.
+    // Counts the firings of each jump. A site belongs to the last trampoline that
+    // starts at or before the site's `back`.
     void count_firings()
     {
         std::vector<ProcessPatch*> jumps;
@@ -420,7 +425,7 @@ void lower_semaphores(pid_t pid)
     Fd mem = agent::open_mem(pid);
     auto maps = ProcessMaps::read(pid);
     if (!memory.opened() || !mem || !maps)
-        return; // the process exited, and with it its patches
+        return; // the process has exited
     Runtime runtime(memory);
     for (TargetAddr at : runtime.images(*maps))
         if (runtime.is_of_our_version(at) && !runtime.agent_lives(at))

@@ -23,9 +23,9 @@ namespace dt {
 
 struct ProcessPatch {
     enum Kind : std::uint8_t {
-        jump,       // into a trampoline of ours
-        breakpoint, // int3, written by any debugger
-        unknown,    // other bytes
+        jump,       // a jump into a trampoline of dtrace
+        breakpoint, // int3, which dtrace or any other debugger may have written
+        unknown,    // any other bytes
     } kind = unknown;
     // A jump is live if it fires probes, otherwise inert. A breakpoint is live while a
     // tracer holds the process; without one, it kills a thread that reaches it. Unknown
@@ -33,19 +33,19 @@ struct ProcessPatch {
     bool live = false;
     TargetAddr at;
     std::uint32_t n_bytes = 0;
-    TargetAddr trampoline;       // of a jump
+    TargetAddr trampoline;       // for a jump: the trampoline to which it leads
     std::uint32_t n_firings = 0; // for a jump: the number of probes that it would fire
     bool for_libraries = false;  // for a jump: in the dynamic linker, for dtrace itself
     std::string text;            // "a jump to 0x7f0000001000", "48 8b instead of 55 53"
 };
 
 struct ProcessPatches {
-    std::vector<ProcessPatch> patches; // ascending
+    std::vector<ProcessPatch> patches; // in the order of their addresses
     std::vector<std::string> notes;    // files whose text could not be compared
-    TargetAddr runtime;                // the image; 0: none
-    bool other_version = false;        // true: the runtime's sites are not read
+    TargetAddr runtime;                // the runtime's image; 0: there is no runtime
+    bool other_version = false;        // true: the runtime's config was not read
     bool enabled = false;              // the runtime may fire
-    pid_t agent = 0;                   // the runtime's agent, while it lives
+    pid_t agent = 0;                   // pid of the runtime's agent, while it lives
     bool agent_lives = false;
     pid_t tracer = 0; // the current tracer of the process
 
@@ -53,7 +53,8 @@ struct ProcessPatches {
     std::size_t n_live_jumps() const;
 };
 
-// Errors: gone or permission if the memory of the process cannot be read.
+// Finds all patches in a process. Fails with gone or permission if the memory of the
+// process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
 // Finds what an earlier dtrace left in a process: modified text (returned with the

@@ -59,7 +59,7 @@ void ProcessProbes::add(std::uint32_t id, pid_t pid, const Module* module,
         probe.sites = std::move(sites);
         return;
     }
-    // Static functions may share a name: the probe has the sites of all of them.
+    // If static functions share a name, the probe has the sites of all of them.
     for (const ProbeSite& site : sites)
         if (!probe.has_site(site.at))
             probe.sites.push_back(site);
@@ -119,7 +119,7 @@ void ProcessProbes::forget(pid_t pid)
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {
-    const Module* module = nullptr; // of the previous site; usually the same
+    const Module* module = nullptr; // the module of the previous site
     const ExtentMap* extents = nullptr;
     for (std::uint32_t id : ids) {
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())

@@ -28,7 +28,7 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 // jump, which fires if the jump leads out of the function (SiteKind::jump_out describes
 // these operands).
 struct StaticArguments {
-    TargetAddr semaphore; // 0: none
+    TargetAddr semaphore; // 0: there is no semaphore
     std::vector<dt_operand> operands;
 };
 
@@ -46,13 +46,13 @@ struct ProbeSite {
     // For Entry: the end of the function's last branch that leads back to its first
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;
-    bool restartable = false; // in a restartable sequence; known with the extents
-    bool unknown = false;     // not known to be code; found with the extents
+    bool restartable = false; // is in a restartable sequence; set with the extents
+    bool unknown = false;     // is not known to be code; set with the extents
     // Set for Go code before a check of the stack, or without a check. A jump's
     // trampoline writes below the stack pointer, which is not allowed there.
     bool no_stack = false;
-    bool planted = false;                       // set by the planting code
-    const StaticArguments* arguments = nullptr; // owned by its provider
+    bool planted = false;                       // set by the backend
+    const StaticArguments* arguments = nullptr; // owned by the site's provider
 };
 
 struct ProcessProbe {
@@ -86,15 +86,15 @@ public:
     // Removes all sites of a process that has a new image or has exited.
     void forget(pid_t pid);
 
-    // Sets the extents, and what is known with them, of those sites that have none yet.
-    // The first call for a module sweeps its complete text, which takes about 40 ms for
-    // 10 MB. Therefore call this function only for probes that will be planted, once
-    // for all of them.
+    // Sets the extents, and the other members that depend on them, in all sites of
+    // these probes that have no extents yet. The first call for a module sweeps its
+    // complete text, which takes about 40 ms for 10 MB. Therefore call this function
+    // only for probes that will be planted, once for all of them.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 
 private:
-    std::vector<ProcessProbe> probes_; // indexed by id; pid 0: not of a process
+    std::vector<ProcessProbe> probes_; // indexed by id; pid 0: not a process's probe
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
     std::map<pid_t, std::set<TargetAddr>> inherited_;
     ExtentMaps extents_;

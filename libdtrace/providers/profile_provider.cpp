@@ -13,7 +13,7 @@ namespace {
 
 struct TimeUnit {
     std::string_view name;
-    std::uint64_t ns; // 0: a frequency
+    std::uint64_t ns; // 0: the number is a frequency in hz
 };
 
 constexpr std::array units{
@@ -106,7 +106,7 @@ Provider::Outcome ProfileProvider::provide(const ProbeSpec& spec)
                        "probe description " + spec.provider + ":::" + spec.name +
                            " does not match any probes: " + why,
                        ""};
-    return outcome; // the registry finds the new probes
+    return outcome; // the registry is searched for the new probes
 }
 
 } // namespace dt

@@ -21,12 +21,12 @@ namespace dt {
 struct Timer {
     std::uint32_t probe = 0;
     std::uint64_t interval_ns = 0;
-    bool per_cpu = false; // profile-
+    bool per_cpu = false; // true for profile-N, false for tick-N
 };
 
-// Parses "97", "1ms", "5sec" or "100hz" and returns the interval in ns. Returns nullopt
-// if the text is invalid, the interval is zero, or it exceeds the range of the clock
-// (292 years).
+// Parses texts such as "97", "1ms", "5sec" or "100hz" and returns the interval in ns.
+// Returns nullopt if the text is invalid, the number is zero, or the interval exceeds
+// the range of the clock (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 
 constexpr std::uint64_t shortest_interval_ns = 200'000;
@@ -46,7 +46,7 @@ private:
     const char* make(const std::string& name);
 
     Registry& registry_;
-    std::map<std::uint32_t, Timer> timers_; // indexed by probe
+    std::map<std::uint32_t, Timer> timers_; // indexed by probe id
 };
 
 } // namespace dt

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A provider publishes probes. Some have a fixed list (dtrace), others create probes
-// when a description names them (profile, pid).
-//
-//   provide() is called for each description, and creates the probes that it may match
+// A provider publishes probes. Some providers have a fixed list (dtrace), others create
+// probes when a description names them (profile, pid). provide() is called for each
+// description, and creates the probes that the description may match.
 #pragma once
 
 #include "base/result.hpp"
@@ -21,7 +20,7 @@ namespace dt {
 struct Provided {
     // Probes that match the description, possibly by an alias.
     std::vector<std::uint32_t> ids;
-    bool retained = false; // more may match later
+    bool retained = false; // more probes may match the description later
 };
 
 class Provider {
@@ -40,10 +39,11 @@ public:
     }
 
     // The result of creating probes for a description. It is empty if the description
-    // is not for this provider, or if the registry finds the matching probes. A
-    // Diagnostic refuses the description.
+    // is not for this provider, or if a search of the registry finds the matching
+    // probes. If the provider refuses the description, `refused` has the reason.
     struct Outcome {
-        // ids contains all matches; otherwise the registry is searched
+        // True: provided.ids contains all matching probes. False: the caller searches
+        // the registry for them.
         bool mine = false;
         Provided provided;
         std::optional<Diagnostic> refused;

@@ -60,7 +60,9 @@ std::size_t Registry::slot_of(Hash hash, std::string_view provider,
     }
 }
 
-// Most probes share all names but the function with the previous probe.
+// Copies a name into the registry's memory. Returns `before`, the name of the previous
+// probe, if it is equal, because most probes differ from the previous one only in the
+// function's name.
 std::string_view Registry::keep(std::string_view text, std::string_view before)
 {
     if (text == before)
@@ -115,7 +117,7 @@ void Registry::remove_slot(std::size_t slot)
          next = (next + 1) & mask) {
         const std::size_t wanted = slots_[next].hash & mask;
         if (((next - wanted) & mask) < ((next - slot) & mask))
-            continue; // in `slot`, it would precede the start of its search
+            continue; // in `slot`, the entry would be before the start of its search
         slots_[slot] = slots_[next];
         slot = next;
     }

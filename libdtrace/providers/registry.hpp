@@ -39,7 +39,7 @@ struct ProbeInfo {
     // A NUL follows each text. The registry owns the texts.
     std::string_view provider, module, function, name;
     Provider* owner = nullptr;
-    bool enabled = false; // an ECB uses it
+    bool enabled = false; // an ECB uses the probe
     bool waiting = false; // recycled, and not yet used by another process
 };
 
@@ -59,7 +59,7 @@ public:
                       std::string_view module, std::string_view function,
                       std::string_view name);
     // Sets the kin of the probes that are created from now on. If the kin is empty,
-    // they do not reuse recycled probes.
+    // these probes do not take over recycled ones.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
     // Makes probes available for reuse. No process may be able to fire them any more,
     // and all of their records must have been consumed. The next probe with the same
@@ -100,11 +100,11 @@ private:
     std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
     // A hash table of the names, with open addressing, at most half full. A process may
-    // have a hundred thousand functions. In a map, each node would cost a cache miss.
-    // Comparing names costs one, too, so names are compared only if the complete hash
-    // is equal.
+    // have a hundred thousand functions. In a std::map, each node would cost a cache
+    // miss. A comparison of names also costs a cache miss, so names are compared only
+    // if the complete hash is equal.
     struct Slot {
-        std::uint32_t id = 0; // 0: free
+        std::uint32_t id = 0; // 0: the slot is free
         Hash hash = 0;
     };
     std::vector<Slot> slots_;

@@ -27,7 +27,7 @@ static bool is_made_of_others(std::string_view subsystem)
     return std::find(others.begin(), others.end(), subsystem) != others.end();
 }
 
-// Reads lines such as "sched:sched_switch".
+// Reads the list of the kernel's events, with lines such as "sched:sched_switch".
 void SdtProvider::load()
 {
     if (loaded_)
@@ -63,7 +63,7 @@ Provider::Outcome SdtProvider::provide(const ProbeSpec& spec)
     for (const auto& [subsystem, event] : events_)
         if (part_means(spec.module, subsystem) && part_means(spec.name, event))
             registry_.add(this, "sdt", subsystem, "", event);
-    return {}; // the registry finds the new probes
+    return {}; // the registry is searched for the new probes
 }
 
 std::vector<KernelSite> SdtProvider::sites(const ProbeInfo& probe)

@@ -99,10 +99,11 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
             part_means(spec.name, names.name) && !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
-    return {}; // the registry finds the new probes
+    return {}; // the registry is searched for the new probes
 }
 
-// All tracepoints of the table are in the kernel proper.
+// Returns the module of the first place of a probe. All tracepoints of the table are in
+// vmlinux.
 std::string_view StableProvider::module_of(std::string_view probe)
 {
     for (const Row& row : rows) {

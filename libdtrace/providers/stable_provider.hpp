@@ -31,7 +31,7 @@ public:
 private:
     struct Place {
         std::vector<std::uint64_t> addrs;
-        std::string module; // of the first address
+        std::string module; // the module of the first address
     };
     const Place& place_of(std::string_view function);
 

@@ -4,9 +4,9 @@
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //
-// These fields follow the ones that all events have and the system call's number. Newer
-// kernels add fields for the strings to which arguments point. These fields are
-// skipped.
+// Before these fields, a format has the fields of all events, and a field with the
+// system call's number. Newer kernels add fields for the strings to which arguments
+// point. All of these other fields are skipped.
 #pragma once
 
 #include "base/result.hpp"

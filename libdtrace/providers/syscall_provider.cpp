@@ -48,7 +48,7 @@ Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
         for (const char* name : {"entry", "return"})
             if (part_means(spec.function, row.name) && part_means(spec.name, name))
                 registry_.add(this, "syscall", "", row.name, name);
-    return {}; // the registry finds the new probes
+    return {}; // the registry is searched for the new probes
 }
 
 std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)
@@ -68,7 +68,7 @@ Result<ArgumentTypes> SyscallProvider::argument_types(const ProbeInfo& probe) co
 {
     ArgumentTypes types;
     if (probe.name == "return") {
-        types.written = {{"", "long"}, {"", "long"}}; // arg0 and arg1 are the same
+        types.written = {{"", "long"}, {"", "long"}}; // both are the returned value
         return types;
     }
     auto arguments = syscall_arguments(probe.function);

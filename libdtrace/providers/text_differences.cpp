@@ -32,7 +32,7 @@ public:
                 return false;
             std::fill(then.begin() + n, then.end(), std::byte{0});
             if (!memory_.read(page, now))
-                continue; // unmapped in between
+                continue; // the page was unmapped in the meantime
             for (std::size_t i = 0; i < page_bytes; i++)
                 if (now[i] != then[i])
                     add_byte(page, i, now, then);
@@ -51,8 +51,8 @@ private:
             at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
-        // The bytes in between are equal. Those on the previous page are no longer
-        // available.
+        // The bytes between `last` and this byte are equal. If some of them are on the
+        // previous page, which is no longer available, a new difference begins here.
         std::size_t n_between = at - last.end();
         if (n_between > i) {
             all_.push_back({at, {now[i]}, {then[i]}});

@@ -19,7 +19,7 @@ namespace dt {
 class ProcessMemory {
 public:
     explicit ProcessMemory(pid_t pid);
-    // If it returns false, errno says why.
+    // Returns whether the memory could be opened. If it could not, errno says why.
     bool opened() const { return static_cast<bool>(mem_); }
     bool read(TargetAddr from, std::span<std::byte> into) const;
     template <class T> std::optional<T> value(TargetAddr from) const
@@ -30,8 +30,8 @@ public:
         return into;
     }
     // Returns the pages of a private mapping that were written to: those that exist and
-    // do not belong to a file. Returns all pages if that is unknown. Only these pages
-    // need to be read, which avoids paging for the process.
+    // do not belong to a file. Returns all pages if that is unknown. The caller needs
+    // to read only these pages, so the others are not loaded from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:

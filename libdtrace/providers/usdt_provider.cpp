@@ -38,10 +38,10 @@ private:
 // ends in its hash, so that names with the same beginning stay distinct.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
-    constexpr std::size_t max_hash_bytes = 9; // including a _
+    constexpr std::size_t max_hash_bytes = 9; // a _ and up to 8 hexadecimal digits
     if (name.size() <= max_bytes)
         return name;
-    std::uint32_t hash = 0x811c9dc5; // FNV-1a
+    std::uint32_t hash = 0x811c9dc5; // the FNV-1a hash of the name
     for (unsigned char c : name)
         hash = (hash ^ c) * 0x01000193;
     std::string text = hex_text(hash);
@@ -60,7 +60,8 @@ std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
     return in_d(probe.provider, max_name - pid.size()) + pid;
 }
 
-// Returns the address of a variable of the module in the process.
+// Returns the address in the process of a variable or function of the module. Returns
+// nullopt if the module has no such symbol.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
 {
     auto at = module.image->find_variable(symbol);
@@ -195,7 +196,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     if (found == nullptr || found->native.size() == n_passed)
         return found;
     if (read.not_its_own.count(probe.provider) != 0)
-        return nullptr; // it describes another version of the program
+        return nullptr; // the known definition is for another version of the program
     std::string name = probe.provider + ":::" + probe.name;
     if (reported_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
@@ -371,7 +372,7 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
             }
         }
     if (names.count(spec.name) != 0)
-        return ""; // in another module or function
+        return ""; // the name exists, but in another module or function
     Suggestions near(names.empty() ? provider_stem(spec.provider) : spec.name);
     for (const std::string& each : names.empty() ? providers : names)
         near.consider(each);

@@ -30,8 +30,8 @@ namespace dt {
 
 // The processes that are searched for static probes.
 enum class SearchScope {
-    named,        // those that the user named, by -p or -c
-    named_or_all, // if the user named none, all processes
+    named,        // the processes that the user named, by -p or -c
+    named_or_all, // the named processes, or all processes if the user named none
 };
 
 class UsdtProvider : public Provider {
@@ -47,8 +47,8 @@ public:
     // name a provider, only the session's processes are searched, and only if no
     // existing probe matches.
     Outcome provide(const ProbeSpec& spec) override;
-    // Returns whether the description names a provider that may have static probes. If
-    // so, more probes may match later: see provide_in().
+    // Returns whether the description names a provider that may have static probes.
+    // Probes in later processes may also match such a description (see provide_in()).
     static bool may_mean(const ProbeSpec& spec);
     // Creates and returns the matching probes in one process, given its current
     // symbols. Includes probes that already existed. The ids are ascending.
@@ -56,8 +56,8 @@ public:
                                           const ProcessSymbols& symbols);
     // Returns whether provide_in() would find any probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Returns the end of an error message for a description that matches nothing:
-    // existing names that are similar to it, or "".
+    // Returns the end of an error message for a description that matches nothing. It
+    // suggests similar names that exist. Returns "" if there are none.
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
     // Returns, and forgets, the messages about invalid notes and about operands of an
@@ -67,11 +67,13 @@ public:
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
-        std::weak_ptr<ElfImage> image; // a later image may have the same address
+        // If it has expired, a new image may have the address of the deleted one.
+        std::weak_ptr<ElfImage> image;
         StaticProbes probes;
         std::map<std::string, Definition>
-            definitions;                   // indexed by provider; null: no valid one
-        std::set<std::string> not_its_own; // known_providers.hpp
+            definitions; // indexed by provider; null: there is no valid definition
+        // providers whose definitions are from known/, not from the image
+        std::set<std::string> not_its_own;
     };
 
     const Read& of_image(const std::shared_ptr<ElfImage>& image);
@@ -79,7 +81,9 @@ private:
         std::function<bool(const Module&, const StaticProbe&)>; // returns false to stop
     void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
     void define(const ElfImage& image, Read& read);
-    // Returns null if there is no valid definition of the probe.
+    // Returns the definition of a probe that passes n_passed arguments. `by` receives
+    // the definition of its provider, which owns the result. Returns null if there is
+    // no valid definition of the probe.
     const ProviderProbe* defined(const std::shared_ptr<ElfImage>& image,
                                  const StaticProbe& probe, std::size_t n_passed,
                                  Definition& by);

@@ -57,7 +57,8 @@ std::string source_of(const dtrace_prog& prog)
 }
 
 struct Saved {
-    std::map<std::uint32_t, std::uint32_t> ids; // maps our ids to those in the file
+    // Maps the ids of probes in this session to their ids in the file.
+    std::map<std::uint32_t, std::uint32_t> ids;
     std::string names, sites, texts;
     dtk_anonymous head{};
 };
@@ -197,7 +198,7 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from)
 {
-    // The module has checked the sizes of the parts.
+    // The kernel module has already checked the sizes of the parts.
     dtk_anonymous head{};
     std::string_view file(reinterpret_cast<const char*>(from.data()), from.size());
     std::memcpy(&head, file.data(), sizeof head);

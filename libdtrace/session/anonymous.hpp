@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The anonymous enabling. One session saves it, the kernel module enables it when it is
-// loaded (kmod/anonymous.c), and another session claims it.
+// The anonymous enabling. One session saves it, the kernel module enables it when the
+// module is loaded (kmod/anonymous.c), and another session claims it.
 //
 //   save    the programs as DOF, the probes, their places by name, and the D source
 //   claim   the arena with the records. The source is compiled again, because records
@@ -18,8 +18,8 @@
 
 namespace dt {
 
-// Writes the executed programs to a file, which the module's parameter `anonymous` may
-// name.
+// Writes the programs that the session has enabled to a file. The kernel module reads
+// the file if its parameter `anonymous` names it.
 int save_anonymous(SessionState& state, FILE* to);
 // Sets the options and compiles the programs of a claimed enabling (struct
 // dtk_anonymous). The state must have its arena and consumer.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Processes that have exited and that the user did not name: followed children, and
-// processes that became targets later. This class keeps the data that give names to the
-// addresses in their stacks.
+// processes that became targets while the session was tracing. This class keeps the
+// data that give names to the addresses in their stacks.
 //
-//   a child that only forked       has its parent's modules, and uses its names
-//   a process with other modules   its symbols are kept, for the last thousand of them
+//   a child that executed no other   has its parent's modules, so the parent's symbols
+//   program                          give the names
+//   any other process                its symbols are kept until 1000 more such
+//                                    processes have exited
 //
 // A server that forks for each connection may be traced for weeks, so the number of
 // kept processes is limited. Beyond the limit, the processes that exited first are
@@ -22,9 +24,9 @@
 namespace dt {
 
 struct EndedProcess {
-    pid_t like = 0; // a process with the same modules; 0: none
+    pid_t like = 0; // a process with the same modules, or 0
     std::unique_ptr<ProcessSymbols> symbols;
-    std::uint64_t n = 0; // its number in the order of exits
+    std::uint64_t n = 0; // the number of the exit: 1 for the first process to exit
 };
 
 class EndedProcesses {
@@ -39,7 +41,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // distinguishes it from another process with the same pid
+        std::uint64_t n; // EndedProcess::n; a later process may have the same pid
     };
     EndedProcess* at(const Turn& turn);
 

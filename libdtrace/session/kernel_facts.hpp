@@ -6,9 +6,10 @@
 //
 // The arguments of the stable providers are declared in D libraries. These libraries
 // take longer to compile than most programs, so they are compiled only when a program
-// needs them. The compiler refuses a program that uses a word of such a library or the
-// arguments of such a probe. Then the libraries are compiled, and after them the
-// program again. Sessions without the kernel module do not use these libraries.
+// needs them. The compiler refuses a program that uses a name that such a library
+// defines, or arguments of a stable provider's probe. The session then compiles the
+// libraries and compiles the program again. Sessions without the kernel module do not
+// use these libraries.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -58,15 +59,15 @@ private:
                     ProbedFunction::At at);
     Probed tracepoint(std::string_view module, std::string_view name);
     Probed system_call(const ProbeInfo& probe);
-    Probed arguments(const ProbeInfo& probe); // of a stable provider
+    Probed arguments(const ProbeInfo& probe); // for probes of stable providers
     void load_library(const KernelLibrary& library, const CompileLibrary& compile);
 
     SessionState& s_;
     KernelTypes types_{s_.processes.kernel()};
     std::set<std::string> wanted_; // providers whose arguments were requested
-    std::set<std::string, std::less<>> tried_; // names of libraries
+    std::set<std::string, std::less<>> tried_; // libraries, compiled or refused
     std::string why_not_;                      // why a library did not compile
-    std::vector<ProviderBlock> providers_;     // of the libraries
+    std::vector<ProviderBlock> providers_;     // declared in the libraries
     std::shared_ptr<const TypeTable> argument_types_;
 };
 

@@ -43,7 +43,8 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
         const std::vector<std::uint32_t>& ids = outcome.provided.ids;
         match.ids.insert(match.ids.end(), ids.begin(), ids.end());
         match.retained = match.retained || outcome.provided.retained;
-        // p*d4711 matches the provider pid4711, and may also match static probes.
+        // A pattern such as p*d4711 matches the provider pid4711, but may also match
+        // static probes, so the search continues.
         if (provider != &s_.providers.pid || !is_glob(spec.provider))
             break;
     }
@@ -112,7 +113,9 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
 }
 
 // Returns the end of a message that says how many processes were searched for static
-// probes. Returns "" if the session has processes of its own.
+// probes. If the provider is not a pattern, the text only mentions processes that could
+// not be searched. Returns "" if the description cannot match static probes, or if only
+// processes named with -p or -c were searched.
 std::string Matcher::searched_text(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;

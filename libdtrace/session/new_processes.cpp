@@ -31,7 +31,7 @@ constexpr int answer_ms = 50;
 constexpr int queue_bytes = 1 << 20;
 
 // Returns the process event in a datagram, or nullopt if it does not contain one.
-// Events need not be aligned.
+// Copies the event, because it need not be aligned in the datagram.
 std::optional<proc_event> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
@@ -119,7 +119,7 @@ void NewProcesses::read_proc(std::uint64_t now_ns, bool all_are_new)
     std::map<pid_t, Program> now;
     for (pid_t pid : pids_in_proc()) {
         struct stat file {};
-        Program program; // stays empty for programs of other users
+        Program program; // stays empty if the exe link may not be read
         if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &file) == 0)
             program = {file.st_dev, file.st_ino};
         auto before = known_.find(pid);

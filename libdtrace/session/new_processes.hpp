@@ -4,8 +4,9 @@
 //   the kernel's process events   netlink connector, proc_event of exec (needs
 //                                 CAP_NET_ADMIN and the host's own network and pid
 //                                 namespaces)
-//   otherwise /proc               read ten times a second; misses shorter-lived
-//                                 processes, and an exec of the same file
+//   /proc                         read ten times a second if events are not available;
+//                                 misses processes that live less than 100 ms, and an
+//                                 exec of the same file
 //
 // A process is reported several times in its first seconds, because it loads its
 // libraries one after the other.
@@ -26,7 +27,8 @@ public:
     // Starts the search. Processes that exist now are not new. A second call changes
     // nothing.
     void begin();
-    bool polls() const { return began_ && !events_; } // reads /proc
+    // Returns whether due() reads /proc because the kernel reports no events.
+    bool polls() const { return began_ && !events_; }
     // Returns a descriptor that becomes readable when the kernel reports an event, or
     // -1 if /proc is read instead.
     int fd() const { return events_.get(); }
@@ -51,7 +53,8 @@ private:
     bool began_ = false;
     Fd events_;
     std::map<pid_t, Checks> checks_;
-    std::map<pid_t, Program> known_; // used if the kernel reports no events
+    // The processes of the last reading of /proc. Empty if the kernel reports events.
+    std::map<pid_t, Program> known_;
     std::uint64_t read_at_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses option texts, with the table of dif/options.h and the tables below.
+// Parses the texts of options. Run-time options are rows of dif/options.h, and the
+// other options are rows of the tables below.
 #include "libdtrace/session/options.hpp"
 
 #include "dif/arena.h"
@@ -63,7 +64,7 @@ constexpr FlagOption flag_options[] = {
 
 struct TextOption {
     std::string_view name;
-    std::string_view allowed; // "|"-separated; empty: any text
+    std::string_view allowed; // words separated by "|"; empty if any text is allowed
 };
 
 constexpr TextOption text_options[] = {
@@ -117,8 +118,8 @@ constexpr ChoiceOption choice_options[] = {
 };
 #undef CHOICE
 
-// Returns the index of a word among the choices. Returns nullopt if it is not one of
-// them.
+// Returns the index of a word in a list whose words are separated by "|". Returns
+// nullopt if the list does not contain the word.
 std::optional<int> place_of(std::string_view choices, std::string_view value)
 {
     for (int n = 0; !choices.empty(); n++) {
@@ -185,8 +186,8 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options that are refused because they have no effect here. A program that relies on
-// one of them must not run without it.
+// Options of DTrace that this implementation refuses, because it does not have their
+// effect. Without the refusal, a program that relies on one of them would run wrongly.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
 // Returns whether the engine supports this value for the option.

@@ -44,9 +44,14 @@ class Options {
 public:
     Options();
 
-    // The reason why an option was refused. unsupported: the option is known, but has
-    // no effect here. version_undefined: there is no such version of D. version_raised:
-    // a lower version was set before.
+    // The reason why an option was refused:
+    //   name                the option does not exist
+    //   value               the option does not accept this value
+    //   context             the option may not be changed while the session traces
+    //   unsupported         DTrace has the option, but this implementation does not
+    //   version_malformed   the value is not a version number
+    //   version_undefined   there is no such version of D
+    //   version_raised      a lower version was set before
     enum class Refused {
         none,
         name,
@@ -68,7 +73,7 @@ public:
     static std::vector<std::string> suggest(std::string_view name);
 
     // Returns the words that an option accepts, such as "auto, jump or int3", or "" if
-    // the option accepts other values.
+    // the option's values are not words of a list.
     static std::string choices(std::string_view name);
 
     std::uint64_t run_time(int number) const { return run_time_[number]; }
@@ -80,9 +85,10 @@ public:
     {
         return run_time_;
     }
-    // Replaces a requested value by one that is possible.
+    // Replaces the value of an option by one that the session can provide, for example
+    // a smaller buffer size.
     void adjust(int number, std::uint64_t value) { run_time_[number] = value; }
-    // Returns whether the user set the option. Otherwise it has its default.
+    // Returns whether the user set the option. If not, its value is the default.
     bool by_user(int number) const { return by_user_[number]; }
 
     CompileFlags flags;
@@ -93,9 +99,10 @@ public:
     FormatOption format = FormatOption::text;
     TrustOption trust = TrustOption::user;
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
-    std::map<std::string, std::string, std::less<>> text; // all other options, by name
+    std::map<std::string, std::string, std::less<>> text; // text_options, by name
 
-    // Returns the version of D whose names are available.
+    // Returns the version of D that the user chose, by default the latest one. Names
+    // that later versions introduced are hidden.
     Version version() const;
     // Returns the minimum stability that a program may rely on. Returns nullopt if it
     // is not set.

@@ -14,8 +14,8 @@ void ProbeRecycler::end_program(ps_prochandle& process)
     process.program_probes.reset();
     if (probes == nullptr)
         return;
-    // A child that has not executed another program uses the probe ids of its parent,
-    // and has none of its own.
+    // A child that has not executed another program uses the probe ids of its parent.
+    // This loop then finds none.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         if (s_.registry.at(id).owner == &s_.providers.pid)
             probes->ids.push_back(id);
@@ -29,8 +29,8 @@ void ProbeRecycler::recycle()
            retired_.front().since_ns < s_.consumer->consumed_until()) {
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
-        // The program that the process now executes may have the same functions, so
-        // their probes have sites again and are kept.
+        // If the program that the process now executes has some of the same functions,
+        // their probes have sites again. Such probes are still in use.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

@@ -2,8 +2,9 @@
 // Reuses the probes of programs that have ended for programs that are executed later.
 // Otherwise a session that follows execs would run out of probes.
 //
-//   a program ends ──▶ retired, until its records were read ──▶ waiting in the registry
-//   ──▶ renamed for a process that executes the same program
+//   a program ends ──▶ its probes are retired until their records have been read
+//   ──▶ the registry keeps them ──▶ they are renamed for a process that executes the
+//   same program
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -18,8 +19,8 @@ class ProbeRecycler {
 public:
     explicit ProbeRecycler(SessionState& state) : s_(state) {}
 
-    // Retires the probes of a process that exits or executes another program, once no
-    // process can fire them any more.
+    // Ends the use of probes by a process that exits or executes another program. If no
+    // other process can fire these probes, they are retired.
     void end_program(ps_prochandle& process);
     // Gives the registry the retired probes whose records have been read.
     void recycle();

@@ -23,11 +23,11 @@ namespace dt {
 
 // The reason why a process is a target.
 enum class TargetKind {
-    created, // by dtrace_proc_create(): dtrace must start it
-    named,   // by dtrace_proc_grab()
+    created, // dtrace_proc_create() created it
+    named,   // dtrace_proc_grab() attached to it
     matched, // a description matched probes in it
-    // It started, or executed another program, while descriptions apply to all
-    // processes.
+    // The process started, or executed another program, while the session was tracing
+    // with descriptions that apply to all processes.
     started_later,
     followed, // a child of another target
 };
@@ -39,8 +39,9 @@ enum class HoldState { held, exited, lost, released };
 // since they were forked.
 struct ProgramProbes {
     pid_t pid = 0;
-    std::string kin;                // Registry::begin_kin()
-    std::vector<std::uint32_t> ids; // once the process exited or ran another program
+    std::string kin; // argument of Registry::begin_kin()
+    // The ids of the probes. Empty until the process exits or executes another program.
+    std::vector<std::uint32_t> ids;
 };
 
 } // namespace dt
@@ -71,16 +72,17 @@ struct ps_prochandle {
 
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
-    // If it is not watched: the time of the next search for new libraries (monotonic,
-    // 0: not chosen yet), and the pause after it.
+    // If the agent does not watch the process: the monotonic time of the next search
+    // for new libraries (0 if none is planned yet), and the time between that search
+    // and the one after it.
     std::uint64_t search_ns = 0, pause_ns = 0;
-    bool breakpoints_only = false; // ProcessBackend::choose_mechanism()
-    bool has_breakpoints = false;  // some of its probes are breakpoints
+    bool breakpoints_only = false; // set by ProcessBackend::choose_mechanism()
+    bool has_breakpoints = false;  // some of its probes fire through breakpoints
     std::string unmatched;         // the program it executed, if no probe matches there
-    std::uint64_t executed_ns = 0; // monotonic time of that exec
+    std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
     std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if followed
-    std::set<std::uint32_t> reported_probes;           // by SiteReports
-    std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
+    std::set<std::uint32_t> reported_probes;           // SiteReports has reported them
+    std::shared_ptr<dt::ProgramProbes> program_probes; // null if not recycled
     std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites
     // Uprobes that were requested for its current program: probe, file, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;

@@ -8,7 +8,8 @@ namespace dt {
 
 namespace {
 
-// Sets the kin of new probes while this object exists.
+// While this object exists, the registry creates probes with this kin, which determines
+// the recycled probes that they may take over (Registry::begin_kin()).
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)

@@ -6,8 +6,8 @@
 //   descriptions ──▶ pid and usdt providers ──▶ new probes ──▶ Backend: arena, ECBs
 //
 // dtrace_prog::matched contains the probes that a description matched when it was
-// compiled. Probes that it matches later are added to the arena immediately. Their
-// sites are planted later.
+// compiled. Probes that the description matches later are added to the arena
+// immediately. Targets::plant() plants their sites afterwards.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -21,7 +21,7 @@
 
 namespace dt {
 
-// Makes one pass over the descriptions. The process must have symbols that were
+// Makes one pass over the descriptions. The symbols of the process must have been
 // refreshed before.
 class ProcessMatcher {
 public:
@@ -43,8 +43,8 @@ private:
     ps_prochandle& process_;
     // The name that descriptions use for the pid provider of this process.
     const std::string provider_;
-    // If several clauses have the same description, it is matched once. The key
-    // consists of the four parts of the description.
+    // The results, so that a description that several clauses contain is matched only
+    // once. The key consists of the four parts of the description.
     using Names = std::tuple<std::string, std::string, std::string, std::string>;
     std::map<Names, std::vector<std::uint32_t>> matched_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grabs, creates and names processes.
+// Grabs, creates and finds processes, and gives names to addresses in them.
 #include "libdtrace/session/processes.hpp"
 
 #include "base/hex_text.hpp"
@@ -68,7 +68,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid, TargetKind kind)
     auto adopted = adopt(pid, kind);
     if (!adopted)
         return adopted;
-    // If an earlier tracer patched the text and did not restore it, restores it now,
+    // If an earlier tracer left patches in the text, the agent restores the text now,
     // because sites cannot be planned in patched text.
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
@@ -192,7 +192,8 @@ void Processes::remove_ended()
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
-        // If a process exited before it could be read, its parent's symbols are used.
+        // If a process exited before its symbols could be read, its parent's symbols
+        // are used.
         const ProcessSymbols* parent =
             process->is_followed() ? traced_symbols(process->parent, traced) : nullptr;
         const bool like_parent =
@@ -210,11 +211,13 @@ ps_prochandle* Processes::first()
                                                            : processes_[0].get();
 }
 
-// Returns the symbols of a process that is or was traced. Returns null if there is
-// none, or if it has no symbols.
+// Returns the symbols of a process that is or was traced, or of its nearest ancestor
+// with the same modules. Returns null if no symbols are available. Sets `traced` to
+// whether the process is or was traced.
 ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
 {
-    // Pids are reused, so the chain of ancestors could be circular.
+    // Pids are reused, so the chain of ancestors could be circular. The search
+    // therefore ends after 32 steps.
     constexpr int max_ancestors = 32;
     traced = false;
     for (int i = 0; i < max_ancestors; ++i) {

@@ -37,11 +37,12 @@ public:
     // Returns the symbols of a process. Grabs the process first if it is not a target
     // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
-    // Returns the symbols of every process that we may read, except our own processes.
-    // Probes that were found in a process stay valid if the process is grabbed later.
+    // Returns the symbols of every process that we may read, except dtrace and its
+    // agent. Probes that were found in a process stay valid if the process is grabbed
+    // later.
     std::vector<ProcessSymbols*> all_readable();
-    // Returns the symbols of a process that is not a target, for one check. Returns
-    // null if they cannot be read, or if the process is one of ours.
+    // Reads the symbols of a process that is not a target. The caller owns them.
+    // Returns null if they cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
     // Returns the number of processes that the last all_readable() was not permitted to
     // read.
@@ -51,11 +52,12 @@ public:
     void follow(pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
-    // Removes the handles of processes that have exited and that the user did not name.
+    // Removes the handles of followed children and of processes that were found while
+    // tracing (TargetKind::started_later), once they are no longer held.
     void remove_ended();
 
     ps_prochandle* find(pid_t pid);
-    ps_prochandle* first(); // $target
+    ps_prochandle* first(); // the process that $target denotes; null if there is none
     const std::vector<std::unique_ptr<ps_prochandle>>& all() const
     {
         return processes_;
@@ -71,8 +73,8 @@ public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
-    // Returns the kernel's symbols. They belong to no process, but giving names to
-    // addresses requires them as well.
+    // Returns the kernel's symbols. They are kept here because a Symbolizer also gives
+    // names to kernel addresses.
     KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;

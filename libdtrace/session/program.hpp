@@ -15,8 +15,8 @@ struct dtrace_prog {
     // For each clause, the probes that its descriptions matched when it was compiled,
     // in the order of the descriptions.
     std::vector<std::vector<std::uint32_t>> matched;
-    // The text from which it was compiled. An anonymous enabling is compiled again when
-    // it is claimed.
+    // The text and the arguments with which it was compiled. They are saved with an
+    // anonymous enabling, which is compiled again when it is claimed.
     struct Source {
         std::string text, name;
         dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
@@ -32,7 +32,7 @@ namespace dt {
 // firing of a probe runs the program's clauses twice.
 struct Enabling {
     dtrace_prog* prog = nullptr;
-    std::uint32_t first_clause = 0; // in the arena
+    std::uint32_t first_clause = 0; // index in the arena
     bool loaded = false;
 };
 

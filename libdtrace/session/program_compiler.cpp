@@ -39,8 +39,8 @@ std::optional<std::uint64_t> ProgramCompiler::macro_value(std::string_view name)
     return std::nullopt;
 }
 
-// Returns whether an option takes effect before a program is parsed. Pragmas in the
-// program then come too late.
+// Returns whether an option takes effect before a program is parsed, so that a pragma
+// in the program would set it too late.
 static bool is_past(std::string_view option)
 {
     static constexpr std::string_view before[] = {
@@ -335,7 +335,7 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
         std::string why =
             text_of(*diagnostic, s_.options.flags.errtags, string_program);
         // A function or type may be unknown because a table of its file was too large
-        // to be read completely.
+        // to be read completely, so the message lists such tables.
         constexpr std::size_t most = 3;
         const std::vector<std::string> cuts = s_.processes.take_cuts();
         for (std::size_t i = 0; i < std::min(most, cuts.size()); i++)
@@ -373,7 +373,8 @@ ProviderAttributes ProgramCompiler::attributes_of_provider(const ProbeInfo& prob
 ProbeStability ProgramCompiler::stability(std::span<const std::uint32_t> ids)
 {
     ProbeStability weak;
-    // the previous probe, which usually has the same result
+    // The previous probe. Most probes have the same attributes as the previous one, so
+    // they need no lookup.
     const ProbeInfo* before = nullptr;
     for (std::uint32_t id : ids) {
         const ProbeInfo& probe = s_.registry.at(id);

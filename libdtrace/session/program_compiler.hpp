@@ -28,8 +28,9 @@ public:
                          char* const argv[], bool string_program);
     Compiler& compiler(); // created at the first call
     CompileOptions compile_options(uint_t cflags);
-    // Compiles the D libraries of stable providers that a refused program needs.
-    // Returns false if all of them have been tried.
+    // Compiles the D libraries of stable providers that a refused program needs and
+    // that have not been tried yet. Returns false if there are none. `refused` is the
+    // text of the program.
     bool load_kernel_libraries(std::string_view refused);
     // Forgets the number of sites that was announced to the agent.
     void forget_announced_sites() { n_announced_sites_ = 0; }
@@ -59,8 +60,9 @@ private:
                                        std::string_view name) override;
 
     int load_libraries(uint_t cflags);
-    // Reports the number of a description's sites to the agent, if it is the largest so
-    // far, so that the agent prepares for them.
+    // Reports the number of a description's sites to the agent, so that the agent
+    // prepares for them. Does nothing if the number is below many_sites or is not the
+    // largest so far.
     void announce_sites(std::size_t n_sites, unsigned n_threads);
 
     SessionState& s_;
@@ -68,8 +70,8 @@ private:
     KernelFacts kernel_{s_};
     ProcessNames names_{s_, kernel_};
     std::unique_ptr<Compiler> compiler_;
-    std::vector<std::string> libraries_, library_folders_; // that were compiled
-    std::size_t n_announced_sites_ = 0; // maximum of all descriptions
+    std::vector<std::string> libraries_, library_folders_; // compiled so far
+    std::size_t n_announced_sites_ = 0; // the largest number of all descriptions
 };
 
 } // namespace dt

@@ -197,7 +197,7 @@ int Session::enable(const Enabling& enabling)
     return 0;
 }
 
-// Fires BEGIN or END, on the CPU that -x cpu names if it is given.
+// Fires BEGIN or END. If -x cpu names a CPU, the probe fires there.
 void Session::fire(std::uint32_t probe)
 {
     const OnCpu on_cpu(s_.options.run_time(DTRACEOPT_cpu));
@@ -209,7 +209,8 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // If a target or the agent has died, nothing needs to be undone there.
+        // Errors are ignored: if a target or the agent has died, nothing needs to be
+        // undone in it.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -241,7 +242,8 @@ int Session::stop()
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
     // Committed speculations that have not been copied out of their shards belong to
-    // the output. Targets can keep adding records, so this stops after one second.
+    // the output. Targets can keep committing speculations, so clean() gives up after
+    // one second.
     constexpr std::uint64_t longest_ns = 1'000'000'000;
     const std::uint64_t until = monotonic_ns() + longest_ns;
     auto clean = [this, base, until] {
@@ -266,7 +268,8 @@ int Session::status()
     auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
     if (dt_has_exited(s_.arena->base()))
         return DTRACE_STATUS_EXITED;
-    // Targets can overwrite this word, so it is used only in the kernel module's arena.
+    // The kernel module sets DT_ACTIVITY_KILLED. In an arena in user space, a target
+    // could write this value, so it is ignored there.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
         return s_.fail(EDT_BRICKED);
@@ -315,7 +318,8 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        // Looking up names for records also reads files.
+        // The lookup of names for records reads files, too, so new truncated tables may
+        // have been found since the last report.
         targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {

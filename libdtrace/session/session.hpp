@@ -46,8 +46,8 @@ public:
     int stop();
     // Returns DTRACE_STATUS_*, or -1 after SessionState::fail().
     int status();
-    // Does the periodic work while a session traces: renews the lease that keeps probes
-    // firing and the clock line, and cleans dynamic variables and speculations.
+    // Does the periodic work while a session traces: renews the clock line and the
+    // lease, cleans dynamic variables and speculations, and makes pending reports.
     void tend(std::uint64_t now_ns);
     // Handles events of targets and calls tend(). Used while waiting without consuming
     // records.
@@ -58,7 +58,7 @@ public:
 
 private:
     int make_backend();
-    int start(); // go(), which may fail at any step
+    int start(); // the steps of go(); if one fails, go() calls back_out()
     int prepare();
     void back_out();
     int claim_anonymous();
@@ -72,9 +72,9 @@ private:
     SessionState s_;
     SiteReports reports_{s_};
     ProgramCompiler compiler_{s_};
-    std::unique_ptr<Backend> backend_; // while the session traces
+    std::unique_ptr<Backend> backend_; // null before go()
     Targets targets_{s_, backend_};
-    ClockLine clock_line_;                                // of the arena
+    ClockLine clock_line_;                                // renews the arena's
     std::uint64_t cleaned_at_ = 0, lease_renewed_at_ = 0; // monotonic ns
 };
 

@@ -32,11 +32,12 @@ constexpr std::size_t many_sites = 10'000;
 // Receives the events of a session. The C API passes them to its handlers.
 class Listener : public Events {
 public:
-    // Reports the text about a process. A null text means that the process has exited.
-    // The process may be null, too.
+    // Reports the text about a process. A null text means that the process has exited
+    // or that the agent has lost it. A null process means that the text is not about a
+    // known process.
     virtual void process(ps_prochandle* process, const char* text) = 0;
-    // Reports that names of probes have changed, so data derived from them is out of
-    // date.
+    // Reports that names of probes have changed, so that the listener discards data
+    // that it derived from the old names.
     virtual void probes_renamed() = 0;
 };
 
@@ -65,8 +66,8 @@ struct SessionState {
     // processes on the machine, starts watching for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
     // Returns the name that descriptions use for the pid provider of a process. For a
-    // child that was followed into another program, this name contains the pid of the
-    // process that it descends from.
+    // followed child that has executed another program, the name contains the pid of
+    // the child's nearest ancestor that is not followed (ps_prochandle::origin).
     std::string pid_provider_of(const ps_prochandle& process) const;
     // Returns whether an enabled description may match probes of libraries that this
     // process loads later.
@@ -88,7 +89,7 @@ struct SessionState {
 
     Listener& listener;
     int error = 0;
-    std::string error_text;  // of the last error; empty: use the standard text
+    std::string error_text;  // of the last error; empty if it has the standard text
     std::string error_quote; // source line and caret of the last compile error
     Options options;
     Processes processes;
@@ -103,7 +104,7 @@ struct SessionState {
     std::string why_no_kernel;
 
     std::optional<ArenaMemory> arena;
-    // number of the registry's probes that are in the arena
+    // The number of the registry's probes that are in the arena.
     std::uint32_t n_probes_added = 0;
     std::unique_ptr<Consumer> consumer;
     bool active = false, stopped = false;

@@ -47,7 +47,8 @@ Mechanism mechanism_of(const Options& options)
     return Mechanism::automatic;
 }
 
-// Adds an entry, and returns its index.
+// Adds the semaphore and the operands of a site to the table. Returns the index of the
+// new entry.
 static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
 {
     table.sites.push_back({from.semaphore,

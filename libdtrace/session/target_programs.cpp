@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Applies enabled descriptions to later events: libraries that a target loads, a
-// program that it executes, and processes that start if descriptions apply to all
-// processes.
+// Matches the enabled descriptions again while the session traces: when a target loads
+// a library, when a target executes a program, and, if descriptions apply to all
+// processes, when a process starts.
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
@@ -12,7 +12,8 @@
 
 namespace dt {
 
-// Called after dlopen or dlclose.
+// Updates a process after dlopen or dlclose. `forgotten` lists the sites that the agent
+// has removed because their library was unloaded.
 void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten)
 {
     ps_prochandle* process = s_.processes.find(pid);
@@ -32,7 +33,7 @@ void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgo
 }
 
 // Updates a process after exec. `program` is the path of the new program, or "".
-// `still_traced` says whether the new program is traced, too (-x follow).
+// `still_traced` says whether the agent still traces the process (-x follow).
 void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {
@@ -66,9 +67,10 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
         s_.complain(s_.error_text);
 }
 
-// Without probes in its libraries, a process is not watched. Samples of it have stacks
-// nevertheless, so its libraries are searched for when it is new, and less and less
-// often later.
+// The agent does not watch the libraries of a process in which no description can match
+// probes. The profile provider still records stacks of the process, so this function
+// searches for its libraries. The pause between two searches begins at 10 ms and
+// doubles up to 10 s.
 void Targets::search_libraries(std::uint64_t now)
 {
     constexpr std::uint64_t first_pause_ns = 10'000'000, longest_ns = 10'000'000'000;

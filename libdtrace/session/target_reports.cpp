@@ -24,7 +24,7 @@ void TargetReports::report_notes(ps_prochandle& process)
 
 void TargetReports::report_cuts()
 {
-    // The number is limited, because each process can map many such files.
+    // The number of reports is limited, because each process can map many such files.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)
@@ -92,7 +92,7 @@ void TargetReports::report_unmatched(std::uint64_t now_ns)
 void TargetReports::note_program(ps_prochandle& process, bool still_traced,
                                  const std::string& program)
 {
-    report_unmatched(process); // the previous program
+    report_unmatched(process); // reports the previous program
     if (!process.by_user() || s_.options.follow == FollowOption::none || !s_.active ||
         s_.stopped || !s_.awaits_libraries(process))
         return;

@@ -21,21 +21,22 @@ public:
 
     // Reports once that a process cannot be traced, unless it has exited.
     void report_untraced(pid_t pid, const Error& why);
-    // Reports the new messages of the providers, then report_cuts().
+    // Reports the new messages of the providers, and calls report_cuts().
     void report_notes(ps_prochandle& process);
     // Reports tables in the targets' files that were too large and therefore truncated.
     void report_cuts();
     // Reports what the death of the agent means for a process with breakpoints.
     void report_danger(const ps_prochandle& process);
 
-    // Records the program that a target now executes, if the user named the target.
-    // Reports at once if the target is not traced in it.
+    // Records the program that a target now executes, if the user named the target. If
+    // the target is no longer traced in this program, reports that immediately.
     void note_program(ps_prochandle& process, bool still_traced,
                       const std::string& program);
     // Reports that no probe matches in the program that a process executed. Called
     // after the program has had time to load its libraries, and when it exits.
     void report_unmatched(ps_prochandle& process);
-    // Does so for all processes, if that time has passed.
+    // Calls report_unmatched() for each process that executed its program at least 2 s
+    // before now_ns (monotonic time).
     void report_unmatched(std::uint64_t now_ns);
 
 private:

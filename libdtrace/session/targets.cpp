@@ -16,8 +16,8 @@ int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
     std::vector<Site> sites = missing_sites(s_, process, statics);
-    // The agent must watch the libraries from the first call on, even if no probe
-    // matches yet.
+    // If descriptions may match probes in libraries that are loaded later, the agent
+    // must watch the process, even if no probe matches yet.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
     if (!std::exchange(process.watched, true))

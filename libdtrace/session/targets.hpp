@@ -23,7 +23,7 @@ namespace dt {
 
 class Targets {
 public:
-    // The backend may be null until the session is about to trace.
+    // `backend` may contain null until Session::go() has chosen a backend.
     Targets(SessionState& state, const std::unique_ptr<Backend>& backend)
         : s_(state), backend_(backend), users_(state), recycler_(state), reports_(state)
     {
@@ -32,8 +32,8 @@ public:
     // Grabs the processes in which enabled descriptions have matched probes and that
     // are not targets yet.
     void grab_matched();
-    // Plants the sites of a process that have not been planted yet. Returns 0, or -1
-    // after SessionState::fail().
+    // Plants all unplanted sites of a process. Returns 0, or -1 after
+    // SessionState::fail().
     int plant(ps_prochandle& process);
     // Handles the pending events of the agent, for at most 100 ms.
     void handle_events();

@@ -24,8 +24,8 @@ public:
     // The cache of images must outlive this object.
     explicit UntracedSymbols(ImageCache& images) : images_(images) {}
 
-    // Returns the symbols of a process, and opens them on first use. Returns null if
-    // they could not be read then.
+    // Returns the symbols of a process, and reads them on first use. Returns null if
+    // reading them failed on first use.
     ProcessSymbols* find(pid_t pid);
     // Opens the symbols of a process again, and keeps them. If that fails, the previous
     // ones are kept.

@@ -2,10 +2,10 @@
 // Demangles names with the C++ runtime, within limits, and matches patterns against
 // mangled and demangled names.
 //
-// Matching a pattern against the 80,000 names in node must not demangle them all. The
-// mangled form spells out identifiers. So a sequence of letters in the pattern, such as
-// `malloc`, must occur in the mangled name too, unless the demangler can produce it
-// itself.
+// Matching a pattern against the 80,000 names in the program node must not demangle all
+// of them. The mangled form spells out identifiers. So a sequence of letters in the
+// pattern, such as `malloc`, must also occur in the mangled name, unless the demangler
+// can produce the sequence itself, as it produces `operator`.
 #include "libdtrace/symbols/demangle.hpp"
 
 #include "base/printable.hpp"
@@ -58,7 +58,7 @@ struct NameHash {
     }
 };
 
-// Limit for one name: the C++ library takes about 100 ms to write 16 MiB of output.
+// The maximum output for one name. The C++ library takes about 100 ms to write 16 MiB.
 constexpr double max_estimated_bytes = 16 << 20;
 
 bool part_of_sequence(char c)
@@ -101,7 +101,7 @@ bool letter(char c)
 }
 
 // Returns the longest sequence of at least four letters outside of character classes
-// that the demangler cannot produce itself.
+// that the demangler cannot produce itself. Returns "" if there is none.
 std::string needle_of(std::string_view pattern)
 {
     std::string_view best;

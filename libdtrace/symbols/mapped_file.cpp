@@ -43,7 +43,7 @@ public:
         : fd_(::open(proc(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC))
     {
     }
-    // Returns fewer bytes if the rest cannot be read.
+    // Reads the target's memory. Returns fewer bytes if the rest cannot be read.
     std::vector<std::byte> read(TargetAddr at, std::uint64_t n_bytes) const
     {
         std::vector<std::byte> out(fd_ ? n_bytes : 0);
@@ -65,8 +65,8 @@ private:
     Fd fd_;
 };
 
-// Finds the mapping of the start of the same file: the last one at or below this
-// mapping.
+// Finds the mapping of the start of the same file. If there are several, returns the
+// last one at or below `mapping`.
 const Mapping* first_mapping(const ProcessMaps& maps, const Mapping& mapping)
 {
     const Mapping* first = nullptr;
@@ -87,7 +87,7 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     std::vector<std::byte> stored(page_bytes);
     ssize_t n = ::pread(fd.get(), stored.data(), stored.size(), 0);
     stored.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    // If the file is shorter, the rest of the page is zero.
+    // If the file is shorter than a page, only the file's bytes are compared.
     if (stored.size() < sizeof(Elf64_Ehdr) || mapped.size() < stored.size())
         return false;
     return std::equal(stored.begin(), stored.end(), mapped.begin());
@@ -114,7 +114,7 @@ Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
     return {};
 }
 
-// Returns whether memory in the layout of a file includes the section headers.
+// Returns whether a loaded segment contains the section headers.
 bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> programs)
 {
     std::uint64_t n_bytes = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
@@ -127,8 +127,8 @@ bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> p
     });
 }
 
-// Undoes a change by glibc's dynamic linker, which replaces the values of these entries
-// by addresses in the process.
+// Restores the link-time addresses in the dynamic section. glibc's dynamic linker has
+// replaced some of them by addresses in the process.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
 {

@@ -12,7 +12,7 @@ namespace dt {
 
 class ImageCache;
 
-// Returns the image of the file that is actually mapped there (see
+// Returns the image of the mapped file, even if its path now leads to another file (see
 // process_symbols.hpp). If no file can be verified, returns an image of the memory.
 // Errors are as in ElfImage::open().
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
@@ -43,8 +43,8 @@ std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
 // Information about the main program that the kernel gave the process, from
 // /proc/PID/auxv.
 struct MainProgram {
-    std::optional<TargetAddr> program_headers; // AT_PHDR; nothing: unreadable
-    std::string executed_path;                 // AT_EXECFN; empty: unreadable
+    std::optional<TargetAddr> program_headers; // AT_PHDR; nullopt if not readable
+    std::string executed_path;                 // AT_EXECFN; empty if not readable
 };
 MainProgram main_program(pid_t pid);
 

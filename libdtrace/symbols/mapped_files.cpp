@@ -39,7 +39,7 @@ std::optional<FileVersion> MappedFiles::version(const Mapping& mapping) const
 {
     constexpr unsigned wanted = STATX_TYPE | STATX_SIZE | STATX_MTIME | STATX_INO;
     struct statx is {};
-    // A file on a server that does not respond is skipped.
+    // AT_STATX_DONT_SYNC avoids a request to a file server, which might not respond.
     auto can_be_seen = [&](const std::string& path) {
         return ::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, wanted, &is) == 0;
     };

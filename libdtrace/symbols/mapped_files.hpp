@@ -29,10 +29,11 @@ public:
     explicit MappedFiles(pid_t pid) : pid_(pid) {}
 
     int open(const Mapping& mapping); // Returns -1 if the file is not available.
-    // ownership passes to the caller; empty: not available
+    // Opens the file for the caller, who owns the result. Empty if the file is not
+    // available.
     Fd take(const Mapping& mapping) const;
     std::optional<FileVersion>
-    version(const Mapping& mapping) const; // for regular files
+    version(const Mapping& mapping) const; // nullopt if not a regular file
 
 private:
     std::string

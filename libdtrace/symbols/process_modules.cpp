@@ -24,15 +24,15 @@ std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
-    // The name of a memory file is chosen by its program and may contain colons, which
-    // are not possible in fields of probe descriptions.
+    // Removes the prefix of a memory file's path, because it contains a colon. A field
+    // of a probe description cannot contain one.
     if (path.starts_with(memory_file_path))
         path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// Sets a module's range to `mapping` and the adjacent mappings of the same file after
-// it. Used if the module's segments are not known.
+// Sets a module's range to `mapping` and the mappings of the same file that directly
+// follow it. This range is used if the module's segments are not known.
 void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& module)
 {
     module.begin = mapping.begin;
@@ -126,9 +126,9 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     return nullptr;
 }
 
-// A library that is loaded again at the same address is the same module, unless its
-// inode number now belongs to another file. In that case the cache contains a different
-// image.
+// Finds the earlier module of a mapping. A library that is loaded again at the same
+// address is the same module, unless its inode number now belongs to another file. In
+// that case image_of_mapping() returns a different image.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),
@@ -236,8 +236,8 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
 {
     if (pattern.empty() || pattern == "*")
         return modules();
-    // A path may lead to the file through other links than the target's path: /lib for
-    // /usr/lib.
+    // The pattern may be another path of a module's file, for example if /lib is a link
+    // to /usr/lib. Therefore the file itself is compared, too.
     struct stat st {};
     bool is_path = pattern[0] == '/';
     std::string path = "/proc/" + std::to_string(pid_) + "/root" + std::string(pattern);
@@ -290,7 +290,8 @@ bool ProcessSymbols::has_modules_of(const ProcessSymbols& other) const
             if (ours->file != its->file || ours->path != its->path)
                 return false;
             // If a process exits while its files are opened, its modules have no
-            // images. Their extent is one contiguous group of mappings.
+            // images. The range of such a module may be incomplete, so only its start
+            // is compared.
             if (!its->image)
                 return ours->contains(its->begin);
             return ours->begin == its->begin && ours->end == its->end &&

@@ -64,26 +64,27 @@ struct Module {
     // A part of the file that is mapped a second time, as V8 does with its builtins. It
     // gives names to addresses, but descriptions cannot match it.
     bool partial = false;
-    bool live = true;                // false: unmapped, kept for old addresses
+    bool live = true; // false if it was unmapped and is kept for old addresses
     std::shared_ptr<ElfImage> image; // null if the file is not available, see trouble
     std::string trouble;             // "open /x: permission denied", "32-bit", ...
 
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    // Both return whether D programs may use this name for the module. is_called()
-    // accepts its base name, full path, `a.out` and executed_as. is_abbreviated_by()
-    // accepts `libc` and `libc.so` for libc.so.6.
+    // These functions return whether D programs may use a name for the module.
+    // is_called() accepts the module's base name and full path, and for the main
+    // program also `a.out` and executed_as. is_abbreviated_by() accepts `libc` and
+    // `libc.so` for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };
 
 struct Symbol {
-    const Module* module = nullptr; // null: outside of all modules
-    // null: in a module, but not in a known function
+    const Module* module = nullptr; // null if the address is outside of all modules
+    // Null if no known function contains the address.
     const Function* function = nullptr;
-    std::string_view name; // preferred name, mangled; empty without function
-    // from the start of the function; 0 without one
+    std::string_view name; // the function's preferred name, mangled
+    // The offset of the address in the function, or 0 if there is no function.
     std::uint64_t offset = 0;
 };
 
@@ -95,17 +96,18 @@ struct FunctionAt {
 
 class ProcessSymbols {
 public:
-    // Errors gone and permission come from /proc. The cache must outlive this object.
+    // Reads the modules of a process. The cache must outlive the result. Errors: gone
+    // if the process has exited, permission if its files in /proc may not be read.
     static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
 
-    // Reads the maps again. Error gone: the process has exited. The known modules are
-    // kept.
+    // Reads the maps again. Returns the error gone if the process has exited. In that
+    // case the known modules are kept.
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }
     const ProcessMaps& maps() const { return maps_; } // as of the last refresh
     const Module* main_module() const;
-    std::vector<const Module*> modules() const; // live ones, in address order
+    std::vector<const Module*> modules() const; // mapped modules, by address
     // Returns the modules that a description's module field selects. "" and "*" select
     // all. Otherwise these are the modules with exactly this name; if there are none,
     // those with this abbreviation; if there are none, those that match the glob.
@@ -125,7 +127,9 @@ public:
     static std::vector<FunctionAt> match(std::span<const Module* const> modules,
                                          std::string_view function);
 
-    // "libc.so.6`malloc+0x1f", "a.out's base name`0x4011a0", "0x7f0000001000".
+    // These functions return an address as text. format_address() returns, for example,
+    // "libc.so.6`malloc+0x1f", or "libc.so.6`0x7f4011a0" if no function is known there,
+    // or "0x7f0000001000" if no module is known there.
     std::string format_address(TargetAddr addr) const;  // uaddr, stack frames
     std::string format_function(TargetAddr addr) const; // ufunc: no offset
     std::string format_module(TargetAddr addr) const;   // umod
@@ -144,8 +148,8 @@ private:
     pid_t pid_;
     ImageCache* cache_;
     ProcessMaps maps_;
-    std::vector<std::unique_ptr<Module>> modules_; // live ones sorted by begin
-    std::vector<std::unique_ptr<Module>> retired_; // the most recent is last
+    std::vector<std::unique_ptr<Module>> modules_; // mapped ones, sorted by begin
+    std::vector<std::unique_ptr<Module>> retired_; // unmapped ones, the latest is last
 };
 
 } // namespace dt

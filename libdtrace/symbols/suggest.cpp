@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Computes the edit distance row by row, and stops when a complete row exceeds the
+// Computes the edit distance row by row, and stops when all values of a row exceed the
 // limit.
 #include "libdtrace/symbols/suggest.hpp"
 

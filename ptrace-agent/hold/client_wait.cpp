@@ -27,7 +27,7 @@ void ClientWait::hold(Thread& thread)
     thread.awaits = thread.process->library_changes;
     thread.hold_ends_ns = 0;
     if (!thread.process->started)
-        return; // a command that the client has not started yet
+        return; // no deadline until the client has started the command
     thread.hold_ends_ns = monotonic_ns() + max_silence_ns;
     alarms_.set_if_unset(Alarms::silent_client, thread.hold_ends_ns);
 }

@@ -26,7 +26,8 @@ public:
     {
     }
 
-    // Returns whether the client has not answered in time. No thread then waits for it.
+    // Returns whether the client has not answered in time and has not sent a request
+    // since. No thread waits for a silent client.
     bool is_silent() const { return silent_; }
     // Notes that the client has sent a request, so it is no longer silent. Returns
     // whether it was silent.
@@ -35,17 +36,16 @@ public:
     void end_request();
 
     // Sends the event `libraries_changed` of a process. If the client is silent and has
-    // not answered an earlier event of the process, the report is held back.
+    // not answered the process' previous event, holds the event back.
     void report_libraries_changed(pid_t pid);
-    // Sends the reports that were held back. Called when the client is no longer
-    // silent.
+    // Sends the events that were held back. Called when the client is no longer silent.
     void report_held_back();
 
     // Keeps a stopped thread from running until the client has answered the last
-    // library change of its process, or has not answered in time.
+    // library change of its process, or until release_overdue() ends the wait.
     void hold(Thread& thread);
-    // Releases the threads of a process that wait for an answer to this change or to an
-    // earlier one. Without a change, releases all threads of the process.
+    // Releases the threads of a process that wait for an answer to `change` or to an
+    // earlier change. If `change` is nullopt, releases all threads of the process.
     void release_of(Process& process, std::optional<int> change);
     // Releases the threads that have waited too long, and reports an error for each.
     void release_overdue();

@@ -6,7 +6,7 @@
 // The waits for the threads of one address space, in one turn of the agent's loop,
 // share a budget of 2 s (stop_timeout_ns, wait_budget.hpp). A thread that has not
 // stopped when the budget is spent is late. Such a thread is in uninterruptible sleep,
-// or it runs our code, which its process has changed. The agent then gives up on
+// or it runs our code, which its process has overwritten. The agent then gives up on
 // the process: it restores the text and detaches from the threads that are stopped.
 // The late thread is detached at its next stop, or by the kernel when the agent exits.
 // The runtime stays mapped, because a thread may be in it, but it fires no probes.
@@ -14,8 +14,8 @@
 // When the consumer has exited, all targets are released, and their deadlines run at
 // the same time (releaser.hpp).
 //
-// A runnable thread may only be waiting for a processor. So it is late only if one of
-// these is true:
+// A runnable thread that does not stop may simply be waiting for a processor. So it is
+// late only if one of these conditions is true:
 //   - It has run for half a second since the budget was spent, and has not stopped. A
 //     userfaultfd can cause this: the kernel repeats the page fault while a signal is
 //     pending.
@@ -47,9 +47,9 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 }
 
 // Returns how long an execve(2) of this process may take, in ns. The kernel reads the
-// program during the call, and a file system may be slow without bad intent. So the
-// limit is longer if no other target waits. After the limit the grab or the start of
-// the command fails, and the user can try again.
+// program during the call, and the file system may be slow. So the limit is longer if
+// there are no other targets, which would have to wait. After the limit the grab or the
+// start of the command fails, and the user can try again.
 std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);

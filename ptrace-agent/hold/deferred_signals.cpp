@@ -13,8 +13,9 @@
 
 namespace dt::agent {
 
-// Returns whether the signal was sent by tgkill(2), as we send signals again. If the
-// kernel's queue is full, the signal arrives with an empty siginfo (SI_USER, pid 0).
+// Returns whether the signal was sent with tgkill(2), which is also how we send a
+// deferred signal again. If the kernel's queue is full, such a signal arrives with an
+// empty siginfo (SI_USER, pid 0).
 static bool is_resent(const siginfo_t& info)
 {
     return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
@@ -49,8 +50,9 @@ void cancel_deferred(Process& process, int arrived)
 
 // Returns whether this is a job-control signal that needs no deferral, because the
 // program has no handler for it. Sets Thread::delivers if the signal stops the process.
-// A stop signal that was sent only to the thread is deferred nevertheless: it may come
-// from stop() in the clause that the thread is executing, which must end first.
+// Returns false for a stop signal that was sent only to the thread. Such a signal may
+// come from stop() in the clause that the thread is executing, and the clause must end
+// first.
 static bool take_job_control(Thread& thread, const siginfo_t& info)
 {
     const int signal = info.si_signo;
@@ -76,7 +78,8 @@ bool drop_cancelled(Thread& thread)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    // A pending signal has arrived later. Each of the two kinds cancels the other.
+    // A pending signal has arrived later than the deferred signals. SIGCONT cancels
+    // stop signals, and a stop signal cancels SIGCONT.
     std::erase_if(all, [&](const DeferredSignal& each) {
         return can_be_cancelled(each) &&
                (pending & cancelled_by(each.info.si_signo)) != 0;

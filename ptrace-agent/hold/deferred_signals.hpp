@@ -9,16 +9,17 @@
 //
 // Job-control signals are an exception. When SIGCONT is sent, the kernel drops the
 // pending stop signals and continues the process. When a stop signal is sent, the
-// kernel drops a pending SIGCONT. Suppose a SIGCONT is deferred, a SIGSTOP arrives, and
-// the agent then sends the SIGCONT again: the process runs, although it should be
-// stopped. So:
+// kernel drops a pending SIGCONT. Suppose that a SIGCONT is deferred, a SIGSTOP
+// arrives, and the agent then sends the SIGCONT again. The process would run, although
+// it should be stopped. So:
 //   - A stop signal without a handler is delivered in our code, unless it was sent only
 //     to the thread. It runs no code of the program, and the kernel knows whether a
 //     SIGCONT has arrived since.
-//   - SIGCONT without a handler took effect when it was sent.
-//   - With a handler, the signal is deferred. It is dropped if a signal arrives that
-//     cancels it. Only a signal that arrives in the microseconds between our last check
-//     and our tgkill(2) is itself cancelled.
+//   - SIGCONT without a handler is not deferred, because it took effect when it was
+//     sent.
+//   - A job-control signal with a handler is deferred. It is dropped if a signal
+//     arrives that cancels it. If the cancelling signal arrives in the microseconds
+//     between our last check and our tgkill(2), the kernel instead drops that signal.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"
@@ -40,14 +41,14 @@ void restore_deferred(Thread& thread, int signal);
 // Sends the deferred signals to the thread again. A signal for which the kernel's queue
 // has no space stays deferred, and Thread::queue_is_full is set.
 void resend_deferred(Thread& thread);
-// Drops the deferred signals that this signal cancels, because it has arrived later.
+// Drops the deferred signals that the signal `arrived` cancels.
 void cancel_deferred(Process& process, int arrived);
 // Drops the deferred signals that a pending signal cancels. Returns whether the thread
 // still has deferred signals that a later signal can cancel.
 bool drop_cancelled(Thread& thread);
 // Returns the signal to deliver to a thread that is not in our code and has stopped for
 // `signal`. If a signal is still deferred because the kernel's queue was full, returns
-// that one, and defers `signal` instead. Otherwise returns `signal`.
+// the deferred signal, and defers `signal` instead. Otherwise returns `signal`.
 int exchange_deferred(Thread& thread, int signal);
 
 } // namespace dt::agent

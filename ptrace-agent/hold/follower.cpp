@@ -106,7 +106,7 @@ void Follower::begin(Thread& newborn)
         tp->firings = site.firings;
         tp->may_be_breakpoint = site.may_be_breakpoint;
         if (!site.jump)
-            continue; // without a jump in the parent, the child gets none either
+            continue; // the parent has a breakpoint here, and the child gets one, too
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
@@ -121,7 +121,8 @@ void Follower::begin(Thread& newborn)
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)
             return false;
-        // A breakpoint must not replace the parent's jump.
+        // The parent has a jump here. If the child cannot have a jump, it gets no probe
+        // here, because the site must not have a breakpoint.
         space->tracepoints.forget(*tp);
         return true;
     });
@@ -188,8 +189,8 @@ void Follower::hold_after_exec(Thread& thread)
 constexpr const char* late_child =
     "a new child or thread did not stop before the deadline";
 
-// Finishes the parent's step in a child, which begins in the parent's slot, because it
-// has a copy of the parent's registers.
+// Finishes the parent's step in a child. The child begins in the parent's slot, because
+// it has a copy of the parent's registers.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;
@@ -226,7 +227,8 @@ void Follower::handle_new_task(Thread& parent)
 
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
-            // The new thread starts in the parent's slot.
+            // The new thread starts in the parent's slot, so the step is finished in
+            // it.
             WaitStatus status;
             Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
@@ -338,7 +340,8 @@ void Follower::begin_program(Thread& thread)
         before->forget_all();
     } else if (before->owner() == process.pid) {
         before->hand_over(guest);
-        // The guest has not registered restartable sequences of its own.
+        // The guest has not registered restartable sequences of its own, so the runtime
+        // in this memory must not use them any more.
         rseq_.end(*before);
     }
     process.trap_blocked.clear();

@@ -2,8 +2,9 @@
 // Handles forks and execs of targets (-x follow).
 //
 //   fork of the parent   the child's text is restored; the parent's probes are recorded
-//   turn of the child    our inherited mappings are unmapped, the child gets its own
-//                        runtime, its probes are planted, and it runs
+//   when the agent's     our inherited mappings are unmapped, the child gets its own
+//   loop reaches the     runtime, its probes are planted, and it runs
+//   child
 //
 // A followed child is a separate target: its runtime fires with its pid, it has its own
 // jumps and breakpoints, and its exit is reported. It runs no instruction before its

@@ -47,10 +47,10 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
             const char state = thread_state(process.pid, tid);
             if (error == ESRCH || state == 'Z' || state == '\0') {
                 found_new =
-                    found_new || tid != pid; // its threads may outlive the leader
+                    found_new || tid != pid; // an exited leader remains in the list
                 continue;
             }
-            // We already trace a thread that a seized thread has created.
+            // If a seized thread has created this thread, the agent already traces it.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
                 static_cast<std::uint64_t>(getpid()))

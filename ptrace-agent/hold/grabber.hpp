@@ -25,18 +25,18 @@ public:
     {
     }
 
-    // Handle the requests `grab` and `put_back`.
+    // These functions handle the requests `grab` and `put_back`.
     Reply grab(Reader& in);
     Reply put_back(Reader& in);
 
 private:
-    // Seizes all threads. ends: the deadline (monotonic ns). If it is 0, it is set
+    // Seizes all threads. `ends` is the deadline (monotonic ns). If it is 0, it is set
     // after the first pass.
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
-    // Waits for threads that are in the middle of execve(2). Returns true if there was
-    // one. The caller then stops all threads and calls again.
+    // Waits for a thread that is in the middle of execve(2). Returns false if there is
+    // none. After true, the caller stops all threads and calls this function again.
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;

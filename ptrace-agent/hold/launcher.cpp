@@ -38,9 +38,10 @@ static Error exec_error(const std::string& name, int error)
 
 // Returns whether the process group is orphaned (POSIX): no member has a parent that is
 // outside the group but in its session. The kernel sends SIGHUP to a group that becomes
-// orphaned while a member is stopped. A shell with job control is such a parent, but
-// cron, a service manager or a CI system is not. So only the consumer's ancestors are
-// examined.
+// orphaned while a member is stopped. Usually such a parent is a shell with job
+// control, which is an ancestor of the consumer. So only the consumer's ancestors are
+// examined. A group that cron, a service manager or a CI system has started is
+// orphaned.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -128,7 +129,7 @@ static Result<Started> start_command(const Command& command, bool inside,
     if (pid < 0)
         return errno_error("fork");
     if (pid == 0) {
-        go_write.reset(); // else become() would wait forever
+        go_write.reset(); // otherwise become() would wait forever
         become(command, group, go_read.get(), failed_write.get());
     }
     failed_write.reset();
@@ -170,7 +171,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             execed = true;
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
-        // Deliver a signal that another process may have sent.
+        // Delivers a signal that another process may have sent.
         resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
     }
 }
@@ -325,7 +326,7 @@ Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
         auto insn = x86_64.decode(text, {user.rip});
         if (!insn || insn->flow == ControlFlow::syscall ||
             insn->flow == ControlFlow::stop)
-            break; // no C start-up code: hold it near its entry point
+            break; // there is no C start-up code, so it is held where it is
         bool calls =
             insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});

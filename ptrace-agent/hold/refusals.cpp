@@ -59,8 +59,8 @@ static bool is_marked_secure(pid_t pid)
     return false;
 }
 
-// If the tracer has no privileges, such a program gains none, but the kernel marks it
-// anyway.
+// If the tracer has no privileges, a traced set-user-ID program gains none, but the
+// kernel marks it anyway. Therefore the real and effective ids are compared as well.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
 {
     const std::string status = read_proc_file(pid, "status");

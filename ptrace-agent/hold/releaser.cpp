@@ -15,8 +15,8 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The time slice of each target in a round, until one needs more. After n such targets,
-// the slice is 1/(n + 1) of this.
+// The time slice of a target in a round. After n targets that needed more time, the
+// slice is 1/(n + 1) of this, but at least least_slice_ns.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
@@ -90,7 +90,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
         if (!runtime_exit_.run_out(*thread, which)) {
             out = tracees_.find_thread(tid) == nullptr;
         } else {
-            thread->status = status; // of the stop that may still have to be handled
+            thread->status = status; // run_out() has overwritten it
             thread->stop(pending);
             out = get_regs(tid, user) && !in_our_code(space, {user.rip});
         }
@@ -102,7 +102,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     if (any_late && which == Try::again && !space.budget.given_up())
         return false;
     if (!all_out)
-        return true; // a thread sleeps in our code
+        return true; // a thread may be in our code, so it stays mapped
     const std::uint64_t limit_ns = unmap_limit_ns();
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
@@ -211,8 +211,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         process.no_events = true; // its exit is no longer reported
         hits_.undo(*thread, true);
     }
-    // If a thread has executed another program, the other threads have exited, and the
-    // kernel does not report that.
+    // If a thread has executed another program, the other threads have exited, but the
+    // kernel does not report their exits. begin_program() removes these threads.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->is_pending() &&
@@ -280,7 +280,7 @@ std::vector<std::shared_ptr<AddressSpace>> Releaser::take_unreleased()
 void Releaser::release_everything()
 {
     n_slow_unmaps_ = 0;
-    std::uint64_t ends = 0; // of the rounds after the first
+    std::uint64_t ends = 0; // deadline of all rounds, set after the first one
     std::size_t n_late = 0;
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
         const bool last = ends != 0 && monotonic_ns() >= ends;

@@ -19,8 +19,8 @@
 //     signals are lost.
 //
 // When the consumer has exited, all targets are released in rounds. In each round a
-// target gets a slice of time. If that is too short, its threads run until the next
-// round. Targets that behave well are released in the first round. The remaining
+// target gets a slice of time. If the slice is too short, the target's threads run
+// until the next round. Most targets are released in the first round. The remaining
 // targets share stop_timeout_ns. After that time the agent gives up on each of them
 // (deadlines.cpp).
 #pragma once
@@ -68,8 +68,8 @@ public:
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     // Prepares the address space for another runtime. Called after remove_runtime().
     static void forget_jumps(AddressSpace& space);
-    // Detaches from a stopped thread and delivers a signal to it (0: none). A thread
-    // with deferred signals continues, and is detached at a later stop.
+    // Detaches from a stopped thread and delivers a signal to it, unless the signal is
+    // 0. A thread with deferred signals continues, and is detached at a later stop.
     void detach_thread(Thread& thread, int signal);
 
 private:

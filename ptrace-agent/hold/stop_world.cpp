@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Stops all threads of an address space, and resumes them.
 //
-// Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until all
-// threads have stopped for any reason. A thread's stop stays pending, except for two
-// things that would become invalid if the text changed:
+// Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until each
+// thread has stopped, for whatever reason. A thread's stop stays pending, except in two
+// cases, in which the stop would become invalid if the text changed:
 //   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
 //     continued until the report arrives (take_raised_signal()).
 //   - an instruction that runs as a copy in a slot: it is finished. If the copy has not
@@ -72,7 +72,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         bool new_tasks = false;
         for (Thread* thread : threads_in(space)) {
             if (thread->is_stopped()) {
-                // The new task belongs to the address space that is being stopped.
+                // The new task may belong to the address space that is being stopped,
+                // so its creation is handled now.
                 if (thread->is_pending() && is_new_task(thread->event())) {
                     thread->move_to(ThreadState::handled);
                     handler_.handle_new_task(*thread);
@@ -136,8 +137,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
     return in_time;
 }
 
-// Returns whether the thread has stopped only because of our interrupt. Nothing else
-// must then be done about its stop.
+// Returns whether the thread has stopped only because of our interrupt, and its stop
+// needs no other handling.
 static bool is_only_interrupted(const Thread& thread)
 {
     return thread.is_interrupt() && thread.age != ThreadAge::newborn &&

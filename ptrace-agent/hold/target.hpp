@@ -49,7 +49,7 @@ enum class ThreadAge : std::uint8_t {
 enum class Leaving : std::uint8_t {
     no,
     yes,
-    late, // yes, because it did not stop in time
+    late, // it is, because it did not stop in time
 };
 
 // The execution of a copied instruction in the slot of one thread.
@@ -72,7 +72,9 @@ struct TrapHandler {
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    bool sent; // by us, to the thread again; its next stop has a different siginfo
+    // We have sent the signal to the thread again. The siginfo of its stop will differ
+    // from `info`.
+    bool sent;
 };
 
 struct Thread {
@@ -85,24 +87,24 @@ struct Thread {
     bool in_vfork = false;    // waits in the kernel until its child execs or exits
     bool held = false;        // not resumed until the client requests it
     bool inside_exec = false; // held at the event of its exec, inside execve(2)
-    // Time at which the hold ends even if the client is silent (monotonic ns); 0:
-    // never.
+    // The monotonic time at which the hold ends even if the client is silent. 0 means
+    // that the hold has no such limit.
     std::uint64_t hold_ends_ns = 0;
     // The number of the library change that the client must answer before the hold
-    // ends; 0: the hold has another reason.
+    // ends. 0 means that the hold has another reason.
     int awaits = 0;
     bool under_seccomp = false;
     bool reenter = false;    // next executes the instruction at its pc without firing
     std::uint8_t faults = 0; // number of failed emulations of one instruction
-    std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // run_out() is making it leave our code
-    std::uint64_t fs_base = 0;          // its key in the runtime's table; 0: none
-    bool changes_base = false;          // so fs_base cannot identify it
-    pid_t number = 0;                   // its tid in its pid namespace; 0: not read yet
+    std::vector<std::uint32_t> samples;   // profile probes to fire at its next stop
+    bool running_out = false;             // run_out() is making it leave our code
+    std::uint64_t fs_base = 0;            // its key in the runtime's table, or 0
+    bool changes_base = false;            // its fs base is not constant, so not a key
+    pid_t number = 0;                     // its tid in its pid namespace; 0 if not read
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // the kernel's queue was full for one of them
-    // The thread is in the stop of this signal, and is resumed with it (set by
-    // defer_signal(), taken by resume_thread()); 0: none.
+    // The signal with which the thread is to be resumed from its current stop, or 0.
+    // Set by defer_signal(), and delivered by resume_thread().
     int delivers = 0;
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
@@ -113,11 +115,11 @@ struct Thread {
     std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
     std::uint32_t n_runs_out = 0;     // attempts to leave our code since then
     // The address of the breakpoint that the thread has hit, once its pc has been set
-    // back to that address; else 0.
+    // back to that address. Otherwise 0.
     TargetAddr hit_at;
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
-    std::vector<TrapHandler> trap_handlers; // that have not returned, innermost last
+    std::vector<TrapHandler> trap_handlers; // still running, the innermost is last
     // The site of a system call that was interrupted and will be restarted. The next
     // hit of the site belongs to the same call.
     std::optional<TargetAddr> restarting;
@@ -196,9 +198,11 @@ struct Process {
     // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    bool is_target = false; // requested by the client; else it shares a target's memory
-    bool created = false;   // the agent has started it, as its child
-    bool started = true;    // false: the client has not requested its start yet
+    // The client traces this process. A process that is not a target is known because
+    // it shares a target's memory, or because it is being released.
+    bool is_target = false;
+    bool created = false;      // the agent has started it, as its child
+    bool started = true;       // false: the client has not requested its start yet
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // at the point that create() runs it to
     bool no_events = false;    // being released or killed, so it sends no events
@@ -206,21 +210,21 @@ struct Process {
     bool by_kernel = false;    // the kernel fires its probes, without any code of ours
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
-    int answered_change = 0;   // the last of them that the client has answered
-    bool change_held_back = false; // a change is unreported: the client is silent
+    int answered_change = 0;   // number of the last change that the client has answered
+    bool change_held_back = false; // not reported, because the client is silent
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
-    pid_t parent = 0;      // if it is a vfork child, which runs in its parent's memory
+    pid_t parent = 0;      // of a vfork child, which runs in its parent's memory
     bool followed = false; // it became a target as the child of a target
-    Inheritance inherited; // until its probes are planted
+    Inheritance inherited; // of a followed child, until its probes are planted
     TrapAction trap_action;
     // Signal masks that were read while they were exact, without their SIGTRAP bit, and
     // whether SIGTRAP was blocked with each.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 
-// Resumes a stopped thread. Delivers `signal`, or else Thread::delivers. Returns false
-// if the thread is about to exit.
+// Resumes a stopped thread. Delivers `signal`, or Thread::delivers if `signal` is 0.
+// Returns false if the thread is about to exit.
 inline bool resume_thread(int request, Thread& thread, int signal = 0)
 {
     const int delivers = std::exchange(thread.delivers, 0);

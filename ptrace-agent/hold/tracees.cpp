@@ -197,7 +197,7 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     if (!take_raised_signal(*thread))
         return;
-    if (thread->is_interrupt() && !was_listening) // SIGCONT wakes a listening thread
+    if (thread->is_interrupt() && !was_listening) // SIGCONT wakes listening threads
         repeat_wait(tid);
     ready_.push_back(tid);
 }

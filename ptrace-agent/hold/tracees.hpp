@@ -34,8 +34,9 @@ enum class Waited { stopped, ended, late };
 class StopHandler {
 public:
     virtual ~StopHandler() = default;
-    // Called before waitpid() takes a thread's SIGTRAP from the kernel. If the agent
-    // dies before that, the report is not lost.
+    // Called before waitpid() takes the report of a thread's SIGTRAP from the kernel.
+    // The thread's SIGTRAP is still pending then, so that the handler can prepare the
+    // thread for a death of the agent (HitHandler::secure()).
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
     // Returns false if the stop belongs to the call, in which case the thread has been
@@ -71,7 +72,7 @@ public:
     {
     }
 
-    // The tables.
+    // The following functions access the tables of processes and threads.
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
@@ -120,7 +121,7 @@ public:
     // if the thread ended or did not stop in time.
     bool take_raised_signal(Thread& thread);
 
-    // Threads with a pending stop, in the order of their stops.
+    // The queue of threads with a pending stop, in the order of their stops.
     bool any_ready() const { return !ready_.empty(); }
     void add_ready(pid_t tid) { ready_.push_back(tid); }
     void handle_ready();
@@ -128,18 +129,19 @@ public:
     // in which other stops cannot be handled.
     void pass_signals();
 
-    // Calls of the handler.
+    // The following functions call the handler.
     void go_on(Thread& thread, int signal = 0) { handler_.go_on(thread, signal); }
     void handle_stop(Thread& thread) { handler_.handle_stop(thread); }
     void handle_alarms() { handler_.handle_alarms(); }
 
-    // Deadlines.
-    void begin_turn() { ++turn_; } // of the agent's loop (wait_budget.hpp)
+    // The following functions are about deadlines (deadlines.cpp).
+    void begin_turn() { ++turn_; } // begins a turn of the agent's loop
     std::uint64_t turn() const { return turn_; }
     // Returns whether a thread that has not stopped is late.
     bool is_overdue(AddressSpace& space, pid_t tid);
     std::uint64_t exec_timeout_ns(pid_t of) const;
-    // `why` is a clause for the user that says what was late.
+    // `why` tells the user what was late. It is part of the sentence in which
+    // Releaser::release_given_up() reports it.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     // Returns the owner of an address space that was given up, and the reason.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls of ptrace(2), one function per request that the agent uses. A function returns
-// false if the call fails. That is usually ESRCH: the thread is about to exit.
+// false if the call fails. The usual error is ESRCH: the thread is about to exit.
 #pragma once
 
 #include <csignal>
@@ -35,7 +35,7 @@ inline bool set_siginfo(pid_t tid, const siginfo_t& info)
     return ptrace(PTRACE_SETSIGINFO, tid, nullptr, &info) == 0;
 }
 
-// The kernel's signal set: bit n - 1 is signal n.
+// `mask` is the kernel's signal set, in which bit n - 1 is signal n.
 inline bool get_mask(pid_t tid, std::uint64_t& mask)
 {
     return ptrace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask) == 0;

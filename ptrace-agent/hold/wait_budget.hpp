@@ -2,9 +2,10 @@
 // The time for which the agent waits for the threads of one address space.
 //
 // All waits in one turn of the agent's loop share this budget. A wait for many threads,
-// or for many steps of one operation, therefore takes no longer than a wait for one.
-// Waits may nest. The time of the inner wait is part of the outer one's and is counted
-// once. A target that was given up gets one short budget for all later turns.
+// or for many steps of one operation, therefore takes no longer than a wait for one
+// thread. Waits may nest; the time of an inner wait is part of the outer wait and is
+// counted once. If the agent has given up on a target, it spends one short budget on
+// that target in all later turns together.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -16,11 +17,12 @@
 namespace dt::agent {
 
 constexpr std::uint64_t stop_timeout_ns = 2'000'000'000;
-constexpr std::uint64_t second_timeout_ns = 200'000'000; // after the first was spent
+// The limit of further waits after stop_timeout_ns was spent without success.
+constexpr std::uint64_t second_timeout_ns = 200'000'000;
 
 class WaitBudget {
 public:
-    // Refills the budget if the turn number has changed since the last call.
+    // Refills the budget if `turn` differs from the turn of the last call.
     void begin_turn(std::uint64_t turn)
     {
         if (turn != turn_)
@@ -37,7 +39,7 @@ public:
         ran_ns_.clear();
         since_ns_ = monotonic_ns();
     }
-    // Sets the budget for all turns to come, because the target is given up.
+    // Sets one budget for all later turns, because the agent gives up on the target.
     void give_up(std::uint64_t limit_ns)
     {
         restart(limit_ns);
@@ -49,8 +51,9 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns for how many ns a thread has run since the first call for it after the
-    // last restart(). ran_ns: the time that the thread has run in total.
+    // Returns for how many ns a thread has run since the budget was spent. The first
+    // call for a thread after restart() starts the measurement and returns 0. ran_ns is
+    // the thread's CPU time since it was created.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
@@ -82,7 +85,7 @@ private:
     std::uint64_t spent_ns_ = 0;
     std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
     std::unordered_map<pid_t, std::uint64_t>
-        ran_ns_; // at run_since_spent()'s first call
+        ran_ns_; // CPU time at the first call of run_since_spent()
     int n_waits_ = 0;
     bool given_up_ = false;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The kernel restarts most interrupted system calls if no handler runs, but not the
-// calls below (signal(7), "Interruption of system calls and library functions by stop
-// signals"). In a program without handlers they return EINTR only if it is stopped.
+// The kernel restarts most interrupted system calls if no signal handler runs, but not
+// the calls below (signal(7), "Interruption of system calls and library functions by
+// stop signals"). In a program without handlers, these calls return EINTR only if the
+// program is stopped.
 #include "ptrace-agent/hold/waits.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
@@ -14,9 +15,10 @@
 namespace dt::agent {
 
 // Calls that have done nothing if they fail with EINTR, so that they can be repeated. A
-// repeated connect(2) continues to wait for the connection. If its timeout then
-// expires, it fails with EALREADY. Calls that can act on sockets are in the list
-// because of SO_RCVTIMEO and SO_SNDTIMEO, and read(2) also because of inotify.
+// repeated connect(2) continues to wait for the connection, and fails with EALREADY if
+// its timeout expires. The kernel does not restart calls on sockets that have a timeout
+// (SO_RCVTIMEO, SO_SNDTIMEO), so all calls that can act on sockets are in the list.
+// read(2) is also in the list because of inotify.
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
@@ -32,10 +34,11 @@ void repeat_wait(pid_t tid)
     user_regs_struct user;
     if (!get_regs(tid, user) || static_cast<std::int64_t>(user.rax) != -EINTR)
         return;
-    auto call = static_cast<long>(user.orig_rax); // negative: not in a system call
+    auto call = static_cast<long>(user.orig_rax); // negative outside a system call
     if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
         return;
-    // The kernel repeats the call. If a handler runs first, it returns EINTR instead.
+    // This result makes the kernel repeat the call. If a signal handler runs first, the
+    // call returns EINTR instead.
     user.rax = static_cast<std::uint64_t>(-restart_no_hand);
     set_regs(tid, user);
 }

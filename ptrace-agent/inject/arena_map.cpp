@@ -25,7 +25,7 @@ static Result<Ok> check_part(int fd, std::uint64_t bytes, const char* part)
     return Ok{};
 }
 
-// Returns a read-only descriptor of the same file; it is closed on failure. A
+// Returns a read-only descriptor of the same file, or an empty Fd on failure. A
 // descriptor that is already read-only is duplicated, because the session's file cannot
 // be opened again (base/memfd.hpp).
 static Fd read_only_copy(int fd)

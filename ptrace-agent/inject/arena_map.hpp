@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Maps the session's arena into the agent, in three adjacent parts:
 //
-//   program   read-only    targets map it, too
-//   data      read-write   targets map it, too
-//   private   read-write   no target maps it
+//   part      access of the agent and of targets
+//   program   read-only
+//   data      read-write
+//   private   read-write for the agent; no target maps this part
 #pragma once
 
 #include "base/fd.hpp"
@@ -23,8 +24,8 @@ public:
 
     // Maps the three parts and removes the previous mapping. If this fails, the
     // previous mapping remains. Sizes are multiples of 64 KiB; private_bytes may be 0.
-    // The object keeps its own descriptors for the program and data parts. The one for
-    // the program part is read-only.
+    // The object keeps its own descriptors of the program and data parts. The
+    // descriptor of the program part is read-only.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
                    std::uint64_t data_bytes, int private_fd,
                    std::uint64_t private_bytes);
@@ -32,8 +33,8 @@ public:
     std::uint32_t n_shards() const { return n_shards_; }
     // Returns the number of shards that targets map.
     std::uint32_t n_shared() const { return n_shared_; }
-    // Unlocks the shards that this process has locked. No thread of the process may be
-    // in the runtime.
+    // Unlocks the shards that the process `pid` has locked. No thread of that process
+    // may be in the runtime.
     void free_shards_of(pid_t pid);
     std::uint64_t program_bytes() const { return program_bytes_; }
     // Returns the size of the parts that a target maps: the program and the data.

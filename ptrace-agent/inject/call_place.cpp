@@ -12,7 +12,7 @@ namespace dt::agent {
 static void clear_stub(int mem, TargetAddr at)
 {
     std::vector<std::byte> zeros(call_stub().size());
-    // This fails if the process has exited.
+    // Ignore a failure, because the process may have exited.
     (void)!pwrite(mem, zeros.data(), zeros.size(), static_cast<off_t>(at.value));
 }
 

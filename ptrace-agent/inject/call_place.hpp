@@ -25,14 +25,15 @@ public:
     TargetAddr stub() const { return stub_; } // 0: not written
     void use_stub(TargetAddr at) { stub_ = insn_ = at; }
     void use_existing(TargetAddr at) { insn_ = at; }
-    // Called after forget_all() to keep a stub that a late thread is still in.
+    // Keeps a stub after forget_all(), because a thread has not returned from it yet
+    // (late_call.cpp).
     void keep_stub(TargetAddr at) { stub_ = at; }
     // Overwrites the stub with the zeros that were there before.
     void remove_stub(AddressSpace& space);
-    // Overwrites the stub in a forked child, whose memory is a copy.
+    // Overwrites the copy of the stub in the memory of a forked child.
     void remove_stub_in(pid_t child) const;
 
-    // Why no system call can be injected. Empty if one can.
+    // Why no system call can be injected. Empty if system calls can be injected.
     const std::string& refusal() const { return refusal_; }
     void refuse(std::string why) { refusal_ = std::move(why); }
 

@@ -16,9 +16,10 @@ TargetAddr block_of(TargetAddr stub)
     return stub + static_cast<std::uint64_t>(dt_call_stub_block - dt_call_stub_begin);
 }
 
-// The kernel's results for an interrupted system call (include/linux/errno.h). After
-// the last of these (ERESTART_RESTARTBLOCK) restart_syscall(2) continues the call.
-// After any other, the call is repeated with its own number.
+// The first and the last of the kernel's results for an interrupted system call
+// (include/linux/errno.h): ERESTARTSYS and ERESTART_RESTARTBLOCK. A call with the
+// result ERESTART_RESTARTBLOCK is continued by restart_syscall(2). A call with another
+// of these results is repeated with its own number.
 constexpr std::int64_t first_restart = -512, restart_block = -516;
 constexpr std::uint64_t nr_restart_syscall = 219;
 constexpr std::uint64_t syscall_bytes = 2;

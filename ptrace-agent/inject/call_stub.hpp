@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The stub for injected system calls. It protects a thread of the target if the agent
-// dies during the call.
+// The stub for injected system calls. It restores the thread that makes the call if the
+// agent dies during the call.
 //
 // The stub (call_stub.S) is written into unused bytes of the text: the zeros at the end
 // of the last page of an executable mapping. Only one thread uses it at a time. The
@@ -24,15 +24,15 @@ struct CallBlock {
     std::uint64_t rax, rcx, rdx, rsi, rdi, rip, flags, rsp;
 };
 
-// Returns the code of the stub with its block. Empty if there is no stub for this
-// machine.
+// Returns the code of the stub with its block. The result is empty if there is no stub
+// for this machine.
 std::span<const std::byte> call_stub();
-// Returns the address of the block in a stub that is at this address.
+// Returns the address of the block in a stub that begins at the address `stub`.
 TargetAddr block_of(TargetAddr stub);
 
-// Returns the registers with which a thread continues from `before`. If a system call
-// of the program was interrupted, they make the program execute its `syscall`
-// instruction again, so that the kernel need not restart the call.
+// Returns the registers with which a thread continues from the state `before`. If a
+// system call of the program was interrupted, these registers make the program execute
+// its `syscall` instruction again, so that the kernel need not restart the call.
 user_regs_struct resumed(user_regs_struct before);
 // Returns the block that restores resumed(before) and the signal mask.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);

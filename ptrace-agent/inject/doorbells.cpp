@@ -65,10 +65,12 @@ void Doorbells::give_up()
     protect(1, false);
 }
 
-// Reads one message without waiting. Returns false if no message has arrived. poll(2)
-// reports an error if reads would block. But another process that holds the descriptor
-// can change that, or take the message, between poll(2) and the read. So a timer
-// interrupts the read, and a read that fails with EINTR has blocked.
+// Reads one message without waiting. Returns false if no message has arrived.
+//
+// Another process may have made the descriptor blocking. If so, poll(2) reports an
+// error, and the agent gives up the doorbells. Between poll(2) and the read, that
+// process can still make the descriptor blocking and take the message. So a timer
+// interrupts the read. If the read fails with EINTR, it has blocked.
 bool Doorbells::read_message(uffd_msg& message)
 {
     constexpr int longest_read_ms = 50;

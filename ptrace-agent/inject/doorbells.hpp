@@ -4,17 +4,21 @@
 //   runtime: write ──> write-protected page ──> waits in the kernel ────────> continues
 //   agent:                userfaultfd: which doorbell, address, thread ──> release()
 //
-// See runtime.h, "Asking the agent". The userfaultfd(2) is created in the target and
-// belongs to its address space. Only the agent keeps the descriptor, so the kernel lets
-// all threads continue when the agent exits.
+// There are two doorbells (bells) and a gate, which is a third page. While the gate is
+// protected, threads that leave the runtime wait there. See "Asking the agent" in
+// runtime.h.
 //
-// Until the target closes its own descriptor, another process of the target's user can
-// copy it. That process can then make the agent's reads block, or take messages. So the
-// agent interrupts a read that blocks, and from then on treats the doorbells as
-// tampered with.
+// The target creates the descriptor with userfaultfd(2), for its own address space.
+// Only the agent keeps the descriptor, so the kernel lets all threads continue when the
+// agent exits.
+//
+// Until the target closes its own copy of the descriptor, another process of the
+// target's user can copy it, too. That process can then make the agent's reads block,
+// or take messages. So the agent interrupts a read that blocks. After that it regards
+// the doorbells as tampered with, and no longer uses them.
 //
 // Doorbells need Linux 5.18, which reports the exact addresses of faults. They need no
-// privileges, because faults in system calls are not requested. A forked child has no
+// privileges, because only faults in user mode are reported. A forked child has no
 // doorbells.
 #pragma once
 
@@ -39,9 +43,9 @@ struct Ring {
 
 class Doorbells {
 public:
-    // Protects both doorbells and opens the gate. userfault: a new userfaultfd of the
-    // target. The pages at `at` must be present (written to). If this fails, the
-    // doorbells remain unarmed.
+    // Protects both doorbells and opens the gate. `userfault` is a new userfaultfd of
+    // the target. The target's pages at `at` must be present, so the caller has written
+    // to them. If this fails, the doorbells remain unarmed.
     Result<Ok> arm(Fd userfault, TargetAddr at);
     void disarm()
     {
@@ -52,11 +56,11 @@ public:
 
     // Returns the next doorbell that rang, or nothing. Does not wait.
     std::optional<Ring> next();
-    // Returns whether reads of the descriptor block, although it was created
-    // non-blocking. In that case doorbells are no longer served, and waiting threads
-    // continue without an answer.
+    // Returns whether another process has made the descriptor blocking. In that case
+    // doorbells are no longer served, and waiting threads continue without an answer.
     bool tampered() const { return tampered_; }
-    // Lets the thread at this doorbell continue. Protects the other doorbell first.
+    // Lets the threads at this doorbell continue. Protects the other doorbell first, so
+    // that one of the two is always protected.
     void release(std::uint32_t bell);
     // While the gate is shut, threads that reach it wait there.
     void shut_gate() { protect(DT_RT_N_BELLS, true); }

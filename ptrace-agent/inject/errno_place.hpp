@@ -12,10 +12,11 @@ class AddressSpace;
 
 class ErrnoPlace {
 public:
-    // Returns the offset from the thread's fs base. Returns nothing if the process has
-    // no C library, or an unknown one.
+    // Returns the offset of errno from the thread's fs base. Returns nothing if the
+    // process has no C library, or one with unknown code.
     std::optional<std::int64_t> offset(AddressSpace& space);
-    // Searches again if the C library was not found, because it may be mapped now.
+    // Makes offset() search again if it has found nothing so far, because the C library
+    // may be mapped now.
     void libraries_changed() { searched_ = offset_.has_value(); }
     void forget_all() { *this = {}; }
 

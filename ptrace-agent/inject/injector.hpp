@@ -11,11 +11,12 @@
 //   existing code   An instruction of the vDSO or of the program, if no mapping has
 //                   space for the stub.
 //
-// If a seccomp filter forbids the call, it may kill the target. So the agent suspends
-// the filter during the call, which only a privileged tracer may do. If it cannot do
-// so, the call is refused.
+// A seccomp filter that forbids the call may kill the target. So the agent suspends the
+// filter during the call, which only a privileged tracer may do. If the agent is not
+// permitted to suspend the filter, it refuses to make the call.
 //
-// Files: remote_call.cpp; late_call.cpp for calls that do not return in time.
+// Files: remote_call.cpp makes the calls; late_call.cpp handles calls that do not
+// return in time.
 #pragma once
 
 #include "base/result.hpp"
@@ -32,12 +33,13 @@ public:
     explicit Injector(Tracees& tracees) : tracees_(tracees) {}
 
     // Makes the call and returns its result, which may be a negative errno. Returns an
-    // Error if the call was not made or did not return in time. The thread may have
-    // exited afterwards.
+    // Error if the call was not made or did not return in time. The thread may no
+    // longer exist after this.
     Result<std::uint64_t> call(Thread& thread, long number,
                                std::array<std::uint64_t, 6> args);
-    // Maps slots for copies of instructions if none is free. Returns false if that
-    // fails.
+    // Makes sure that the thread can get a slot for the copy of an instruction
+    // (trap/slots.hpp). Maps a page of slots in the target if no slot is free. Returns
+    // false if that fails.
     bool ensure_slots(Thread& thread);
 
     // Returns whether a thread has not yet returned from a call through the stub.

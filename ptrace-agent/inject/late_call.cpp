@@ -4,13 +4,13 @@
 //   late ── PTRACE_INTERRUPT ──> stops within recall_ns: it is restored at once
 //                             └> does not stop: it is restored at its next stop
 //
-// To restore a thread means to set its registers and its signal mask as they were
-// before the call. Thread::late_call keeps them until then.
+// A thread is restored by setting its registers and its signal mask to their values
+// from before the call. Until then, Thread::late_call keeps these values.
 //
-// A late thread is in the stub (call_stub.S), or is about to enter it. It waits for a
-// lock in the kernel, gets no processor, or its control group is frozen. The stub must
-// stay in the text until the thread is restored. Until then no other thread may use the
-// stub, because its block describes the late thread.
+// A late thread is in the stub (call_stub.S), or is about to enter it. The thread waits
+// for a lock in the kernel, gets no processor, or its control group is frozen. The stub
+// must stay in the text until the thread is restored. Until then no other thread may
+// use the stub, because the block in the stub describes the late thread.
 //
 // A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
 // stop at PTRACE_INTERRUPT. In these cases the call was not made.
@@ -55,16 +55,16 @@ bool Injector::end_late_call(Thread& thread)
                                                       info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
-    // The seccomp filter stays suspended, because it would check the number of the
-    // skipped call.
+    // Leave the seccomp filter suspended. Otherwise the kernel would apply the filter
+    // to the number of the call that was skipped.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);
     return false;
 }
 
-// Interrupts a late call. Restores the thread if it stops within recall_ns; otherwise
-// end_late_call() restores it at its next stop. In both cases the agent gives up
+// Interrupts a late call. Restores the thread if it stops within recall_ns. If it does
+// not, end_late_call() restores it at its next stop. In both cases the agent gives up
 // on the thread's process.
 void Injector::recall(Thread& thread)
 {

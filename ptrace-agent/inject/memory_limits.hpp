@@ -11,18 +11,19 @@
 
 namespace dt::agent {
 
-// Returns why the runtime may not take this much of the process's address space. Empty
-// if it may.
+// Returns why the runtime may not use this much of the process's address space. The
+// result is empty if the runtime may use it.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes);
 
-// Which pages of new mappings mlockall(2) locks: none, those that the program touches
-// (MCL_ONFAULT), or all at once (MCL_FUTURE).
+// Says which pages of new mappings the kernel locks after mlockall(2): none, each page
+// when it is first accessed (MCL_FUTURE | MCL_ONFAULT), or all pages immediately
+// (MCL_FUTURE).
 enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
 // Returns the size of the memory that the process has locked, in KiB.
 std::uint64_t locked_kib(pid_t pid);
-// Returns how mlockall(2) treats new mappings, judging by a page that was just mapped
-// and has not been touched. locked_before: the result of locked_kib() before it was
-// mapped.
+// Finds out how the process locks new mappings by examining a page that was just mapped
+// and has not been accessed. locked_before: the result of locked_kib() before the page
+// was mapped.
 FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page);
 
 } // namespace dt::agent

@@ -77,7 +77,7 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// The engine executes a probe that has more clauses, because compiled code for it is
+// The engine executes probes that have more clauses, because compiled code for them is
 // not worthwhile.
 constexpr std::size_t max_clauses = 8;
 

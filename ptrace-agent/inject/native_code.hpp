@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The compiled clauses of one target, in the area DT_RT_CODE of its runtime.
 //
-// A routine is compiled when the first site needs it. It stays for as long as the
-// runtime, because a thread may be executing it. So space in the area is never freed.
-// The engine executes clauses for which no space is left.
+// A routine is compiled when the first site needs it. It remains in the target for as
+// long as the runtime does, because a thread may be executing it. So space in the area
+// is never freed. The engine executes clauses if no space is left for their routines.
 //
 // Probes share the routine of a clause. Static probes share it if the arguments that
 // the clause reads are in the same registers and stack slots.
@@ -28,8 +28,8 @@ public:
     // The position of struct rseq, if it is the same in all threads of the target.
     std::optional<native::RseqArea> rseq;
 
-    // Identifies a routine: a clause for probes of one kind. `list` is the list of
-    // operands of static probes.
+    // Identifies a routine: a clause, compiled for probes of one kind. For static
+    // probes, `list` identifies their list of operands; otherwise it is 0.
     struct Use {
         std::uint32_t clause = 0;
         native::Arguments arguments = native::Arguments::of_call;
@@ -53,18 +53,19 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same routines, by the operands that they read instead of by the list.
+    // The same routines, but the key has the operands that a routine reads instead of
+    // Use::list.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;
     };
-    std::map<TargetAddr, Fixup> fixups_; // by first address
+    std::map<TargetAddr, Fixup> fixups_; // key: first address that may fault
     std::uint64_t used_bytes_ = 0;
 };
 
 // Compiles the clauses of a site that has one probe, in program order. Stops at the
-// first clause that cannot be compiled. The engine executes that one and those after
-// it. Does nothing if arena is null.
+// first clause that cannot be compiled. The engine executes that clause and the clauses
+// after it. Does nothing if arena is null.
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings);
 

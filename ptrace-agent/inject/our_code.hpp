@@ -15,8 +15,8 @@ namespace dt::agent {
 // Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// Returns the window that contains pc, but not as its first byte, or null. Only a
-// branch that was unknown when the window was planned leads there.
+// Returns the window that contains pc after the window's first byte, or null. A thread
+// gets to such a pc only by a branch that was unknown when the window was planned.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);
@@ -25,7 +25,8 @@ bool is_inside_window(const AddressSpace& space, TargetAddr pc);
 // for a signal that a process has sent.
 bool is_synchronous(const siginfo_t& info);
 
-// Returns whether this is the kernel's SIGTRAP for an int3. The pc is then after it.
+// Returns whether this is the kernel's SIGTRAP for an int3. In that case the pc is the
+// address after the int3.
 bool is_breakpoint(const siginfo_t& info);
 // Returns the address of the instruction that raised the signal.
 TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
@@ -35,8 +36,8 @@ TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
-// Changes the registers of a thread in a trampoline to those at the place in the
-// program's text where it continues. Returns false if its stack cannot be read.
+// Moves a thread from a trampoline to the program's text: sets `user` to the registers
+// that the program has at place.on. Returns false if the thread's stack cannot be read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 

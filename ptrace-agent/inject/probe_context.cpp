@@ -57,7 +57,7 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
     const dt_rt_header& header = runtime_header();
     if ((pc >= header.enter && pc < header.frame_begin) ||
         (pc >= header.leave_begin && pc < header.leave_end))
-        return std::nullopt; // incomplete, or already read back
+        return std::nullopt; // the frame is incomplete or no longer used
     std::uint64_t stack = user.rsp - offset % DT_RT_STACK_BYTES;
     return TargetAddr{DT_RT_FRAME_AT(stack)};
 }
@@ -70,7 +70,7 @@ TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
         auto at = frame_of(space, user);
         if (at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES)
             return {space.runtime.config().sites[frame.site].at};
-        // Compiled code keeps the address of its site in %rbx.
+        // Compiled code keeps the address of its struct dt_rt_site in %rbx.
         std::uint64_t site = user.rbx - space.runtime.image.value - DT_RT_CONFIG -
                              offsetof(dt_rt_config, sites);
         if (space.runtime.in_code(pc) && site / sizeof(dt_rt_site) < DT_RT_MAX_SITES)

@@ -2,14 +2,14 @@
 // Handles the stop of a thread in our code: in a trampoline, in the runtime, or inside
 // a window.
 //
-// The program never observes such a pc. The table shows how a stop is handled:
+// The program never observes a pc in our code. The table shows how a stop is handled:
 //
-//   fault of a safe load           reported to D as a fault; the thread continues at
-//                                  the fix-up
+//   fault of a safe load           becomes a D fault; the thread continues at the
+//                                  fix-up code of the load
 //   rdtsc that is forbidden        emulated by the agent
 //   upcall of the runtime          served (upcalls.hpp)
 //   trap inside a window           the thread continues in the moved copy
-//   fault of a moved instruction   delivered with the address that the program knows
+//   fault of a moved instruction   delivered with the original instruction's address
 //   any other signal               deferred until the thread is back in the program
 //                                  (runtime_exit.hpp)
 #pragma once
@@ -30,7 +30,8 @@ public:
     {
     }
 
-    // Serves a fault or trap of the runtime. Returns whether the thread may continue.
+    // Serves a fault or trap of the runtime, after which the thread may continue.
+    // Returns false if the stop has another reason.
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     // Replaces the registers and the fault address of a moved instruction with those of
     // the original instruction. Returns false if the thread is not in a trampoline or

@@ -19,10 +19,12 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-// After this number of stops, an attempt at a call is abandoned.
+// The agent gives up a call if the thread stops this many times before the call is
+// done.
 constexpr int max_other_stops = 64;
 
-// Returns the address of a `syscall` instruction in the first 8 MiB of a mapping.
+// Returns the address of a `syscall` instruction in the first 8 MiB of a mapping, or
+// nothing.
 static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
                                                  const Mapping& mapping)
 {
@@ -53,19 +55,19 @@ static bool has_slack(const AddressSpace& space, const Mapping& mapping)
     std::size_t n_zeros = 0;
     while (n_zeros < page_bytes && text[page_bytes - 1 - n_zeros] == std::byte{0})
         ++n_zeros;
-    constexpr std::size_t margin = 64; // the last instructions may end in zeros
+    constexpr std::size_t margin = 64; // these zeros may belong to the last instruction
     return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
 }
 
-// Returns the address at which a mapping's stub is, or would be.
+// Returns the address in a mapping at which the agent places a stub.
 static TargetAddr stub_place(const Mapping& mapping)
 {
     return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
 }
 
-// Returns whether a mapping contains the stub of an agent that was killed, with no
-// thread in it. Such a stub is reused, because it occupies the only place for a stub in
-// its mapping.
+// Returns whether a mapping contains the stub of an agent that was killed, and no
+// thread is in that stub. Such a stub is reused, because it occupies the only place for
+// a stub in its mapping.
 static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
                          const std::vector<Thread*>& threads)
 {
@@ -84,7 +86,7 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
 }
 
 // Reuses a stub that a killed agent has left in a mapping, or writes a new one. Returns
-// false if no mapping has space for it.
+// false if no mapping has space for a stub.
 static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
@@ -133,8 +135,8 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
                  "none of its mappings contains a syscall instruction"};
 }
 
-// Suspends the thread's seccomp filter, if it has one. Returns the reason if that is
-// not possible, or an empty text if the thread can make system calls.
+// Suspends the thread's seccomp filter, if the thread has one. Returns the reason if
+// that is not possible, or an empty text if the thread can make system calls.
 std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
@@ -163,8 +165,8 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
 
 constexpr int max_leave_exec_ms = 2000;
 
-// Resumes a thread that is stopped inside its exec until it stops before the first
-// instruction of the new program.
+// Resumes a thread that is stopped inside execve(2), and waits until it stops before
+// the first instruction of the new program.
 Result<Ok> Injector::leave_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
@@ -217,7 +219,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     user_regs_struct entry = before;
     entry.rip = space.call_place.insn().value;
     entry.rax = static_cast<std::uint64_t>(number);
-    entry.orig_rax = ~0ull; // nothing to restart
+    entry.orig_rax = ~0ull; // no interrupted system call to restart
     entry.rdi = args[0];
     entry.rsi = args[1];
     entry.rdx = args[2];
@@ -234,13 +236,13 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
     // If the agent died during a single-step, the step's SIGTRAP would kill the
-    // program. So the stop of an asynchronous signal is not kept; the signal is sent
-    // again later.
+    // program. So the stop of an asynchronous signal is not kept. Instead the signal is
+    // deferred and sent again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
     std::uint64_t blocked = asynchronous_signals;
-    if (thread.delivers != 0) // if it were blocked, the kernel would send it again
+    if (thread.delivers != 0) // if blocked, this signal would be pending again
         blocked &= ~signal_bit(thread.delivers);
     set_regs(tid, entry);
     set_mask(tid, blocked);
@@ -263,9 +265,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
         if (!is_stop_signal(info.si_signo))
             repeat_wait(tid); // the stop may have interrupted a call of the program
     } else if (kept)
-        set_siginfo(tid, info); // the stop delivers that signal again
+        set_siginfo(tid, info); // the signal is delivered from this stop
+    // A thread that has stopped in a group-stop enters the group-stop again.
     if (in_group_stop)
-        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr); // enters the group-stop again
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return result;
 }
 
@@ -316,7 +319,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             in_group_stop = status.is_group_stop();
             return result;
         }
-        if (status.event() != 0) { // a PTRACE_INTERRUPT from before the call
+        if (status.event() != 0) { // the stop of an earlier PTRACE_INTERRUPT
             in_group_stop = in_group_stop || status.is_group_stop();
             continue;
         }
@@ -330,7 +333,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             thread.delivers = status.signal();
             continue;
         }
-        // The signal is SIGSYS or a fault at the instruction.
+        // The signal is SIGSYS, or a fault at the `syscall` instruction.
         result = Error{Code::permission,
                        "the target is not allowed to make the system call"};
         n_syscall_stops = 2;
@@ -338,8 +341,9 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
     return result;
 }
 
-// Makes a call from the stop for a signal that must be delivered afterwards. A
-// single-step ends in the same kind of stop.
+// Makes a call in a thread that has stopped for a signal, which must be delivered after
+// the call. The thread makes a single-step, because a single-step also ends in a stop
+// for a signal.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {

@@ -6,9 +6,9 @@
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
 // another process of the same user may change them. So the agent does not read them
 // there. Instead it uses the fact that the kernel allocates the lowest free numbers.
-// Before each of the two calls, it learns these numbers from calls that return a
-// descriptor. Afterwards the agent copies each descriptor and checks that it is the
-// expected file.
+// Before each of the two calls, the agent learns these numbers from calls that return a
+// descriptor. Afterwards it copies each descriptor and checks that the descriptor
+// refers to the expected file.
 #include "ptrace-agent/inject/remote_mappings.hpp"
 
 #include "base/page_bytes.hpp"
@@ -80,17 +80,17 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns a place 16 GiB below the last file with text, or below the region that was
-// reserved last. Returns 0 if there is not enough space below. The addresses near the
-// text are left free, because a trampoline must be within the 2 GiB that a jump
-// reaches, and a punned jump allows only one address.
+// Returns a place 16 GiB below the highest executable mapping of a file, or below the
+// region that was reserved last. Returns 0 if there is not enough space below. The
+// addresses near the text are left free, because a trampoline must be within the 2 GiB
+// that a jump reaches, and a punned jump may have only one possible address.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
         for (const Mapping& m : mappings_of(space_->proc_tid()))
             if (m.executable && !m.path.empty() && m.path[0] == '/')
-                far_ = m.begin; // after the loop: the last file with text
+                far_ = m.begin; // the last mapping in the loop is the highest
     }
     if (far_.value <= distance + bytes)
         return {};
@@ -147,8 +147,8 @@ static bool is_socket(const Fd& fd)
     return fd && fstat(fd.get(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Returns whether the next message at this end consists of this number. The number is
-// random, so if it arrives, both ends belong to the same socket pair.
+// Returns whether the next message at this end of the socket pair consists of this
+// number. The number is random, so if it arrives, both ends belong to the same pair.
 static bool arrives(int socket, std::uint64_t number)
 {
     std::uint64_t received = 0;
@@ -287,7 +287,8 @@ static bool is_userfaultfd(const Fd& fd)
 
 bool RemoteMappings::hang_bells(TargetAddr at)
 {
-    static constexpr std::byte zeros[bells_bytes]{}; // make the pages present
+    // Writing these zeros makes the pages present, as Doorbells::arm() requires.
+    static constexpr std::byte zeros[bells_bytes]{};
     auto made = call(SYS_userfaultfd, {userfault_flags()}, "create a userfaultfd");
     if (!made)
         return false;

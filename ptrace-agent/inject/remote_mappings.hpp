@@ -37,10 +37,10 @@ public:
                                const char* step = "");
     Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
                            int flags, int fd, const char* step);
-    // Reserves address space. map() can replace parts of it. Asks the kernel for a
+    // Reserves address space, parts of which map() can replace. Asks the kernel for a
     // place far from the text, because trampolines need the addresses near the text.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step);
-    // Keeps the reserved regions mapped.
+    // Makes the destructor keep the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
     // Changes the program's mlockall(MCL_FUTURE) to MCL_ONFAULT until the destructor
@@ -49,10 +49,11 @@ public:
     // Unlocks one of our regions and excludes it from the program's core dumps.
     void own(TargetAddr at, std::uint64_t bytes);
 
-    // Sends copies of three of the agent's descriptors to the target. Returns their
-    // numbers there.
+    // Sends copies of three of the agent's descriptors to the target. Returns the
+    // numbers that they have in the target.
     Result<std::array<int, 3>> send(std::array<int, 3> agent_fds);
-    // Arms the doorbells. Returns false if the kernel does not support them or refuses.
+    // Arms the doorbells at `at`. Returns false if the kernel does not support
+    // doorbells or does not permit them.
     bool hang_bells(TargetAddr at);
 
 private:
@@ -66,7 +67,7 @@ private:
     pid_t pid_; // the process that owns the thread's descriptors
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>>
-        undone_;           // first: the scratch page
+        undone_;           // to be unmapped; the first is the scratch page
     std::vector<int> fds_; // descriptors of the target that the destructor closes
     Fd process_;
     FutureLocks locks_ = FutureLocks::none;

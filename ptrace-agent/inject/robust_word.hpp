@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A word that the kernel marks (FUTEX_OWNER_DIED) when this process dies for any
-// reason. The kernel marks it before it releases any thread of a target.
+// reason. The kernel marks the word before it resumes any thread of a target.
 //
 //   | node: our own memory | word: the first page of a memfd, shared with the target |
 //
-// The kernel follows a list of the futexes that a dying thread holds
+// The kernel follows a list of nodes, one for each futex that a dying thread holds
 // (set_robust_list(2)). It finds each word at a fixed distance from its node. Nodes
 // contain addresses of this process, which a target must not read. So a node is never
 // in the page of its word.

@@ -27,12 +27,13 @@ static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
                       offsetof(struct rseq, cpu_id)};
 }
 
-// Allows sequences only if all threads can be examined and have their struct rseq at
-// the same distance from fs_base.
+// Allows sequences only if all threads can be examined, and all registered threads have
+// their struct rseq at the same distance from fs_base. A thread that is not registered
+// must have a negative cpu_id at that distance.
 void RseqAreas::learn(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;
-    std::vector<std::uint64_t> unregistered; // fs_bases of threads without registration
+    std::vector<std::uint64_t> unregistered; // fs_bases of threads without rseq
     for (Thread* thread : tracees_.threads_in(space)) {
         RseqConfiguration now;
         user_regs_struct user;

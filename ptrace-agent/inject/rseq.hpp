@@ -27,8 +27,8 @@ public:
     // Finds the position of struct rseq. All threads are stopped, and the runtime has
     // just been loaded.
     void learn(AddressSpace& space);
-    // Allows sequences, or forbids them if a child shares the memory. Must be called
-    // when such a child starts or exits.
+    // Allows sequences, or forbids them if a child process shares the target's memory.
+    // Must be called when such a child starts or exits.
     void allow(AddressSpace& space);
     static void end(AddressSpace& space); // forbids sequences permanently
     // Checks a new thread before its first instruction, and corrects its cpu_id.

@@ -8,11 +8,11 @@
 // The agent writes each value to both copies, and reads only own_. No descriptor,
 // mapping or path gives another process the right to write the memfd (base/memfd.hpp,
 // F_SEAL_FUTURE_WRITE). Even if a hostile process could change an index or an address
-// there, the agent, which has more privileges, would not use it. The runtime does not
-// write to the config.
+// in the memfd, the agent, which has more privileges, would not use the changed value.
+// The runtime does not write to the config.
 //
-// Threads of the target read at any time. So each entry is complete before it is
-// published.
+// Threads of the target may read the config at any time. So each entry is complete
+// before it is published.
 #pragma once
 
 #include "base/memfd.hpp"
@@ -57,19 +57,21 @@ public:
         static_assert(std::is_trivially_copyable_v<T>);
         set_bytes(first, values.data(), values.size_bytes());
     }
-    // Stores a field atomically, after everything that was written before.
+    // Stores a field atomically. Readers that see the new value also see all earlier
+    // writes.
     template <class T> void publish(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_RELEASE);
     }
-    // Does the same as publish(), and orders all later accesses of this thread after
-    // the store.
+    // Does the same as publish(), and also orders all later memory accesses of the
+    // agent after the store.
     template <class T> void announce(const T& field, std::type_identity_t<T> value)
     {
         store(field, value, __ATOMIC_SEQ_CST);
     }
 
-    // Stores two adjacent words atomically, because threads read both at once.
+    // Stores two adjacent words atomically, because the runtime reads both with one
+    // load.
     void publish_pair(const std::uint32_t& low, std::uint32_t value,
                       const std::uint32_t& high, std::uint32_t value_high)
     {
@@ -80,8 +82,8 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // Return a part of own() as it is in one of the copies, so that its pages can be
-    // prefaulted.
+    // Return the memory of `part`, which is a part of own(), in one of the two copies,
+    // so that the caller can prefault its pages.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};
@@ -111,7 +113,7 @@ private:
 
     Fd reader_;
     dt_rt_config* own_ = nullptr;
-    dt_rt_config* shared_ = nullptr; // written only
+    dt_rt_config* shared_ = nullptr; // written, but never read
     RobustWord alive_;
 };
 

@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // after these the agent handles other threads
+constexpr int max_tries = 64; // after this many, other threads are handled
 // The time in which a thread must leave our code, over several turns of the agent's
 // loop. A thread that has been run many_runs times without leaving our code is in a
 // loop, and gets only stop_timeout_ns. A thread that has been run less often may be
@@ -48,7 +48,7 @@ void RuntimeExit::retry_full_queues()
     }
 }
 
-// Moves a thread from a trampoline to the program's text, if it is between two
+// Moves a thread from a trampoline to the program's text, if the thread is between two
 // instructions of the program. Returns whether the thread was moved.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
@@ -65,10 +65,10 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// Blocks a thread's asynchronous signals while this exists, during which the thread
-// runs only our code. Announces the original mask in the config, so that the thread can
-// restore it if the agent dies. For a thread under seccomp the mask is not announced,
-// because the filter could forbid the system call.
+// Blocks a thread's asynchronous signals while this object exists. During that time the
+// thread runs only our code. The original mask is announced in the config, so that the
+// thread can restore its mask if the agent dies. For a thread under seccomp the mask is
+// not announced, because the filter could forbid the system call that restores it.
 class Masked {
 public:
     explicit Masked(Thread& thread)
@@ -106,9 +106,10 @@ private:
     bool known_ = false;
 };
 
-// Changes the registers of a thread that leaves the runtime and has reached the gate to
-// those at the moved instruction. Returns false if the thread is elsewhere or its stack
-// cannot be read.
+// Moves a thread to the moved instruction if the thread is leaving the runtime and has
+// reached the gate. Sets `user` to the registers that the program has at that
+// instruction. Returns false if the thread is at another place or its stack cannot be
+// read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;
@@ -175,14 +176,15 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             client_.check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
-            // The thread is late because it loops or sleeps in the kernel.
+            // The thread is late because it is in a loop or sleeps in the kernel.
             if (which == Try::last)
                 tracees_.give_up(*space, why_late);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // The budget stays spent, so the thread is not run again.
+            // The budget stays spent, so the agent does not run the thread again in
+            // this turn.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;
@@ -243,7 +245,7 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
             std::find_if(patch.moved.begin(), patch.moved.end(),
                          [&regs](const Moved& m) { return m.from.value == regs.rip; });
         if (next == patch.moved.end())
-            break; // a jump into the middle of an instruction, as in the original
+            break; // the program jumps into the middle of an instruction
         if (next->head != next->to) {
             regs.rip = next->head.value; // this instruction has a probe
             break;
@@ -261,8 +263,9 @@ bool RuntimeExit::run_to_gate(Thread& thread, Try which)
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 
-// Brings a thread that is in our code nearer to the program. Sets `ran` to false if
-// only its registers were changed. Returns false if the thread has exited or is late.
+// Brings a thread that is in our code nearer to the program's text. Sets `ran` to false
+// if only the registers were changed and the thread did not run. Returns false if the
+// thread has exited or is late.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
@@ -296,7 +299,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         user_regs_struct user;
         siginfo_t info;
         if (!get_regs(tid, user))
-            return; // waitpid() is about to report its exit
+            return; // waitpid() is about to report the thread's exit
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
             space->budget.given_up()) {
             thread.in_our_code_ns = 0;
@@ -314,7 +317,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!run_to_program(thread, ran))
             return;
         if (!ran)
-            continue; // its stop has not changed
+            continue; // the thread has not run, so its stop is still the same
         if (thread.is_interrupt())
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&
@@ -328,8 +331,9 @@ void RuntimeExit::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // The thread's own stop is handled first. tracees_.go_on() then interrupts the
-        // thread again, and that stop leads back to here.
+        // The stop that the thread has just reached is handled first. Then
+        // tracees_.go_on() interrupts the thread again, and that stop leads back to
+        // here.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -357,7 +361,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             break;
         }
         if (moved || found)
-            return true; // it remains in our code if its stack cannot be read
+            return true; // the thread stays in our code if its stack is unreadable
         if (space->budget.given_up() ||
             (which == Try::again && space->budget.is_spent()))
             break;
@@ -382,7 +386,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
     }
     if (in_group_stop)
         ptrace(PTRACE_INTERRUPT, thread.tid, nullptr,
-               nullptr); // enters the group-stop again
+               nullptr); // makes the thread enter the group-stop again
     return true;
 }
 

@@ -5,11 +5,11 @@
 //   for a signal   The signal is deferred. The gate is shut, and the thread runs until
 //                  it waits there. The remaining moved instructions are emulated, or
 //                  stepped if that is not possible. Then the signal is sent again. When
-//                  it arrives, it gets its original siginfo.
+//                  the thread stops for it, the agent restores its original siginfo.
 //   for removal    In a trampoline or at the gate, the registers determine the next
 //                  instruction of the original text. The thread continues there.
 //
-// Further signals that arrive before that are deferred, too
+// Signals that arrive before the thread has left our code are deferred, too
 // (hold/deferred_signals.hpp). A flood of signals would prevent the thread from making
 // progress. So after eight deferred signals the agent blocks signals while the thread
 // runs in our code. If the agent dies during that time, deferred signals are lost. The
@@ -37,7 +37,8 @@ public:
 
     // Takes a stopped thread to the program, sends its deferred signals and resumes it.
     void deliver_deferred(Thread& thread);
-    // Stops the threads with full signal queues, so that their signals are sent again.
+    // Interrupts the threads with deferred signals that did not fit into the kernel's
+    // queue, so that these signals are sent again. Does nothing until its alarm is due.
     void retry_full_queues();
     // Takes a stopped thread back to the original text, from which our jumps have been
     // removed. Returns false if the thread exits or does not stop in time. There are

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Loads the runtime into a target. One of its stopped threads makes the system calls.
+// Loads the runtime into a target. A stopped thread of the target makes the system
+// calls.
 //
-//   1. Map a scratch page and create a socket pair. The agent copies one end
-//      (pidfd_getfd) and sends three descriptors through it: those of the arena's
-//      program and data parts, and that of the config.
-//   2. Reserve two regions and map the parts of the runtime and the arena there.
-//   3. Write the image through /proc/PID/mem.
+//   1. Map a scratch page and create a socket pair. The agent copies both ends
+//      (pidfd_getfd) and sends three descriptors through one of them: those of the
+//      arena's program and data parts, and that of the config.
+//   2. Reserve two regions and map the parts of the runtime and the arena in them.
+//   3. Write the image through /proc/PID/mem, and arm the doorbells.
 //   4. Close the descriptors and unmap the scratch page.
 //
-// No file name is involved, so mount namespaces do not matter. No page is ever both
+// The steps use no file names, so mount namespaces do not matter. No page is ever both
 // writable and executable. The target's descriptors for the program part and for the
 // config are read-only. If a step fails, the earlier steps are undone, and the error
 // names the step.
@@ -31,8 +32,8 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. If that fails, the reason
-    // is remembered and later calls return it.
+    // Loads the runtime if the target does not have it yet. If loading fails, later
+    // calls return the same reason, unless its code is Code::gone.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

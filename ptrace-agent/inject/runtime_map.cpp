@@ -9,7 +9,8 @@
 
 namespace dt::agent {
 
-// The table is filled to three quarters at most; otherwise searches would become long.
+// At most three quarters of the table of stack-walking rules are used, because searches
+// in a fuller table are long.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 void RuntimeMap::forget()
@@ -46,8 +47,9 @@ Result<Ok> RuntimeMap::make(pid_t pid)
     forget();
     if (auto made = config_.make(pid); !made)
         return made;
-    // Compiled code checks only the first place for an fs_base. A thread with fs_base 0
-    // must not find a free entry there, because free entries have fs_base 0.
+    // Compiled code checks only the first entry at which an fs_base can be. A thread
+    // with fs_base 0 must not find a free entry there, because free entries have
+    // fs_base 0.
     config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
 }

@@ -36,7 +36,8 @@ public:
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
     void forget(); // the runtime is no longer in the target
-    // Why the runtime cannot be loaded. Empty if it can. forget() keeps it.
+    // Why the runtime cannot be loaded. Empty if it can be loaded. forget() does not
+    // clear this.
     std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
@@ -44,7 +45,7 @@ public:
     // Makes threads that leave the runtime wait at its gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
-    Doorbells doorbells; // if they are not armed, the runtime makes upcalls by a trap
+    Doorbells doorbells; // if not armed, the runtime makes upcalls by a trap
 
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
@@ -54,7 +55,7 @@ public:
         std::vector<pid_t> tids;
         std::uint32_t n_asked = 0; // upcalls that requested a thread's identity
     };
-    std::unordered_map<std::uint64_t, SharedBase> shared_bases; // by fs_base
+    std::unordered_map<std::uint64_t, SharedBase> shared_bases; // key: fs_base
 
     // Addresses in the target; 0 if the runtime is not loaded.
     TargetAddr image, arena;
@@ -70,21 +71,22 @@ public:
     }
 
     // Returns the memory for the next n_sites sites and their firings, in both copies
-    // of the config, so that it can be prefaulted.
+    // of the config, so that the caller can prefault it.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
     // Adds a site without firings. Returns its number, or nothing if the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
     // Sets the address of the trampoline's tail, to which the runtime returns.
     void set_back(std::uint32_t site, TargetAddr tail);
-    // Sets the condition of a conditional jump. Must be called before set_firings().
+    // Sets the condition of a site's conditional jump (dt_rt_site::taken). Return
+    // probes of the site fire only if it holds. Must be called before set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // Sets a site's firings. An empty list makes the site inert. Returns false if the
     // table of firings is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // Lets compiled code execute the only firing of a site, clause by clause. Must be
-    // called after set_firings(). A site keeps the data of its first compiled probe
-    // until the site is freed. If the firing is for a different probe, nothing changes,
-    // and the engine executes it.
+    // Lets compiled code execute the only firing of a site. `clauses` has one element
+    // for each clause. Must be called after set_firings(). A site keeps the data of its
+    // first compiled probe until the site is freed. If the firing is for a different
+    // probe, nothing changes, and the engine executes the firing.
     struct Compiled {
         TargetAddr code;  // 0: the engine executes this clause and all later ones
         TargetAddr probe; // its struct dt_probe
@@ -97,14 +99,15 @@ public:
 
     // Lets the runtime find this thread by its fs_base.
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
-    // The runtime then finds no thread by this fs_base until one is added again.
+    // Makes the runtime find no thread by this fs_base until add_thread() is called for
+    // it.
     void retire_thread(std::uint64_t fs_base);
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
     // Adds operands of static probes to the table. Existing entries do not change.
     void set_operands(std::span<const dt_operand> all);
 
-    // Sets the ranges of readable memory.
+    // Sets the ranges of memory that the runtime regards as readable.
     void set_ranges(const std::vector<Mapping>& mappings);
     bool in_ranges(TargetAddr at) const;
 
@@ -123,23 +126,25 @@ private:
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
     const dt_rt_thread* find_slot(std::uint64_t fs_base) const;
-    const dt_rt_rule* find_rule(std::uint64_t at) const; // or a free entry
+    // Returns the rule for this address, or a free entry, or null.
+    const dt_rt_rule* find_rule(std::uint64_t at) const;
 
     RuntimeConfig config_;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::size_t n_operands_ = 0;
     std::vector<std::uint32_t> free_sites_;
-    std::vector<std::uint32_t> n_listed_; // by site: the length of its firing list
+    std::vector<std::uint32_t> n_listed_; // the length of each site's firing list
     std::map<std::uint32_t, std::vector<std::uint32_t>>
-        free_lists_; // firing lists, by length
-    // Sites of later clauses, by the site with the trampoline. All are freed together.
+        free_lists_; // unused firing lists; key: length
+    // Sites of the second and later clauses. The key is the site with the trampoline,
+    // with which they are freed.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
     std::vector<const dt_rt_rule*> rules_; // entries of the table that are in use
 };
 
-// While this exists, threads that leave the runtime wait at its gate. Without doorbells
-// there is no gate, and this has no effect.
+// While this object exists, threads that leave the runtime wait at its gate. Without
+// doorbells there is no gate, and the object has no effect.
 class ShutGate {
 public:
     explicit ShutGate(RuntimeMap& runtime);

@@ -3,8 +3,8 @@
 //
 // A site is initially inert. set_firings() adds the firings of its probes, which the
 // engine executes. If the site has one probe, set_compiled() then replaces the engine
-// with compiled code. The second and each later clause needs another site, which has no
-// trampoline and lives as long as the first.
+// with compiled code. Each clause after the first needs a site of its own, which has no
+// trampoline and exists as long as the first site.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -16,8 +16,8 @@
 
 namespace dt::agent {
 
-// Above this number no sites are added for later clauses, so the engine executes probes
-// that have several clauses.
+// If this many sites exist, no sites are added for the second and later clauses. The
+// engine then executes probes that have several clauses.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
@@ -71,8 +71,8 @@ void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
     config_.publish(site.code, code);
 }
 
-// Returns the code that makes the engine execute a site's firings, or that does nothing
-// if it has none.
+// Returns the address of the code that makes the engine execute a site's firings. If
+// the site has no firings, that code fires nothing.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -151,9 +151,9 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list that contains these firings: the site's list if it is
-// equal, else another one. A list that is replaced is not reused, because a thread may
-// be reading it. Returns nothing if the table is full.
+// Returns the index of a list that contains these firings. This is the present list of
+// the site if it is equal, or otherwise an unused list. A list that is replaced is not
+// reused, because a thread may be reading it. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {

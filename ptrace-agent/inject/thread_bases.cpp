@@ -69,8 +69,8 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
         find_others(space, thread);
 }
 
-// Finds the threads that still share the thread's fs_base. Stops running threads to
-// read theirs, but only at the 1st, 2nd, 4th, 8th, ... upcall.
+// Finds the threads that still share the fs_base of `thread`. Stops running threads to
+// read their fs_base, but only at the 1st, 2nd, 4th, 8th, ... upcall.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;

@@ -9,11 +9,11 @@
 //                              without CLONE_SETTLS, like all threads in Go.
 //
 // Without CLONE_SETTLS a thread begins with its parent's fs_base. While two threads may
-// share an fs_base, it identifies neither of them. Both make upcalls, and the agent
-// answers according to the thread's tid. The fs_base identifies the other thread again
-// when one of them has exited or has been found with a different fs_base. A thread that
-// changes its own fs_base again is never identified by the new one, because threads
-// might exchange theirs.
+// share an fs_base, that fs_base identifies neither of them. Both make upcalls, and the
+// agent answers according to the thread's tid. When one of them has exited or has been
+// found with a different fs_base, the shared fs_base identifies the other thread again.
+// If a thread changes its own fs_base again, the new fs_base never identifies it,
+// because two threads might exchange their fs_bases.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -26,10 +26,12 @@ class ThreadBases {
 public:
     explicit ThreadBases(Tracees& tracees) : tracees_(tracees) {}
 
-    // Learns from a stopped thread's registers. Does nothing without a runtime.
+    // Learns the fs_base of a stopped thread from its registers. Does nothing if the
+    // runtime is not loaded.
     void learn(Thread& thread);
-    // Learns from an upcall. The fs_base comes from the runtime, so the program may
-    // have changed it. A wrong value can do harm only in this target.
+    // Learns the fs_base of a thread from its upcall. The value was in the target's
+    // memory, so the program may have changed it. A wrong value can do harm only in
+    // this target.
     void learn_from_upcall(Thread& thread, std::uint64_t fs_base);
 
 private:

@@ -44,8 +44,8 @@ private:
     ClientWait& client_wait_;
 };
 
-// Returns the thread's id in its innermost pid namespace, which is the id that the
-// kernel uses there.
+// Returns the thread's id in its innermost pid namespace. Messages of a doorbell
+// identify threads by that id.
 pid_t number_of(Thread& thread);
 
 } // namespace dt::agent

@@ -5,11 +5,11 @@
 //                   │
 //                   └─ refused, with a reason: the engine interprets the clause
 //
-// A clause can be compiled if it consists of a predicate and of actions that count, sum,
-// quantize or record. Their values are computed from arguments, constants, `timestamp`
-// and thread-local integers. Such a clause needs no frame and no stack of the runtime.
-// It needs a shard only if it records. If its code encounters a case that it does not
-// handle, it has not changed any data yet, and jumps to the engine.
+// A clause can be compiled if it consists of a predicate and of actions that count,
+// sum, quantize or record. Their values are computed from arguments, constants,
+// `timestamp` and thread-local integers. Such a clause needs no frame and no stack of
+// the runtime. It needs a shard only if it records. If its code encounters a case that
+// it does not handle, it has not changed any data yet, and jumps to the engine.
 //
 // All probes of a clause share its code. Data that differs from probe to probe is in
 // the site (struct dt_rt_site). Static probes are an exception: if they keep the
@@ -35,7 +35,7 @@ namespace dt::native {
 // The place of a probe's arguments.
 enum class Arguments : std::uint8_t {
     of_call,   // in the registers of the calling convention
-    of_return, // the offset and the return value
+    of_return, // the offset is in the site, the return value in %rax
     of_static, // in the places that the operands of the static probe describe
 };
 constexpr std::uint32_t max_operands = 10; // D has arg0 to arg9
@@ -64,7 +64,7 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value; // without a DIFO if the part is probefunc or the like
+        Value value; // no DIFO if the part is probefunc or a similar name
     };
     std::vector<Part> key; // the key of an aggregation
 };
@@ -97,11 +97,11 @@ struct ClausePlan {
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // the most DIF registers that one value uses
+    unsigned n_registers = 0;         // largest number of DIF registers in a value
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run
-// it.
+// the clause.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
@@ -110,16 +110,16 @@ Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;
-    // Offsets in the code. If a thread faults in [begin, end), it has no struct rseq at
-    // the usual place, or an argument is not readable. It continues at `to`, where the
-    // code needs neither.
+    // Offsets in the code. If a thread faults in [begin, end), the thread has no struct
+    // rseq at the usual place, or an argument is not readable. The thread continues at
+    // `to`, where the code needs neither.
     struct Fixup {
         std::uint64_t begin, end, to;
     };
     std::vector<Fixup> fixups;
 };
 // Compiles a planned clause for the address `at`, relative to the image. Returns
-// Code::unsupported, with the reason, if the engine must run it.
+// Code::unsupported, with the reason, if the engine must run the clause.
 Result<Compiled> compile(const ClausePlan& plan, const Target& target,
                          std::uint64_t at);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Planter::plan(): reports how each site would be probed, and changes nothing.
 //
-// It takes the same steps as Planter::plant(), except that it writes nothing. The steps
-// work on a temporary AddressSpace with copies of the agent's own breakpoints.
-// SimulatedRoom records the memory that planting would map, and maps nothing. The
-// target continues to run.
+// plan() takes the same steps as Planter::plant(), but writes nothing to the target.
+// The steps work on a temporary AddressSpace with copies of the agent's own
+// breakpoints. SimulatedRoom records the memory that planting would map, and maps
+// nothing. The target continues to run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
 
@@ -23,7 +23,7 @@ public:
         Mapping area;
         area.begin = at;
         area.end = at + bytes;
-        // find_mapping() needs them in order.
+        // find_mapping() needs the mappings in ascending order.
         auto after = [](const Mapping& a, const Mapping& b) {
             return a.begin < b.begin;
         };
@@ -36,8 +36,8 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns why the runtime cannot be loaded into the process, or an empty text.
-// Checks only for a seccomp filter, which injection suspends and only root may suspend.
+// Returns why the runtime cannot be loaded into the process, or an empty text. Checks
+// for one reason only: injection must suspend a seccomp filter, which only root may do.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
@@ -84,8 +84,9 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
     }
 }
 
-// Copies the agent's own breakpoints. Adds the dynamic linker's breakpoint to `linker`,
-// because planting replaces it with a jump. Returns false if there are also probes.
+// Copies the agent's own breakpoints. Adds the breakpoint in the dynamic linker to
+// `linker`, because planting replaces it with a jump. Returns false if the process has
+// probes.
 static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
                              std::vector<Tracepoint*>& linker)
 {

@@ -10,10 +10,11 @@
 // trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
 // its window. Areas for trampolines are mapped in gaps between the target's mappings:
 //
-//   map_area()             one for all windows in a text, or for a single window
-//   map_stub_areas()       small ones, for the stubs of punned jumps
+//   map_area()             an area for all windows in a part of the text, or for one
+//                          window
+//   map_stub_areas()       small areas for the stubs of punned jumps
 //   map_far_areas(), map_areas_of_stubs()
-//                          for the stubs of pairs and chains
+//                          areas for the stubs of pairs and chains
 //
 // No area is mapped where the heap or the main thread's stack may grow.
 #include "ptrace-agent/plant/jump_plan.hpp"
@@ -27,20 +28,20 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t near_stack = 64 << 20; // kept free below the stack
-constexpr std::uint64_t near_heap = 256 << 20; // kept free for brk(2)
+constexpr std::uint64_t near_stack = 64 << 20; // bytes kept free below the stack
+constexpr std::uint64_t near_heap = 256 << 20; // bytes kept free for brk(2)
 constexpr std::uint64_t lowest_address = 1 << 20;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
-// An area takes address space. Only pages that are written take memory. A large area
-// serves all windows in common_text bytes of text. Smaller areas are tried if no gap is
-// large enough.
+// Sizes of areas in bytes. An area takes address space, but only its written pages take
+// memory. An area of at least smallest_common bytes serves all windows in common_text
+// bytes of text. Smaller areas are tried if no gap is large enough.
 constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
 constexpr std::uint64_t smallest_common = 4 << 20;
 constexpr std::uint64_t common_text = 14 << 20;
 
 // The largest area that TrampolineSpace uses only for stubs.
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
-// The kernel limits the number of mappings of a process, and each area is one.
+// The kernel limits the number of mappings of a process, and each area is a mapping.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // of all sizes
 // Limits the number of times that sites are replanned because there was no room for
@@ -67,7 +68,7 @@ static Gap heap_room(pid_t pid)
     return {heap, heap + near_heap};
 }
 
-// Returns the ranges in which an area may be mapped, ascending.
+// Returns the ranges in which an area may be mapped, in ascending order.
 static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap heap)
 {
     std::vector<Gap> occupied{heap};
@@ -107,9 +108,9 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 
-// Returns an address for an area that contains at least a page of one of the pieces. It
-// prefers the first pieces, which are the nearest to the text. The area extends away
-// from the text. Returns nothing if no gap is large enough.
+// Returns an address for an area that contains at least a page of one of the pieces.
+// The first pieces are preferred, because they are nearest to the text. The area
+// extends away from the text. Returns nothing if no gap is large enough.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
@@ -133,7 +134,7 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
     return std::nullopt;
 }
 
-// Maps an area and adds it to the TrampolineSpace. Returns false if it cannot be
+// Maps an area and adds it to the TrampolineSpace. Returns false if the area cannot be
 // mapped.
 static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
                      std::uint64_t bytes, Room::Holds holds)
@@ -145,8 +146,9 @@ static bool add_area(AddressSpace& space, Room& room, TargetAddr at,
     return true;
 }
 
-// Maps an area for the trampoline of a window. The first call for a text tries to map
-// an area that serves all windows in the text. Returns whether it mapped an area.
+// Maps an area for the trampoline of a window. The first call for a part of the text
+// (text_around()) tries to map an area that serves all windows in that part. Returns
+// whether an area was mapped.
 static bool map_area(AddressSpace& space, Room& room, const Window& window)
 {
     std::vector<Mapping> mappings = room.mappings();
@@ -167,7 +169,7 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
 }
 
 // Maps areas for the stubs of those jumps of a pair or chain that reach only one range
-// of 16 MiB (far_reach_of()). Returns whether it mapped any.
+// of 16 MiB (far_reach_of()). Returns whether an area was mapped.
 static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 {
     bool mapped = false;
@@ -199,10 +201,11 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 }
 
 // Maps areas for the stubs of a pair or chain, so that each stub has an area that
-// contains a complete range of stub_reach_of(). Such a stub finds room independently of
-// the other jumps of the chain. Without this, success would depend on the random
-// addresses of the mappings. An area may lack up to `missing` bytes at each end of the
-// range, so that windows near each other share it. Returns whether it mapped any.
+// contains a complete range of stub_reach_of(). A stub with such an area finds room
+// independently of the other jumps of the chain. Without these areas, success would
+// depend on the random addresses of the mappings. An area may lack up to `missing`
+// bytes at each end of the range, so that windows near each other can share the area.
+// Returns whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -259,7 +262,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         std::vector<Reach> reach = reach_of(window);
         if (reach.empty())
             continue;
-        // The complete range if it is small, otherwise about a page of it.
+        // Map the complete range if it is small, otherwise about a page of it.
         std::uint64_t at = clamp_add(window.origin(), reach.front().from);
         std::uint64_t n =
             static_cast<std::uint64_t>(reach.front().to - reach.front().from);
@@ -351,9 +354,9 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits the bytes after the site's extent that its patch may change or keep. They end
-// at the next breakpoint or window. If the extent itself was shortened, the patch may
-// use no bytes after it.
+// Limits the bytes after the site's extent that its patch may change or keep. These
+// bytes end at the next breakpoint or window. `end` is the end of the extent before
+// clip(). If clip() has moved the end, the patch may use no bytes after the extent.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)
@@ -396,7 +399,8 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.beyond = tp.beyond;
         site.further = tp.further;
         site.site = static_cast<std::uint32_t>(i);
-        // An entry probe fires once per call, a probe at offset 0 on each iteration.
+        // A window with the complete loop fires once per call. That is right for entry
+        // probes, but a probe at offset 0 fires on each iteration.
         if (std::all_of(tp.firings.begin(), tp.firings.end(),
                         [](const Firing& f) { return f.kind == SiteKind::entry; }))
             site.loop_end = tp.loop_end;
@@ -450,8 +454,8 @@ static void take_room(AddressSpace& space, Room& room,
         // area would not help.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
-        // The first call may map the area for all of the text. If this window has no
-        // room there, the second call maps one for the window.
+        // The first call may map the area for all windows in this part of the text. If
+        // this window has no room there, the second call maps an area for the window.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
@@ -470,9 +474,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Returns a site that has lost its short window for lack of room, ready to be planned
-// again. Its extent excludes the windows that have room. The bytes after the extent
-// that may be used end at the next window or site.
+// Prepares a site to be planned again, because there was no room for its short window.
+// Returns it with an extent that excludes the windows that have room. The bytes that
+// may be used after the extent end at the next window or site.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -502,8 +506,9 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Removes the short windows for which there is no room, and notes in their sites which
-// way to avoid (PatchSite::avoid). Returns these sites, to be planned again.
+// Removes the short windows for which there is no room. Notes in their sites that this
+// way of planning failed (PatchSite::avoid), and returns these sites to be planned
+// again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Decides which sites get a jump, which form the jump has, and where its trampoline is.
-// Planting then writes the jumps (write_jumps.cpp). A listing only reports them
-// (dry_run.cpp).
+// Decides which sites get a jump, which form each jump has, and where its trampoline
+// is. When probes are planted, write_jumps.cpp then writes the jumps. A listing only
+// reports them (dry_run.cpp).
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -34,7 +34,7 @@ struct Taken {
 };
 
 struct JumpPlan {
-    // Ascending. A site's number is its index in `wanted` of plan_jumps().
+    // In ascending order. WindowInsn::site is an index in `wanted` of plan_jumps().
     std::vector<Window> windows;
     std::vector<Taken> taken; // one for each window
     // The reason why a site has no jump, by the site's address.
@@ -49,7 +49,7 @@ inline constexpr const char* no_room = "no room within a jump's reach";
 bool can_jump(const Tracepoint& tp);
 // Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
 // the address space's TrampolineSpace. `wanted` is in ascending order. can_jump() is
-// true for each tracepoint, and no existing window covers one.
+// true for each of its tracepoints, and no existing window covers any of them.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
 // Builds the patch of a planned window. Errors are those of PatchBuilder::build().

@@ -14,7 +14,8 @@
 // A thread with its pc inside a new window continues in the trampoline, at the copy of
 // the instruction that it was about to run.
 //
-// Files: write_jumps.cpp; update_jumps.cpp for probes that change or are removed.
+// Files: write_jumps.cpp plants jumps; update_jumps.cpp handles probes that change or
+// are removed.
 #pragma once
 
 #include "ptrace-agent/inject/arena_map.hpp"
@@ -34,7 +35,7 @@ namespace dt::agent {
 // Why tracepoints have no jump.
 struct JumpReport {
     std::string note; // why no tracepoint can have a jump; empty if some can
-    std::unordered_map<TargetAddr, std::string> reasons; // by address
+    std::unordered_map<TargetAddr, std::string> reasons; // key: address
     // The memory of the plan. Freeing it takes a long time, so the threads are resumed
     // first.
     std::shared_ptr<void> spent;
@@ -42,8 +43,8 @@ struct JumpReport {
 
 // The state of one planting of jumps.
 struct JumpWork {
-    std::vector<Tracepoint*> wanted;    // tracepoints to plan, ascending
-    std::vector<Tracepoint*> displaced; // tracepoints that are planned again
+    std::vector<Tracepoint*> wanted;    // tracepoints to plan, in ascending order
+    std::vector<Tracepoint*> displaced; // tracepoints of removed windows
     JumpReport report;
     PatchBuilder builder;
     PeriodicTask periodic;
@@ -68,8 +69,8 @@ public:
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);
-    // Writes the prepared jumps. Only tracepoints without a jump remain in `fresh`,
-    // including those that have lost theirs.
+    // Writes the prepared jumps. Afterwards `fresh` contains only tracepoints without a
+    // jump. These include tracepoints that have lost their jump.
     void write(StoppedWorld& world, std::vector<Tracepoint*>& fresh, JumpWork& work);
 
     // Passes the changed list of probes of a tracepoint to the runtime. Returns false
@@ -78,7 +79,8 @@ public:
     // Removes the jumps that no probe needs after the probes of the tracepoints in
     // `idle` were removed.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
-    // Frees the trampolines of removed jumps. Does nothing if a thread might be in one.
+    // Frees the trampolines of removed jumps. Does nothing if a thread might be in one
+    // of them.
     void reclaim(AddressSpace& space);
 
 private:
@@ -97,8 +99,8 @@ private:
     std::vector<dt_rt_firing> firings_; // buffer of update()
 };
 
-// Returns the window that covers a site, or null. An endbr64 is never moved, so for a
-// site at an endbr64, the window that begins after it is returned, too.
+// Returns the window that covers a site, or null. An endbr64 is never moved, so the
+// window of a site at an endbr64 begins after the endbr64.
 Planted* window_over(const AddressSpace& space, const Tracepoint& tp);
 // Sets the extent of a tracepoint to its instruction and the padding and return
 // instructions after it.

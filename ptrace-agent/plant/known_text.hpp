@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The text mappings that the agent knows in one address space. The agent compares them
-// with the current ones, to find breakpoints and jumps in text that was unmapped.
+// with the current mappings, to find breakpoints and jumps in text that was unmapped.
 //
 //   mapping changed ──> tracepoint without its breakpoint or jump ──> forgotten probe
 //                                                                        └─> event
@@ -24,15 +24,15 @@ public:
     // Records the mappings when the target is grabbed, before the client examines them.
     // tid: AddressSpace::proc_tid().
     void record_grab(pid_t tid);
-    // Returns whether text was mapped or unmapped since record_grab(). False if the
-    // target was not grabbed.
+    // Returns whether text was mapped or unmapped since record_grab(). Returns false if
+    // the target was not grabbed.
     bool changed_since_grab(pid_t tid) const;
 
     // Forgets the breakpoints and jumps in text that was unmapped. Other text that may
     // be mapped there now is left unchanged.
     void forget_unmapped(AddressSpace& space);
-    // Returns the forgotten probes that this has not returned before. The caller
-    // reports them in an event.
+    // Returns the probes that were forgotten since the last call. The caller reports
+    // them in an event.
     std::vector<ForgottenProbe> take_forgotten();
 
     // Forgets the mappings, after the process has executed another program.

@@ -154,8 +154,8 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
         return false;
     auto base = auxv_value(space.proc_tid(), AT_BASE);
     auto debug = debug_of_program(space);
-    // While the program starts, DT_DEBUG is still 0, but the linker's own symbol is
-    // available.
+    // While the program starts, DT_DEBUG is still 0, but the linker's symbol _r_debug
+    // is available.
     if (!debug && base && *base != 0)
         debug = symbol_in(space, {*base}, "_r_debug");
     std::optional<TargetAddr> stop;
@@ -190,8 +190,9 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     return true;
 }
 
-// The launcher needed this breakpoint to run the command to its start. Without probes,
-// nothing else needs it.
+// Removes the breakpoint in the dynamic linker. The launcher needed this breakpoint to
+// run the command to its start. If there are no probes, the breakpoint has no other
+// purpose.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all()) {

@@ -22,7 +22,7 @@ class StoppedWorld;
 class Thread;
 
 // Returns the address of a dynamic symbol of the ELF object that has its first page
-// mapped at `base`. Returns nothing if the object does not define it or has no
+// mapped at `base`. Returns nothing if the object does not define the symbol or has no
 // DT_GNU_HASH.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
                                     std::string_view name);
@@ -30,7 +30,7 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // Returns whether a mapped file has the name of a C library (glibc or musl).
 bool is_libc(const std::string& path);
 
-// Watches the dynamic linkers of targets, with a tracepoint in each.
+// Watches the dynamic linkers of targets. Each linker has a tracepoint for this.
 class LinkerWatch {
 public:
     LinkerWatch(JumpWriter& jumps, ClientWait& client_wait)
@@ -38,11 +38,11 @@ public:
     {
     }
 
-    // Begins to watch the linker of this address space. Returns false if it is already
-    // being watched, or cannot be watched. If `later` is not null, the tracepoint is
-    // added to it, and the caller writes the breakpoint.
+    // Begins to watch the linker of this address space. Returns false if the linker is
+    // already being watched, or cannot be watched. If `later` is not null, the
+    // tracepoint is added to `later`, and the caller plants it.
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
-    // Removes the breakpoint. The next planting sets it again.
+    // Removes the breakpoint in the linker. The next planting sets it again.
     static void forget(AddressSpace& space);
     // Handles a thread that has reached r_brk. Returns whether the thread must wait for
     // the client.

@@ -11,14 +11,14 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t span_gap = 4096; // largest gap between patches in a span
+constexpr std::uint64_t span_gap = 4096; // largest gap in a span, in bytes
 constexpr std::size_t max_span = 1 << 20;
 
 // Calls put() for spans of neighbouring items, so that many places in an address space
 // are read and written with few system calls. are_joined() decides whether two
 // neighbours may be in one span, and so whether the bytes between them may be
 // rewritten. put() returns false if it could not access the complete span, for example
-// because a part was unmapped. In that case it is called again for each item alone.
+// because a part was unmapped. In that case put() is called again for each item alone.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
@@ -101,13 +101,14 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target runs, and bytes between two areas may belong to it.
+        // The target runs, and bytes between two areas may belong to the program.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
-            // Unused bytes between the pieces need not be preserved.
+            // Bytes between the pieces need not be preserved, except those of other
+            // trampolines.
             auto known = std::lower_bound(trampolines_.begin(), trampolines_.end(),
                                           Trampoline{from, nullptr}, before);
             bool any_between = known != trampolines_.end() && known->at < from + n;
@@ -139,7 +140,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     list.reserve(prepared_.size());
     for (const auto& planted : prepared_)
         list.push_back(planted.get());
-    // This comes first, so that no thread ever has its pc in the middle of a jump.
+    // Move the threads first, so that no thread ever has its pc in the middle of a
+    // jump.
     move_threads(list);
     std::vector<Planted*> unwritten;
     std::vector<std::byte> bytes;

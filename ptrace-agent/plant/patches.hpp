@@ -5,8 +5,9 @@
 //
 // A patch passes through three states:
 //
-//   prepared   Its trampoline is written, and no jump leads there yet. Writing it takes
-//              most of the time, but the target can run during that time.
+//   prepared   Its trampoline is written, but no jump leads to the trampoline yet.
+//              Writing trampolines takes most of the time, during which the target can
+//              run.
 //   standing   Its jump is in the text.
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().
@@ -15,8 +16,8 @@
 // there.
 //
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
-// jump. Other bytes are left alone and reported to the caller. Patches near each other
-// are read and written together.
+// jump. If it contains other bytes, it is left unchanged, which is reported to the
+// caller. Patches near each other are read and written together.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -45,7 +46,7 @@ struct Planted {
     bool written = false;       // the jump is in the text
 };
 
-// Returns whether the patch is in the text, unchanged.
+// Returns whether the text still contains the bytes of the patch.
 bool stands(const AddressSpace& text, const Planted& planted);
 
 // A pc that is in a window or a trampoline.
@@ -59,8 +60,8 @@ public:
     TrampolineSpace& space() { return space_; }
     // Areas that are mapped for trampolines: first address, number of bytes.
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas;
-    // Beginnings of text for which one large area was requested. forget_all() keeps
-    // them, so that it is requested once.
+    // Start addresses of the parts of text for which one large area was requested.
+    // forget_all() does not clear the list, so that each area is requested only once.
     std::set<TargetAddr> common_areas;
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
@@ -89,15 +90,18 @@ public:
     void drop(const std::vector<TargetAddr>& windows);
     // Frees the trampolines of retired patches, except patches with a site at
     // `kept_site`. The caller has made sure that no thread is in a trampoline or in the
-    // runtime, unless it is there for the site at `kept_site`. Returns the numbers of
-    // sites that are free now.
+    // runtime, except for the site at `kept_site`. Returns the numbers of the sites
+    // that are free now.
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    // Return null, or nothing, if there is no such patch.
-    Planted* at(TargetAddr window) const;        // begins exactly there
-    Planted* covering(TargetAddr address) const; // its window or kept bytes contain it
-    Planted* first_from(TargetAddr address) const; // first that ends after the address
+    // These functions return a standing patch, or null: at() the one with a window that
+    // begins at the address, covering() the one with a window or kept bytes that
+    // contain the address, and first_from() the first one that ends after the address.
+    Planted* at(TargetAddr window) const;
+    Planted* covering(TargetAddr address) const;
+    Planted* first_from(TargetAddr address) const;
+    // Returns the place of a pc in a window or a trampoline, or nothing.
     std::optional<Found> find(TargetAddr pc) const;
     bool empty() const { return standing_.empty(); }
     std::vector<TargetAddr> windows() const;
@@ -122,10 +126,11 @@ private:
     void retire(const std::vector<Planted*>& selected,
                 std::vector<std::unique_ptr<Planted>>& from);
 
-    AllStanding standing_;                           // ascending
-    std::vector<std::unique_ptr<Planted>> prepared_; // ascending
+    // standing_, prepared_ and trampolines_ are in ascending order of addresses.
+    AllStanding standing_;
+    std::vector<std::unique_ptr<Planted>> prepared_;
     std::vector<std::unique_ptr<Planted>> retired_;
-    std::vector<Trampoline> trampolines_; // of all patches above, ascending
+    std::vector<Trampoline> trampolines_; // of all patches above
     TrampolineSpace space_;
 };
 

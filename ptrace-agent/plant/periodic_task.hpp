@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A task that must run about every 0.2 ms during other, long work. For example,
-// planting passes on the target's signals in this way.
+// A task that must run about every 0.2 ms during other, long work. For example, the
+// agent passes signals on to a running target in this way while it plants probes.
 #pragma once
 
 #include "base/clock_ns.hpp"

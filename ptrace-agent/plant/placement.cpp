@@ -32,8 +32,9 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// Makes a tracepoint for a site, or adds the site to the existing one (`known`, which
-// may be null). Returns why the site is refused, or an empty text.
+// Makes a tracepoint for a site, or adds the site to `known`, the existing tracepoint
+// at its address (or null). If the text has changed, only adds the site to work.gone.
+// Returns why the site is refused, or an empty text.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {
@@ -78,7 +79,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         work.sites.emplace_back(site.at, index);
     for (const Firing& firing : tp->firings) {
         if (firing.probe == site.probe && firing.kind == site.kind)
-            return {}; // already planted
+            return {}; // this probe is already planted here
     }
     std::uint64_t arg0 = site.kind == SiteKind::entry ? 0 : site.arg0;
     if (has_operands(site.kind)) {

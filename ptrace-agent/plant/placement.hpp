@@ -14,14 +14,14 @@
 
 namespace dt::agent {
 
-// Reads the original text, without our breakpoints and jumps. It keeps only one page,
+// Reads the original text, without our breakpoints and jumps. Keeps only one page,
 // because sites are handled in ascending order.
 class TextWindow {
 public:
     explicit TextWindow(const AddressSpace& space) : space_(space) {}
 
-    // Returns up to 15 bytes from the address: fewer at the end of a mapping, none if
-    // the address cannot be read.
+    // Returns 15 bytes from the address, or fewer at the end of a mapping. Returns none
+    // if the address cannot be read.
     std::span<const std::byte> at(TargetAddr at)
     {
         if (!covers(at) && !fill(at))
@@ -46,7 +46,7 @@ private:
         n_ = page + 16;
         if (space_.read_original(from_, {text_.data(), n_}))
             return true;
-        n_ = page; // the last page of its mapping
+        n_ = page; // the page may be the last of its mapping
         short_ = true;
         if (space_.read_original(from_, {text_.data(), n_}))
             return true;
@@ -71,14 +71,15 @@ struct PlacedSites {
     StaticTable statics; // from the client; empty for a listing
     std::vector<Mapping> mappings;
     TextWindow window;
-    std::vector<std::uint32_t> gone; // sites where other text is mapped now
+    std::vector<std::uint32_t> gone; // indices of sites in changed text
     bool unreadable = false;         // the text of a site could not be read
-    std::vector<std::pair<std::uint32_t, std::string>> refused; // site, reason
+    std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;                             // new tracepoints
-    std::vector<TargetAddr> grown; // tracepoints with a jump and one more probe
+    // Addresses of the tracepoints with a jump that now serve one more probe.
+    std::vector<TargetAddr> grown;
     // Addresses and indices of the sites with tracepoints that have not been written
-    // yet. Ascending.
+    // yet, in ascending order.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 
     // Returns the indices of the sites that a new tracepoint serves.
@@ -97,8 +98,8 @@ struct PlacedSites {
 void place_all(PlacedSites& work, std::span<const Site> sites,
                PeriodicTask periodic = {});
 
-// Returns whether the entry probe also fires when a loop jumps back to the first
-// instruction.
+// Returns whether the entry probe also fires when a loop jumps back to the function's
+// first instruction.
 bool is_fired_by_loops(const Tracepoint& tp);
 // Returns what happens to a site that has no jump: it gets a breakpoint or is refused.
 // SitePlan::text is the reason.

@@ -21,7 +21,7 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
 {
     std::erase_if(work.fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->site)
-            return false; // it is the agent's own, or has a jump
+            return false; // the agent itself needs the tracepoint, or it has a jump
         SitePlan plan = without_jump(*tp, jumps, mechanism);
         if (plan.form == SitePlan::breakpoint)
             return false;
@@ -71,8 +71,8 @@ constexpr std::size_t max_prefaulted_sites = 200'000;
 
 // Stops the target. A thread inside vfork(2) can make no system call for us, and
 // neither can its child, which has its own descriptors. So if planting needs a system
-// call, this waits until vfork(2) returns. A child that neither execs nor exits ends
-// the wait after vfork_timeout_ns.
+// call, this function waits until vfork(2) returns. If the child neither execs nor
+// exits, the wait ends after vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)
@@ -172,8 +172,8 @@ Reply Planter::expect(Reader& in)
     return Body{};
 }
 
-// Returns the entry sites that a loop back to the function's first instruction also
-// fires. Ascending.
+// Returns the indices of the entry sites that also fire when a loop goes back to the
+// function's first instruction, in ascending order.
 static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
                                                  std::span<const Site> sites)
 {
@@ -200,10 +200,10 @@ struct Planter::Planting {
     std::shared_ptr<AddressSpace> space;
     Mechanism mechanism = Mechanism::automatic;
     std::span<const Site> sites;
-    std::optional<StoppedWorld> stopped; // while the target is stopped
+    std::optional<StoppedWorld> stopped; // set while the target is stopped
     // The linker's tracepoint, if this request writes its breakpoint.
     std::vector<Tracepoint*> linker;
-    Result<Ok> runtime = Ok{}; // the reason if the runtime is not loaded
+    Result<Ok> runtime = Ok{}; // or why the runtime is not loaded
     std::size_t text = 0;      // text_mappings() at the end of the first stop
     PlacedSites work;
     JumpWork jumps;
@@ -249,8 +249,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // This is checked again here, because probes may be planted in a command right
-    // after its exec, and the dynamic linker enables a shadow stack only later.
+    // Check for a shadow stack at each request. The dynamic linker enables it, and may
+    // do so only after the first probes were planted right after an exec.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
@@ -286,8 +286,8 @@ void Planter::plan_jumps_of(Planting& p)
     refuse_breakpoints(p.work, p.jumps.report, p.mechanism);
 }
 
-// Returns the task to run periodically during long work. It passes on the signals of a
-// running target. For a stopped target the task is empty.
+// Returns the task to run periodically during long work. The task passes on the signals
+// of a running target. For a stopped target the task is empty.
 PeriodicTask Planter::periodic_task(const Planting& p)
 {
     if (p.stopped)
@@ -301,7 +301,7 @@ void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
     // If a library was unmapped and mapped again, the hash of the mappings is the same,
-    // but a read may have failed.
+    // but a read between these two events may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
         if (!p.linker.empty()) // the linker's breakpoint has not been written yet
             client_wait_.report_libraries_changed(space.owner());
@@ -328,7 +328,7 @@ Result<Ok> Planter::write(Planting& p)
             jumps_.update(space, *tp);
     }
     p.breakpoints = breakpoints_of(work, p.jumps.report, p.mechanism);
-    // Jumps need no rescue, because they do not need the agent.
+    // Only breakpoints need the rescue handler. Jumps do no harm without the agent.
     bool unprotected = false;
     if (!work.fresh.empty() && p.mechanism != Mechanism::uprobe) {
         unprotected = !trap_signals_.ensure_rescue(*p.stopped);
@@ -478,7 +478,7 @@ Reply Planter::remove(Reader& in, const std::vector<Fd>& fds)
     std::vector<Tracepoint*> breakpoints;
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
-    // A byte that is no longer our breakpoint is left alone.
+    // A byte that is no longer our breakpoint is left unchanged.
     space->tracepoints.restore_originals(breakpoints);
     jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)

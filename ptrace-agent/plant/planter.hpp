@@ -9,10 +9,10 @@
 //   second stop   write the jumps and the breakpoints
 //
 // Part of the work moves into the second stop in two cases:
-//   - The target has loaded or unloaded text since the first stop. Then all jumps are
-//     planned again.
-//   - A new site is inside an existing window. Then the jumps are planned only in that
-//     stop.
+//   - If the target has loaded or unloaded text since the first stop, all jumps are
+//     planned again in the second stop.
+//   - If a new site is inside an existing window, the jumps are not planned before the
+//     second stop.
 //
 // The agent trusts neither the client's nor the file's view of the text: it decodes the
 // bytes in memory. A site is refused if its bytes are not those that the client

@@ -28,7 +28,7 @@ public:
     // Chooses n_bytes of heap, and forgets what was chosen before. Chooses nothing if
     // memory is scarce.
     void begin(std::size_t n_bytes);
-    void add(std::span<std::byte> other); // is prefaulted last
+    void add(std::span<std::byte> other); // adds memory that is prefaulted last
     bool has_more() const { return !left_.empty(); }
     // Prefaults one part, which takes about 50 us. has_more() must be true.
     void fault_in_some();
@@ -53,7 +53,7 @@ private:
     void start_thread();
     void stop();
 
-    std::vector<std::span<std::byte>> left_; // in reverse order
+    std::vector<std::span<std::byte>> left_; // the last one is prefaulted first
     std::atomic<bool> stopped_ = false;
     std::thread thread_;
 };

@@ -152,8 +152,8 @@ static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
            a.major == b.major && a.minor == b.minor;
 }
 
-// The number of entries is 0 while they change, and is written last. So the entries
-// that it covers are always complete.
+// Writes 0 as the number of entries before it changes the entries, and the new number
+// last. So a reader never finds an incomplete entry.
 void Statics::write_list(AddressSpace& space) const
 {
     if (entries_.empty() || space.runtime.image.value == 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The operands and semaphores of the static probes in one address space. A semaphore
-// shows the program that its probe is traced. Sites at indirect jumps
+// informs the program that a tracer has enabled its probe. Sites at indirect jumps
 // (SiteKind::jump_out) also have their operands here, but no semaphore.
 //
-//   Firing::arg0 of a static site ──▶ entry ──▶ operands (same index in the runtime)
+//   Firing::arg0 of a static site ──▶ entry ──▶ operands (at the same index in config)
 //                                       └────▶ semaphore (a 16-bit counter)
 //
 // A semaphore is raised, which means incremented by 1, while any of its sites has a
@@ -14,9 +14,9 @@
 //
 // The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
 // agent is killed, the client, or the next client that grabs the target, uses that list
-// to lower them. The list is written after a semaphore is raised, and before one is
-// lowered. So in the worst case a semaphore stays raised, but another tracer's count is
-// never removed.
+// to lower the semaphores. The list is written after a semaphore is raised, and before
+// a semaphore is lowered. So in the worst case a semaphore stays raised, but another
+// tracer's count is never removed.
 //
 // Limits
 //   - The kernel adds without a lock. If another tracer's uprobe is added or removed in
@@ -82,11 +82,12 @@ private:
 
     std::vector<Entry> entries_;
     std::multimap<TargetAddr, std::uint64_t> by_site_;
-    std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites for each semaphore
+    std::map<TargetAddr, std::uint32_t> n_sites_; // mapped sites of each semaphore
     std::vector<dt_operand> operands_;
-    // For each list of operands, as bytes, its index in operands_.
+    // The index in operands_ of each list of operands. The key is the bytes of the
+    // list.
     std::map<std::string, std::uint32_t> lists_;
-    std::map<TargetAddr, dt_rt_raised> raised_; // by the semaphore's address
+    std::map<TargetAddr, dt_rt_raised> raised_; // key: address
 };
 
 // Returns the operand that yields the destination of an indirect jump if it is read
@@ -94,7 +95,7 @@ private:
 // no compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
 std::optional<dt_operand> destination_of(const Instruction& jump);
 // Returns whether the destination is outside all parts of the function. `operands` are
-// those of a jump_out site.
+// the operands of a jump_out site.
 bool is_outside(std::span<const dt_operand> operands, TargetAddr destination);
 // Returns the distance from the function's entry to the jump.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);

@@ -141,8 +141,10 @@ std::vector<Tracepoint*> Tracepoints::all() const
     return all;
 }
 
-// Writes breakpoints if `plant` is true, else original bytes. For each page, reads and
-// writes everything from the first site to the last at once.
+// Writes breakpoints if `plant` is true, or original bytes otherwise. For each page,
+// one call reads and one call writes all bytes from the first site to the last. Returns
+// the tracepoints for which this failed, because the byte was not as expected or could
+// not be written.
 std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, bool plant)
 {
     std::vector<Tracepoint*> failed;
@@ -175,7 +177,8 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            if (plant) // an earlier jump may have removed it from the list
+            // An earlier jump may have removed the tracepoint from jumpless_.
+            if (plant)
                 note_jumpless(tp->at());
         }
     }

@@ -8,7 +8,7 @@
 // Invariants
 //   - A byte of text is written only while it has the expected value: the original one
 //     for planting, our breakpoint for restoring. A byte that another debugger has
-//     written is left alone.
+//     written is left unchanged.
 //   - Tracepoint::original() is known from before the breakpoint is written until after
 //     the byte is restored.
 //
@@ -47,7 +47,7 @@ public:
 
     // The agent's own use of a hit.
     enum Purpose : std::uint8_t {
-        fires,              // none; a hit only fires probes
+        fires,              // no use by the agent; a hit only fires probes
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
@@ -67,10 +67,11 @@ public:
     TargetAddr first, end, beyond;     // these and the next two are as in PatchSite
     FurtherBlocks further{};
     TargetAddr loop_end;
-    bool led_past = false; // a loop that branches back to here does not fire its jump
-    bool no_stack = false; // no jump: the bytes below the stack pointer are in use
+    // The jump does not fire when a loop branches back to the instruction.
+    bool led_past = false;
+    bool no_stack = false;          // no jump: the stack may be full here (Go)
     bool uses_memory = false;       // its emulation reads or writes the target's memory
-    std::optional<TargetAddr> copy; // a copy of the instruction that jumps back
+    std::optional<TargetAddr> copy; // a copy of the instruction, with a jump back
 };
 
 class Tracepoints {
@@ -81,20 +82,21 @@ public:
     Tracepoints& operator=(const Tracepoints&) = delete;
 
     Tracepoint* find(TargetAddr at) const; // null if the address has none
-    // Adds a tracepoint, without writing its breakpoint. The address must have none
-    // yet. It is kept until forget().
+    // Adds a tracepoint, without writing its breakpoint. The address must not have a
+    // tracepoint yet. The new tracepoint is kept until forget().
     Tracepoint& add(const Instruction& insn);
     void expect(std::size_t n_more) { table_.expect(n_more); } // makes add() faster
     std::size_t size() const { return table_.size(id_); }
-    std::vector<Tracepoint*> all() const; // ascending by address
-    // Returns the tracepoints that have no jump, ascending by address: breakpoints, and
-    // new ones that will become a breakpoint or a jump. There are usually few of them.
-    // Tracepoints in `but` (ascending) are left out.
+    std::vector<Tracepoint*> all() const; // in ascending order
+    // Returns the tracepoints that have no jump, in ascending order. They have a
+    // breakpoint, or are new and will get a breakpoint or a jump. Usually there are
+    // only a few. The result omits the tracepoints in `but`, which is in ascending
+    // order.
     std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
     // Write or restore many breakpoints, and set `written`. If a byte in the text is
-    // not as expected, it is not changed, and its tracepoint is returned.
+    // not as expected, it is not changed. Return the tracepoints for which this failed.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
     void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
@@ -117,7 +119,7 @@ private:
     // The addresses of all tracepoints without a jump, and of some that have a jump now
     // or were removed.
     std::vector<TargetAddr> jumpless_;
-    std::size_t n_sorted_ = 0; // the first n_sorted_ of them are sorted
+    std::size_t n_sorted_ = 0; // elements of jumpless_ that are sorted
 };
 
 } // namespace dt::agent

@@ -99,9 +99,9 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                space.watched.linker.stop.value;
 }
 
-// After dlopen(), a thread at the linker's site waits for the planting, and will return
-// through that site's trampoline. So that trampoline is kept, and all other trampolines
-// can be freed.
+// Frees the trampolines of removed jumps, except that of the linker's site. After
+// dlopen(), a thread at that site waits for the planting, and will return through the
+// site's trampoline.
 void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
@@ -116,8 +116,8 @@ void JumpWriter::reclaim(AddressSpace& space)
         space.runtime.free_site(site);
 }
 
-// Removes windows that no longer have a probe. In a window that still has one, a site
-// without probes becomes inert.
+// Removes windows that no longer have a probe. In a window that still has a probe, a
+// site without probes becomes inert.
 void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
 {
     std::vector<TargetAddr> windows;

@@ -10,8 +10,8 @@ namespace dt::agent {
 struct WatchedFunctions {
     // The dynamic linker, which LinkerWatch watches.
     struct Linker {
-        TargetAddr debug; // its struct r_debug; 0: none
-        TargetAddr stop;  // its r_brk, if it is watched; else 0
+        TargetAddr debug; // address of its struct r_debug; 0: not watched
+        TargetAddr stop;  // address of its function r_brk; 0: not watched
         bool known() const { return debug.value != 0; }
     };
     Linker linker;

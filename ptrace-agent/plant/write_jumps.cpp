@@ -67,8 +67,8 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
 // work.wanted, to be planned again. Kept bytes are treated as part of a window. `fresh`
-// contains all new tracepoints, because those that will get a breakpoint must not be
-// inside a window, either.
+// contains all new tracepoints, because a tracepoint that will get a breakpoint must
+// not be inside a window.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -116,7 +116,8 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        served.push_back(work.wanted[*insn.site]); // may be at the endbr64 before it
+        // The tracepoint may be at an endbr64 before this instruction.
+        served.push_back(work.wanted[*insn.site]);
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;
         if (!number)
@@ -136,7 +137,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
-        // Frees the memory at once, so that the next window can use it.
+        // Free this memory now, so that the next window can use it.
         std::vector<WindowInsn>().swap(window.insns);
         return planted;
     }
@@ -160,7 +161,7 @@ void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
     wanted.reserve(fresh.size() + 1);
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
-    // The linker's breakpoint also becomes a jump, if possible.
+    // The breakpoint in the dynamic linker also becomes a jump, if possible.
     if (Tracepoint* linker = linker_tracepoint(space))
         wanted.push_back(linker);
     if (wanted.empty())
@@ -230,7 +231,7 @@ void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                                     move_into_copies(space, windows);
                                 }),
             work.report);
-    // The tracepoints without a jump remain, to get breakpoints.
+    // The tracepoints without a jump remain in `fresh` and get breakpoints.
     std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
     std::copy_if(work.displaced.begin(), work.displaced.end(),
                  std::back_inserter(fresh),

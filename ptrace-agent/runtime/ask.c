@@ -30,7 +30,10 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	const struct dt_shard *shard =
 	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
 
-	/* Use the shard's last time instead of now, which may need the agent. */
+	/*
+	 * Use the shard's last time, because reading the current time may need
+	 * the agent.
+	 */
 	return !lease || shard->last_timestamp <= lease;
 }
 

@@ -2,12 +2,14 @@
 /*
  * Time in a target. The runtime converts the processor's time stamp counter to
  * nanoseconds with the clock line, a set of factors that the consumer renews
- * (struct dt_clock). If there is no clock line, the time comes from the kernel,
- * by a system call if the runtime may make them, otherwise by an upcall.
+ * (struct dt_clock). If there is no clock line, the time comes from the kernel.
+ * The runtime then makes a system call if config->may_call is set, or an upcall
+ * otherwise.
  *
- * The runtime does not wait while the consumer rewrites the line. It tries a
- * few times and then takes the time from the kernel. If the time is not
- * available, the result is 0, and the engine uses the shard's last time.
+ * The runtime does not wait until the consumer has rewritten the line. It tries
+ * to read the line a limited number of times and then takes the time from the
+ * kernel. If the time is not available, the result is 0, and the engine uses
+ * the shard's last time.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -31,8 +33,8 @@ static dt_u64 dt_rt_counter(void)
 }
 
 /*
- * Reads the clock line once. Returns 0 and sets *ns, 1 if the line was being
- * rewritten, or -1 if there is no line.
+ * Reads the clock line once. *at is the time at c->tsc. Returns 0 and sets *ns,
+ * or returns 1 if the line was being rewritten, or -1 if there is no line.
  */
 DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 {

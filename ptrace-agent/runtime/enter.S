@@ -11,19 +11,21 @@
  *   -152  %rax
  *   -160  flags (22 bits) | site << 32 | cpu << 51
  *
- * No instruction before pushfq changes the flags. So an inert site does not pay for
- * saving them, and dt_rt_conditions can test the program's condition with a jcc.
+ * No instruction before pushfq changes the flags. So an inert site need not save and
+ * restore them, and dt_rt_conditions can test the program's condition with a jcc.
  *
  * `add` and `sahf` restore the flags, except DF, AC and TF, which they do not change.
- * popfq is several times slower. It is used only if the program had DF or AC set, which
- * are cleared while the engine runs. The fast path never changes TF. The slow path
- * clears it: if a debugger stepped over pushfq, the saved flags contain its TF, and
- * restoring that would cause a trap that the debugger did not request.
+ * popfq is several times slower, so it is used only if the program has set DF or AC,
+ * which are cleared while the engine runs. Before popfq, TF is cleared in the saved
+ * flags. If a debugger has stepped over pushfq, they contain the TF that the debugger
+ * set, and restoring it would cause a trap that the debugger did not request.
  *
- * If the agent is dead, the exit uses up to nine more words after the gate, once.
+ * If the agent has died while the signals of a thread were blocked (masked_tid), the
+ * exit uses up to eight more words after the gate, to restore that thread's mask.
  *
- * Each word on the stack is read with the width with which it was written; otherwise
- * the processor would wait for the store. The search for a free shard is an exception.
+ * Each word on the stack is read with the width with which it was written, because
+ * otherwise the processor would wait for the store. The search for a free shard is an
+ * exception.
  */
 #include "asm_offsets.h"
 
@@ -76,8 +78,8 @@ dt_rt_enter:
 	jmp	*SITE_CODE(%rax)
 
 	/*
-	 * Only %rbx, %rcx and %rax have been changed. %rax is the address of the
-	 * site.
+	 * Returns to the program without firing. So far only %rbx, %rcx and %rax have
+	 * been changed. %rax is the address of the site.
 	 */
 dt_rt_skip:
 	mov	SITE_BACK(%rax), %rbx
@@ -116,10 +118,11 @@ dt_rt_generic:
 	jae	.Lsubtract_again
 
 	/*
-	 * %ecx is the number of the shard. Its lock is held. Any target of the session can write
-	 * to that lock, and if one clears it, two of our threads could use one stack.
-	 * So the stack has its own word, which only this process maps. A forked child
-	 * may find its parent's pid in some of these words, which it treats as free.
+	 * %ecx is the number of the shard. Its lock is held. Any target of the
+	 * session can write to that lock. If another target clears it, two of our
+	 * threads could use the same stack. So each stack also has a word with the pid
+	 * of its user, which only this process maps. A forked child may find its
+	 * parent's pid in some of these words, and regards these stacks as free.
 	 */
 .Lheld:
 	mov	%ecx, %eax
@@ -186,7 +189,7 @@ dt_rt_leave_begin:
 	mov	FRAME_USER_RSP(%rsp), %rsp
 	movl	$0, (%rax)
 	movl	$0, (%rcx)
-	/* %rbx is the address to return to. On the stack are flags, %rax and %rcx. */
+	/* %rbx: the address to return to. The stack has the flags, %rax and %rcx. */
 .Lleave:
 	cmpl	$0, CONFIG(CONFIG_GATHER)
 dt_rt_leave3:
@@ -210,8 +213,8 @@ dt_rt_leave0:
 dt_rt_leave_end:
 
 	/*
-	 * The rare cases of the exit: first with three words on the stack, later with
-	 * two.
+	 * The rare cases of the exit. At dt_rt_aside3, the stack has three words of the
+	 * program: flags, %rax and %rcx. At .Laside2, it has only %rax and %rcx.
 	 */
 dt_rt_aside3:
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
@@ -316,15 +319,16 @@ dt_rt_conditions:
 
 	/*
 	 * Another target has cleared the lock while a thread of this process held it.
-	 * The lock is held again now. Try the next shard.
+	 * This thread has taken the lock again, and leaves it to the thread that uses
+	 * the stack. Try the next shard.
 	 */
 .Lstack_in_use:
 	mov	%cl, 3(%rsp)
 	jmp	.Lbusy
 
 	/*
-	 * The shard of this CPU is held. Try the others in order. The byte above the
-	 * flags on the stack contains the number of the shard that is being tried.
+	 * The shard of this CPU is held. Try the other shards in order. The byte above
+	 * the flags on the stack contains the number of the shard that is being tried.
 	 */
 .Lsearch:
 	mov	4(%rsp), %eax
@@ -456,8 +460,8 @@ dt_rt_copy:
 
 	/*
 	 * struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max)
-	 * Copies the string with its NUL, but at most max bytes. at: the length without
-	 * the NUL
+	 * Copies the string with its NUL, but at most max bytes. Member `at` of the
+	 * result is the length without the NUL.
 	 */
 	.p2align 4
 dt_rt_copy_string:
@@ -476,7 +480,7 @@ dt_rt_copy_string:
 	ret
 dt_rt_load_end:
 
-	/* %rdx: the address that faulted */
+	/* Returns 1 in `failed`. The agent has set %rdx to the address that faulted. */
 	.p2align 4
 dt_rt_load_fixup:
 	mov	$1, %eax

@@ -11,8 +11,8 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 /*
- * Hidden, so that code computes its address relative to the pc, and no loader
- * needs to fill it in.
+ * The config has hidden visibility, so that code computes its address relative
+ * to the pc, and no loader needs to fill in the address.
  */
 extern const struct dt_rt_config dt_rt_config
 	__attribute__((visibility("hidden")));
@@ -40,11 +40,11 @@ struct dt_rt_noted_stack {
  * on the shard fills in ops with addresses of functions in this image.
  */
 struct dt_rt_notes {
-	dt_u64 ready; /* the config's address once this is filled in */
+	dt_u64 ready; /* the config's address once ops is filled in */
 	dt_u32 holder; /* enter.S: pid of the process that uses the stack, or 0 */
-	dt_u32 left;   /* see dt_rt_leave_shard() */
-	dt_u32 range; /* index of the range of the last load */
-	dt_u32 thread; /* index of the last thread */
+	dt_u32 left; /* see dt_rt_leave_shard() */
+	dt_u32 range; /* index in config->ranges of the last load */
+	dt_u32 thread; /* index in config->threads of the last thread */
 	struct dt_host_ops ops;
 	struct dt_rt_noted_stack stacks[DT_RT_NOTED_STACKS];
 };
@@ -55,7 +55,7 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 
 /*
  * The state while one thread fires the probes of a site. host is the first
- * member, so that an operation can convert its host argument to this.
+ * member, so that dt_rt_run_of() can convert a pointer to it.
  */
 struct dt_rt_run {
 	struct dt_host host;
@@ -76,8 +76,8 @@ struct dt_rt_copied {
 	dt_u64 at; /* the address that faulted, or the length of a string */
 };
 /*
- * Reads a word of the stack. Returns 0, or -1 if it is not readable. This
- * changes only two registers, so it is cheap in a loop.
+ * Reads a word of the stack. Returns 0, or -1 if the word is not readable. The
+ * call changes only two registers, so it is cheap in a loop.
  */
 DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 {
@@ -94,7 +94,7 @@ struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 bytes);
 struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max);
 void dt_rt_upcall(struct dt_rt_upcall *call);
 
-/* --- host.c --- */
+/* --- host.c, ask.c --- */
 void dt_rt_notes_fill(struct dt_rt_notes *notes);
 /* Makes an upcall. Returns 0, or -1 if the agent refuses it or has exited. */
 int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,

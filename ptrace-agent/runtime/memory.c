@@ -3,21 +3,21 @@
  * Reads and writes the memory of the target from inside it.
  *
  * Loads. If the agent found the address readable before, dt_rt_copy() reads it
- * directly. If it has been unmapped since, the load faults, and the agent turns
- * this into a fault of the D clause. Any other address is read by
+ * directly. If the memory has been unmapped since, the load faults, and the
+ * agent turns this into a fault of the D clause. Any other address is read by
  * process_vm_readv(), page by page. So *bad is the first address that is not
  * readable, as it is for probes that fire by a breakpoint. If the runtime may
- * not make system calls, dt_rt_copy() reads such addresses, too.
+ * not make system calls, dt_rt_copy() reads all addresses.
  *
- * Stores. The kernel writes, if the runtime may make system calls; otherwise
- * dt_rt_copy() does. Both honour page protection. The runtime never writes to
- * the shards' stacks or to the session's arena.
+ * Stores. If the runtime may make system calls, process_vm_writev() writes.
+ * Otherwise dt_rt_copy() writes. Both honour page protection. The runtime never
+ * writes to the shards' stacks or to the session's arena.
  */
 #include "ptrace-agent/runtime/host.h"
 
 #define DT_PAGE 4096ull
 #define DT_EFAULT 14
-#define DT_LOOK 256 /* bytes of a string to read at once; most are short */
+#define DT_LOOK 256 /* bytes of a string to read at once; most have fewer */
 
 struct dt_rt_iovec {
 	dt_u64 at, bytes;
@@ -57,8 +57,8 @@ dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 }
 
 /*
- * Returns the address that faulted. For a non-canonical address the processor
- * reports none, so this returns the requested address.
+ * Returns the address that faulted. For a non-canonical address, the processor
+ * does not report the address, so the requested address is returned.
  */
 static dt_u64 dt_rt_bad(struct dt_rt_copied copied, dt_u64 addr)
 {
@@ -76,7 +76,7 @@ static int dt_rt_direct(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 
 /*
  * Copies bytes within one page with a system call. Returns 0 on success, -1 if
- * they are not accessible, and 1 if the kernel refuses the call.
+ * the bytes are not accessible, and 1 if the kernel refuses the call.
  */
 static int dt_rt_by_kernel(dt_u64 call, dt_u64 addr, const void *local,
 			   dt_u64 bytes)

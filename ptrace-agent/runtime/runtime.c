@@ -34,8 +34,8 @@ static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
 
 /*
  * Fires one probe. The arguments of an entry probe are in the registers of the
- * System V AMD64 ABI, 3.2.3. Those of a return probe are the offset and the
- * return value.
+ * System V AMD64 ABI, 3.2.3. The arguments of a return probe are the offset and
+ * the return value.
  */
 static void dt_rt_fire_one(struct dt_rt_run *run,
 			   const struct dt_rt_firing *firing)
@@ -66,7 +66,8 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			     2);
 		return;
 	}
-	if (firing->kind == DT_RT_STATIC) { /* dt_rt_static_arg() reads them */
+	if (firing->kind == DT_RT_STATIC) {
+		/* dt_rt_static_arg() reads the arguments. */
 		dt_fire_held(&run->host, firing->probe, run->site->from, args,
 			     0);
 		return;
@@ -99,7 +100,7 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
-	/* The agent may replace both numbers while this thread is here. */
+	/* Read both numbers with one load: the agent may be replacing them. */
 	dt_u64 both =
 	    dt_once64((const dt_u64 *)(const void *)&site->first_firing);
 	const struct dt_rt_firing *firing = &config->firings[(dt_u32)both];

@@ -10,14 +10,14 @@
  * Between the image and the compiled code, at DT_RT_RAISED, is a list of the
  * semaphores that the agent changed in the program's data. The runtime does not
  * read it. If the agent is killed, its client, or the next client that grabs
- * the target, uses the list to restore them.
+ * the target, uses the list to restore the semaphores.
  *
  * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
- * which the agent writes. Sites fire while it is not 0. In a forked child the
- * kernel makes it a page of zeros (MADV_WIPEONFORK) and removes the arena and
- * the stacks (MADV_DONTFORK): the child may drop its privileges, and the
- * agent may not know of the child. If the agent knew of the child, it removed
- * the jumps there. A jump that is still in the child fires nothing.
+ * which the agent writes. Sites fire while the word is not 0. In a forked child
+ * the kernel fills this page with zeros (MADV_WIPEONFORK) and removes the arena
+ * and the stacks (MADV_DONTFORK), because the child may drop its privileges, and
+ * the agent may not know of the child. If the agent knows of the child, it
+ * removes the jumps there. A jump that is still in the child fires nothing.
  *
  * All these parts are at fixed distances from each other. So the image needs no
  * relocation and finds the config relative to its own pc. The arena is mapped
@@ -36,9 +36,9 @@
  *
  *   1. It pushes three more words on the target's stack, so that 160 bytes are used
  *      there, including the red zone.
- *   2. It takes a shard with a lock that all targets share, and the shard's
- *      stack with a word that only this process can write. If no shard is free,
- *      it counts the drop NOSHARD and jumps to the tail.
+ *   2. It locks a shard, with a lock word that all targets share. It also marks
+ *      the shard's stack as used, in a word that only this process can write. If
+ *      no shard is free, it counts the drop NOSHARD and jumps to the tail.
  *   3. It switches to the shard's stack, builds a struct dt_rt_frame there and calls
  *      dt_rt_fire().
  *   4. It switches back to the target's stack, releases the shard and jumps to
@@ -61,8 +61,8 @@
  * of the target's stack are used. If it encounters a case that it does not
  * handle, it has not changed any data yet. It then restores the registers and
  * jumps to header->generic. Otherwise it jumps to header->skip at its end, with
- * the site in %rax. It builds no frame and never waits. It may hold a shard
- * while it runs.
+ * the site's address in %rax. A routine builds no frame and never waits. It may
+ * hold a shard while it runs.
  *
  * Threads that leave. If a thread must leave the runtime, for example so that
  * the agent can detach from it, the agent sets config->gather and lets the
@@ -76,13 +76,14 @@
  * Asking the agent (upcalls). The agent can die at any time, so the runtime
  * must not do anything that harms the target without an agent. It executes no
  * trap that would kill the target. Unless config->may_call is set, it also
- * sends no signal, and makes no system call that a seccomp filter would punish.
+ * sends no signal, and makes no system call, because a seccomp filter could kill
+ * the target for it.
  *
  * For this there are three pages, two doorbells (called bells) and the gate,
  * which the agent write-protects with userfaultfd(2). A thread that writes to a
  * protected page waits in the kernel until the agent resumes it, or until the
  * agent has exited for any reason. The gate is protected while gather is set.
- * One of the two bells is protected at any time.
+ * At least one of the two bells is protected at any time.
  *
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
  * shard has its own word in each bell. The agent finds the upcall by the word
@@ -117,7 +118,7 @@
 #define DT_RT_MAX_FIRINGS 786432
 #define DT_RT_LEAVES 7
 
-/* At the image base. Offsets are from there. */
+/* The header is at the image base. All offsets in it are from the image base. */
 struct dt_rt_header {
 	dt_u64 magic;
 	dt_u64 image_bytes; /* page multiple */
@@ -141,7 +142,7 @@ struct dt_rt_header {
 	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
 		dt_u64 begin, end;
-		dt_u64 depth; /* saved words of the program on its stack, above %rbx */
+		dt_u64 depth; /* saved words on the stack, not counting that of %rbx */
 	} leaves[DT_RT_LEAVES];
 };
 #define DT_RT_CONDITION_BYTES 16
@@ -150,7 +151,7 @@ struct dt_rt_header {
  * A thread of the target. These are the entries of a hash table by fs_base with
  * linear probing. An entry with fs_base 0 is free. The entry of a thread that
  * has exited stays until another thread has the same fs_base. The agent then
- * replaces the ids, tid first.
+ * replaces the ids.
  */
 struct dt_rt_thread {
 	dt_u64 fs_base;
@@ -187,12 +188,12 @@ struct dt_rt_firing {
 	dt_u32 probe;
 	dt_u32 kind; /* enum dt_rt_kind */
 	/*
-	 * For DT_RT_RETURN this is the offset in the function. For DT_RT_STATIC
-	 * it is the index of the first operand in the low 32 bits, and the
-	 * number of operands in the high ones. DT_RT_JUMP_OUT also has
-	 * operands: the destination, then two constants for each part of the
-	 * function, its first address and its end. The first part begins with
-	 * the function's entry.
+	 * For DT_RT_RETURN this is the offset in the function. For DT_RT_STATIC,
+	 * the low 32 bits are the index of the first operand, and the high 32
+	 * bits are the number of operands. DT_RT_JUMP_OUT also has operands:
+	 * the destination, then two constants for each part of the function,
+	 * its first address and its end. The first part begins with the
+	 * function's entry.
 	 */
 	dt_u64 arg0;
 };
@@ -210,8 +211,8 @@ struct dt_rt_site {
 	dt_u32 n_firings;
 	dt_u64 code;	     /* dt_rt_enter jumps here */
 	/*
-	 * These three members describe the only firing of a site whose code was
-	 * compiled. They do not change after that.
+	 * These three members describe the only firing of a site that has
+	 * compiled code. They do not change once the site has such code.
 	 */
 	dt_u64 probe; /* address of its struct dt_probe */
 	dt_u64 arg0;
@@ -237,9 +238,10 @@ struct dt_rt_site {
 
 /*
  * A semaphore of static probes that the agent incremented by one, and the place
- * in the file that was mapped at its address. While the same place is mapped
- * there, it is the same semaphore. The list is in private memory, so the list
- * of a forked child describes the child's own semaphores.
+ * in the file that was mapped at its address. While the same place of the file
+ * is mapped at that address, the address contains the same semaphore. The list
+ * is in private memory, so the list of a forked child describes the child's own
+ * semaphores.
  */
 struct dt_rt_raised {
 	dt_u64 at;
@@ -311,10 +313,10 @@ struct dt_rt_config {
 	dt_u32 rseq, rseq_pad;
 	dt_u32 uid, gid, ppid, n_ranges;
 	char execname[64];
-	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
+	dt_u32 ranges_seq;    /* odd while the agent rewrites the ranges */
 	dt_u32 rules_seq;     /* odd while the agent removes rules */
 	dt_u32 gather;	      /* 1: threads that leave the runtime wait at the gate */
-	dt_u32 has_bells;     /* 0: the kernel does not support or allow them */
+	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
 	 * The thread whose signals the agent has blocked, by its number in its
 	 * own pid namespace. 0: no thread. gather is set while a thread is
@@ -333,8 +335,8 @@ struct dt_rt_config {
 };
 
 /*
- * The registers of the program, on the shard's stack while a probe fires. rsp
- * points at r15 when dt_rt_fire() is called.
+ * The registers of the program, on the shard's stack while a probe fires. When
+ * dt_rt_fire() is called, %rsp points to the member r15.
  */
 struct dt_rt_frame {
 	dt_u64 r15, r14, r13, r12, r11, r10, r9, r8;
@@ -364,7 +366,10 @@ struct dt_rt_frame {
 	((stack) + DT_RT_STACK_BYTES - DT_RT_NOTES_BYTES -                     \
 	 sizeof(struct dt_rt_frame))
 
-/* Operations that only the agent can do. It reads the frame and the arguments a[]. */
+/*
+ * Operations that only the agent can do. The agent reads the frame and the
+ * arguments a[]. "value" means that the member `value` is a result.
+ */
 enum dt_rt_upcall_op {
 	DT_RT_UP_VAR,	     /* a[0] id, a[1] index: value */
 	DT_RT_UP_VAR_STRING, /* a[0] index << 32 | id, a[1] to, a[2] max: value = bytes */
@@ -375,7 +380,7 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_STOP,
 	DT_RT_UP_LOAD,	     /* a[0] from, a[1] to, a[2] bytes; value = bad address */
 	DT_RT_UP_STORE,	     /* a[0] to, a[1] from, a[2] bytes; value = bad address */
-	DT_RT_UP_TID,	     /* for a thread that is not in the table: value = pid << 32 | tid */
+	DT_RT_UP_TID,	     /* a[0] unknown fs_base: value = pid << 32 | tid */
 	DT_RT_UP_TIMESTAMP,  /* CLOCK_MONOTONIC, ns: value */
 	DT_RT_UP_WALLTIME,   /* CLOCK_REALTIME, ns: value */
 	DT_RT_UP_LIBRARIES,  /* the agent resumes the thread once it knows the libraries */

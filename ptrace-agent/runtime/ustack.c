@@ -5,19 +5,21 @@
  *
  *   pc of the site ─ rule ─▶ CFA ─ word below it ─▶ pc - 1 of the caller ─ rule ─▶ ...
  *
- * The result is always the same as that of the agent's own walk, which the
- * rules describe. The runtime requests the complete stack from the agent in
- * these cases:
+ * The result is always the same as that of the agent's own walk, because the
+ * agent writes only rules that lead to the same caller. The runtime requests
+ * the complete stack from the agent in these cases:
  *
  *   - a pc has no rule; the agent then adds the missing rules
- *   - the stack does not ascend, or leaves the memory that it is in
+ *   - a step does not move up the stack, or leaves the readable range
+ *   - only one frame was found
  *   - the agent removed rules during the walk
  *
- * Each shard notes the words that were read for a stack. See dt_rt_again().
+ * The notes of a shard contain the words that were read for the last stacks.
+ * See dt_rt_again().
  *
- * Every word is read by dt_rt_peek(), which may fail, and only in the readable
- * range that contains the stack pointer. A walk ends after max frames, and each
- * step moves up the stack.
+ * A walk reads words only in the readable range that contains the stack
+ * pointer, with dt_rt_peek(), which returns an error if a word is not readable.
+ * A walk ends after max frames, and each step moves up the stack.
  */
 #include "ptrace-agent/runtime/host.h"
 
@@ -72,7 +74,7 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 
 /*
  * Finds the caller in text without unwind information, using the frame
- * pointer.
+ * pointer. Returns -1 if the agent must walk this stack.
  */
 DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 {
@@ -90,8 +92,9 @@ DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
 }
 
 /*
- * Finds the caller of a frame, and notes the words that it used. A pc of 0
- * means that the stack ends here. Returns -1 if the agent must walk this stack.
+ * Finds the caller of a frame, and notes in `words` what it has read. If
+ * words->pc is 0 afterwards, the stack ends here. Returns -1 if the agent must
+ * walk this stack.
  */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -153,8 +156,8 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 		at = pc - 1;
 	}
 	/*
-	 * If only one frame was found, the agent may find more:
-	 * ptrace-agent/unwind.hpp.
+	 * If only one frame was found, the agent may find more
+	 * (ptrace-agent/unwind.hpp).
 	 */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
@@ -173,9 +176,9 @@ static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
 }
 
 /*
- * Stores the stack of an earlier firing again and returns its number of frames,
- * if the stack is still the same, which is common. It is the same if all words
- * that the earlier walk read are unchanged. Returns 0 otherwise.
+ * If the stack is still the same as at an earlier firing, which is common,
+ * stores its frames in pcs and returns their number. The stack is the same if
+ * all words that the earlier walk read are unchanged. Otherwise returns 0.
  */
 DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
 			     const struct dt_rt_noted_stack *noted)

@@ -99,7 +99,7 @@ int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value)
 	case DIF_VAR_ppid:
 		*value = dt_rt_config.ppid;
 		return 0;
-	case DIF_VAR_uid: /* the effective ids, as in DTrace */
+	case DIF_VAR_uid: /* uid and gid are the effective ids */
 	case DIF_VAR_pr_euid:
 		*value = dt_rt_config.uid;
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides which threads profile-N examines, and how much time that may take.
 //
-//   tick ──> begin() ──> next() ... seen() ──> running: is sampled, remains busy
+//   tick ──> begin() ──> next() ... seen() ──> running: is sampled, becomes busy
 //                                         └──> asleep: becomes idle after 64 times
 //
 // Examining a thread takes some microseconds, so a tick is too short for thousands of
@@ -40,7 +40,7 @@ private:
     std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
 
     std::deque<Entry> busy_, idle_;
-    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // in this tick
+    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // not examined in this tick
     unsigned n_ticks_ = 0;
     Entry current_{};
     bool was_busy_ = false, idle_first_ = false;
@@ -50,8 +50,8 @@ private:
 // and sampling stops while the budget is used up.
 class SampleBudget {
 public:
-    // Returns whether there is time left. n_running: the number of running threads; the
-    // budget grows in proportion to it.
+    // Returns whether there is time left. The budget grows in proportion to n_running,
+    // the number of running threads.
     bool may_spend(std::uint64_t now_ns, std::size_t n_running);
     void spend(std::uint64_t ns) { left_ns_ -= static_cast<std::int64_t>(ns); }
 

@@ -17,7 +17,7 @@ std::string Sampler::take_left_out()
 {
     const std::uint64_t left_out = std::exchange(n_left_out_, 0);
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
-    if (left_out * 100 <= all) // at most 1 %, from ticks that ended early by chance
+    if (left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
         return {};
     return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
            " samples were left out: sampling may use at most 5 % of the running "
@@ -93,7 +93,8 @@ void Sampler::leave_out_rest()
     due_.clear();
 }
 
-// Measures this thread's CPU time and charges it to the sampling budget.
+// Measures the CPU time that the agent uses while this object exists, and charges that
+// time to the sampling budget.
 class SampleMeter {
 public:
     explicit SampleMeter(SampleBudget& budget) : budget_(budget), began_(now()) {}
@@ -124,7 +125,7 @@ static bool may_be_sampled(const Thread& thread)
 
 bool Sampler::sample_some()
 {
-    constexpr int max_looks = 8; // after these, stopped threads are handled
+    constexpr int max_looks = 8; // after this many, stopped threads are handled
     if (due_.empty())
         return false;
     if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
@@ -167,8 +168,8 @@ bool Sampler::sample_some()
             thread->interrupted = true;
             ptrace(PTRACE_INTERRUPT, *tid, nullptr, nullptr);
         }
-        // The stop will cause two scans of all threads in waitpid(): one when it
-        // arrives, and one before waitpid() sleeps.
+        // The stop will cause two scans of all threads in waitpid(): one when the stop
+        // is reported, and one before waitpid() sleeps. Charge their time now.
         budget_.spend(2 * wait_ns);
         return true;
     }

@@ -36,8 +36,8 @@ public:
     }
 
     // Replaces the timers. Sampling ends if the list is empty. Returns a message about
-    // the samples that the previous timers left out, which is empty if there were few
-    // or none.
+    // the samples that the previous timers left out. The message is empty if the
+    // timers left out at most 1 % of their samples.
     Result<std::string> start(std::span<const ProfileTimer> timers);
     void thread_added(pid_t tid);
     void begin_tick_if_due();
@@ -49,7 +49,7 @@ public:
 private:
     struct Timer {
         ProfileTimer timer;
-        std::uint64_t due = 0; // monotonic ns
+        std::uint64_t due = 0; // CLOCK_MONOTONIC, ns
     };
 
     void set_alarm();

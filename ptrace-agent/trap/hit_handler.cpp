@@ -13,7 +13,7 @@ void HitHandler::handle(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     pid_t tid = thread.tid;
     trap_signals_.repair_after_trap(thread);
     if (tracees_.find_thread(tid) != &thread)
-        return; // it was killed
+        return; // the thread was killed
     user.rip -= 1;
     if (tp.purpose == Tracepoint::once)
         return arrive(thread, tp, user);
@@ -53,8 +53,8 @@ void HitHandler::arrive(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     thread.process->arrived = true;
 }
 
-// Fires if an indirect jump leaves its function. A jump that faults does not
-// fire.
+// Fires the return probe if an indirect jump leaves its function. A jump that faults
+// does not fire the probe.
 static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp,
                           const Firing& firing, const Registers& regs)
 {
@@ -93,9 +93,12 @@ static bool runs_anywhere(const Instruction& insn)
             insn.flow == ControlFlow::jump_indirect);
 }
 
-// If the copy has not run, its instruction is emulated here, with two exceptions. If
-// the instruction has raised the signal that stopped the thread, the pc is set to it.
-// If it cannot be emulated, the thread runs it later, without firing.
+// Moves a thread from the copy of an instruction to the program. If the copy has run,
+// sets the pc to the next instruction of the program. If the copy has not run, emulates
+// the instruction, with two exceptions:
+//   - If the instruction has raised the signal that stopped the thread, the pc is set
+//     to the original instruction.
+//   - If the instruction cannot be emulated, the thread runs it later, without firing.
 void HitHandler::leave_copy(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -148,8 +151,8 @@ void HitHandler::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct&
     if (did.outcome == Emulation::fault && ++thread.faults <= 2)
         return run_in_slot(thread, tp,
                            x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
-    // The instruction can access this memory, but ptrace(2) cannot, for example because
-    // it belongs to a device.
+    // The program can access this memory, but ptrace(2) cannot, for example because the
+    // memory belongs to a device.
     thread.faults = 0;
     drop_tracepoint(tp, *thread.process->space,
                     "its instruction accesses memory that ptrace(2) cannot access, for "
@@ -162,8 +165,8 @@ void HitHandler::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char
 {
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
-    // Other threads may have stopped at it. Agent::handle_signal() recognizes such a
-    // stop by the restored text.
+    // Other threads may have stopped at this breakpoint. Agent::handle_signal()
+    // recognizes such a stop by the restored text.
     space.tracepoints.restore_originals({&tp});
     space.tracepoints.forget(tp);
     client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
@@ -177,7 +180,7 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     pid_t tid = thread.tid;
     if (!injector_.ensure_slots(thread)) {
         if (tracees_.find_thread(tid) != &thread)
-            return; // it has died
+            return; // the thread has exited
         return step_in_place(thread, tp, user);
     }
     TargetAddr slot = space.slots.of(thread.tid);
@@ -197,8 +200,8 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
                             step.mask_saved ? std::optional(step.mask) : std::nullopt);
     to_user_regs(regs, user);
     set_regs(thread.tid, user);
-    // This follows set_regs(), because the rescue restores the mask only of a thread
-    // that is in a slot.
+    // Set the mask after the registers, because the rescue handler restores the mask of
+    // a thread only if the thread is in a slot.
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.move_to(ThreadState::running);
@@ -211,9 +214,9 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
 // Protects a thread at a breakpoint against the agent's death. When waitid(2) consumes
 // the kernel's report, the thread's signal is consumed, too. If the agent then died,
 // the thread would continue in the middle of the instruction. So the caller has only
-// read the report (WNOWAIT), and the pc is set back here while the signal is still
-// pending. If the agent dies now, the thread receives the signal, and the handler
-// (rescue.hpp) reads the address of the instruction from the siginfo.
+// read the report (WNOWAIT), and this function sets the pc back while the signal is
+// still pending. If the agent dies after that, the thread receives the signal, and the
+// handler (rescue.hpp) reads the address of the instruction from the siginfo.
 void HitHandler::secure(Thread& thread)
 {
     const AddressSpace& space = *thread.process->space;
@@ -296,7 +299,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
     TargetAddr at = tp.at();
-    thread.held = true; // must not be resumed while the other threads are stopped
+    thread.held = true; // must not be resumed while other threads are stopped
     StoppedWorld world(tracees_, space);
     if (tracees_.find_thread(tid) != &thread)
         return;

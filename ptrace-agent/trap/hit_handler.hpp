@@ -2,15 +2,17 @@
 // Handles a thread at one of our breakpoints: fires the probes, then does what the
 // replaced instruction does. There are three ways to do that:
 //
-//   emulate      Computes the effect on the thread's registers, and continues.
-//   copy         Continues at a copy of the instruction, after which a jump leads back.
-//                Used if the instruction accesses memory and works at any address.
+//   emulate      Computes the instruction's effect on the thread's registers, and
+//                resumes the thread after the instruction.
+//   copy         Resumes the thread at a copy of the instruction. A jump after the copy
+//                leads back. Used if the instruction accesses memory and works at any
+//                address.
 //   slot         Writes a copy into the thread's own slot, and single-steps it there.
 //                Used if the instruction cannot be emulated, or if its emulation has
 //                failed. end_step() handles the stop after the step. If the thread
-//                stops for another reason before the copy has run, its pc is set to
-//                the original instruction. If no signal is delivered then, the
-//                instruction runs without firing again.
+//                stops for another reason before the copy has run, end_step() sets its
+//                pc to the original instruction. If no signal is delivered at that
+//                stop, the instruction then runs without firing its probes again.
 //
 // Asynchronous signals are blocked while a thread steps in its slot. So the program
 // never observes a pc in a slot, and runs no handler between the firing and the
@@ -42,14 +44,17 @@ public:
     {
     }
 
-    // Handles a stop at the breakpoint. user: the thread's registers after the int3.
+    // Handles a stop at the breakpoint. `user` contains the thread's registers after
+    // the int3.
     void handle(Thread& thread, Tracepoint& tp, user_regs_struct& user);
-    // Does what the instruction under the breakpoint does, and resumes the thread.
+    // Emulates the instruction under the breakpoint, or lets the thread execute a copy
+    // of it. Resumes the thread.
     void run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     // Ends the step of a thread that has stopped. Returns whether the step itself
     // caused the stop. If not, the caller must still handle the stop.
     bool end_step(Thread& thread);
-    // Moves a stopped thread from a copy to the program's text.
+    // Sets the pc of a thread that has stopped in a copy to the corresponding address
+    // in the program's text.
     static void leave_copy(Thread& thread);
 
     // Implements StopHandler::secure_hit().
@@ -58,9 +63,9 @@ public:
     // removed. Sets the thread's pc back to the instruction. If `all` is false, hits of
     // breakpoints that have probes are left alone.
     void undo(Thread& thread, bool all);
-    // Undoes a trap inside a window that has not been handled yet. Otherwise the
-    // program would receive the signal if the window is removed before the threads
-    // continue. If the window remains, the thread runs into the trap again.
+    // Undoes a trap inside a window if the trap has not been handled yet. Without this,
+    // the program would receive the SIGTRAP if the window is removed before the threads
+    // continue. If the window remains, the thread executes the trapping byte again.
     void undo_stray(Thread& thread);
 
 private:

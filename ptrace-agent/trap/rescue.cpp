@@ -133,8 +133,8 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
     }
 }
 
-// Returns the offset of a register in struct ucontext. The struct sigcontext in it
-// begins at offset 40. Returns 0 for other registers.
+// Returns the offset of a general register in the kernel's struct ucontext, in which
+// struct sigcontext begins at offset 40. Returns 0 for any other register.
 static std::uint32_t place_of(Reg reg)
 {
     switch (reg) {

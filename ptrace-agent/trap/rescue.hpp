@@ -17,9 +17,10 @@
 //   - The agent never reads back the contents of the region.
 //
 // Not protected
-//   - a thread that blocks SIGTRAP at the hit: the kernel kills it
+//   - a process in which a thread hits a breakpoint while it blocks SIGTRAP; the kernel
+//     kills the process
 //   - a program that ignores SIGTRAP or is under seccomp
-//   - breakpoints that exceed max_entries
+//   - breakpoints after the first max_entries
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -38,18 +39,21 @@ namespace dt::agent {
 class AddressSpace;
 class Tracepoint;
 
-// The value of si_errno if the agent has already set the pc back to the breakpoint. In
-// that case si_addr is the address of the breakpoint.
+// The agent stores this value in si_errno of a pending SIGTRAP when it has already set
+// the thread's pc back to the breakpoint. It then also stores the breakpoint's address
+// in si_addr. "DTrp" in ASCII.
 constexpr std::int32_t hit_magic = 0x44547270;
 
 struct RescueEntry {
-    std::uint64_t at;       // of the breakpoint
+    std::uint64_t at;       // address of the breakpoint
     std::uint64_t original; // the displaced byte
 };
 
-constexpr std::size_t max_rescue_pages = 8; // of slots
+// The number of pages of slots (slots.hpp) that the rescue knows. Steps in slots of
+// further pages are not recorded.
+constexpr std::size_t max_rescue_pages = 8;
 struct RescueHeader {
-    std::uint64_t table, n;        // address and number of the entries
+    std::uint64_t table, n;        // the table in use: its address, number of entries
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
     std::uint64_t program_mask; // signals that the program's handler adds to the mask
@@ -101,8 +105,8 @@ public:
     // Protects breakpoints. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
-    // Records a step. Called before the thread's pc is in the slot. mask: the signal
-    // mask that the thread gets when it leaves the slot.
+    // Records a step. Called before the thread's pc is in the slot. `mask` is the
+    // signal mask that the thread gets when it leaves the slot, if the mask changes.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
     // Returns how many breakpoints were written without protection since the last call,
@@ -117,7 +121,7 @@ private:
     bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;
-    std::string refusal_; // empty: none
+    std::string refusal_; // empty if refuse() was not called
 };
 
 } // namespace dt::agent

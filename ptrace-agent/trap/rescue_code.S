@@ -65,7 +65,7 @@ breakpoint:
  */
 restore:
 	mov	%rax, UC_RIP
-	cmpb	$0xcc, (%rax)		/* already restored by another thread */
+	cmpb	$0xcc, (%rax)		/* no int3 if another thread restored it */
 	jne	done
 	mov	%rax, %r15
 	mov	$257, %eax		/* openat("/proc/self/mem", O_RDWR | O_CLOEXEC) */
@@ -87,8 +87,8 @@ restore:
 	cmp	$1, %rax
 	jne	12f
 	/*
-	 * Restore all other breakpoints, too: the next hit may be in a thread that
-	 * blocks SIGTRAP.
+	 * Restore all other breakpoints as well. The next hit might be in a thread
+	 * that blocks SIGTRAP, and the kernel would then kill the process.
 	 */
 	mov	(%rbx), %r12
 	mov	8(%rbx), %r14
@@ -119,7 +119,7 @@ restore:
 	syscall
 	cmp	$1, %rbp
 	je	done
-by_protection:				/* no /proc, or it cannot be used to write */
+by_protection:				/* cannot open or write /proc/self/mem */
 	mov	$10, %eax		/* mprotect */
 	mov	%r15, %rdi
 	and	$-4096, %rdi
@@ -139,8 +139,9 @@ by_protection:				/* no /proc, or it cannot be used to write */
 done:	ret				/* to the restorer */
 
 /*
- * If the pc is in a slot, continues after the original instruction, or at it if the
- * copy has not run.
+ * If the pc is in a slot, sets it to the address after the original instruction. If
+ * the copy has not run, or does only a part of the instruction (access_only), sets
+ * the pc to the original instruction itself.
  */
 in_slot:
 	mov	UC_RIP, %rax
@@ -184,7 +185,7 @@ in_slot:
 	mov	8(%r8), %rax
 	test	$1, %r11b
 	jz	8f
-	mov	%rax, UC_RCX		/* syscall sets rcx to its return address */
+	mov	%rax, UC_RCX		/* syscall sets rcx to the next address */
 	andq	$~TRAP_FLAG, UC_R11
 8:	mov	%rax, UC_RIP
 	andq	$~TRAP_FLAG, UC_FLAGS
@@ -196,7 +197,7 @@ in_slot:
 
 /* Handles a SIGTRAP that is the program's own. */
 chain:
-	mov	16(%rbx), %rax		/* its action: SIG_DFL, SIG_IGN or a handler */
+	mov	16(%rbx), %rax		/* SIG_DFL, SIG_IGN or a handler */
 	cmp	$1, %rax
 	je	done
 	jb	9f
@@ -248,7 +249,7 @@ die:	xor	%eax, %eax		/* end the program with SIGTRAP */
 	mov	%eax, %edi
 	mov	%r12d, %esi
 	mov	$5, %edx
-	mov	$234, %eax		/* tgkill: arrives after sigreturn */
+	mov	$234, %eax		/* tgkill; delivered after sigreturn */
 	syscall
 	ret
 

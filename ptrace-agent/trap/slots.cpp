@@ -64,7 +64,8 @@ std::optional<TargetAddr> Slots::copy(AddressSpace& space, const Instruction& in
         return std::nullopt;
     static constexpr std::array jump{std::byte{0xff}, std::byte{0x25}, std::byte{0},
                                      std::byte{0},    std::byte{0},    std::byte{0}};
-    std::array<std::byte, slot_bytes> code; // insn; jmp *0(%rip); next; traps
+    // The instruction, jmp *0(%rip), the address of the next instruction, then int3s.
+    std::array<std::byte, slot_bytes> code;
     static_assert(15 + jump.size() + 8 <= slot_bytes);
     code.fill(std::byte{0xcc});
     std::uint64_t next = insn.next().value;

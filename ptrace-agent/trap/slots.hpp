@@ -30,7 +30,7 @@ class Slots {
 public:
     // Adds a page, which the caller has mapped in the target.
     void add_page(TargetAddr page, std::size_t bytes);
-    // First address and number of bytes of each page.
+    // Returns the first address and the number of bytes of each page.
     const std::vector<std::pair<TargetAddr, std::size_t>>& pages() const
     {
         return pages_;
@@ -39,7 +39,9 @@ public:
     bool contain(TargetAddr at) const;
 
     bool has_free(pid_t tid) const;
-    TargetAddr of(pid_t tid); // only if has_free()
+    // Returns the thread's slot. Assigns a free one if the thread has none. Must be
+    // called only if has_free() returns true for the thread.
+    TargetAddr of(pid_t tid);
     void free(pid_t tid);
 
     // Writes a copy that a thread can run without a stop: the instruction, then a jump
@@ -56,8 +58,8 @@ private:
     std::vector<std::pair<TargetAddr, std::size_t>> pages_;
     std::vector<TargetAddr> free_;
     std::unordered_map<pid_t, TargetAddr> of_threads_;
-    std::unordered_map<TargetAddr, Instruction> copies_; // by slot
-    std::unordered_map<TargetAddr, TargetAddr> copied_;  // address of the text to slot
+    std::unordered_map<TargetAddr, Instruction> copies_; // key: the slot
+    std::unordered_map<TargetAddr, TargetAddr> copied_;  // original address to slot
 };
 
 } // namespace dt::agent

@@ -9,20 +9,22 @@
 //   - If the program ignores SIGTRAP, the kernel sets the action to SIG_DFL.
 // The previous state cannot be read afterwards. So the agent must know or infer it:
 //
-//   mask    At a stop that is not a trap, the mask is unchanged. The agent then records
-//           for the process whether SIGTRAP was blocked together with the other signals
-//           of that mask. After a hit, it looks up the other signals of the mask. If
-//           that combination is unknown, it assumes that SIGTRAP was blocked if nearly
-//           all other signals are. libc blocks all signals around clone() and
-//           posix_spawn(). SIGTRAP is also blocked inside the program's own SIGTRAP
-//           handler. The signal frame shows whether the thread is in it.
-//   action  The agent reads it through a system call of the target when it grabs the
-//           target. A tracepoint on sigaction() reports later changes. After a hit that
-//           may have reset the action, /proc/PID/status shows whether it did.
+//   mask    A stop that is not a trap leaves the mask unchanged. At such a stop, the
+//           agent records for the process whether the mask contained SIGTRAP. The key
+//           of the record is the rest of the mask. After a hit, the agent looks up the
+//           rest of the thread's mask. If there is no record, it assumes that SIGTRAP
+//           was blocked if nearly all other signals are, because libc blocks all
+//           signals around clone() and posix_spawn(). SIGTRAP is also blocked inside
+//           the program's own SIGTRAP handler. The signal frame on the stack shows
+//           whether the thread is in that handler.
+//   action  When the agent grabs a target, it reads the action through a system call of
+//           the target. A tracepoint on sigaction() reports later changes. After a hit
+//           that may have reset the action, /proc/PID/status shows whether the action
+//           was reset.
 //
 // Not covered
-//   - A thread itself blocks SIGTRAP and a few other signals, after its first stop and
-//     before its first hit. SIGTRAP then stays unblocked.
+//   - A thread itself blocks SIGTRAP and a few other signals, and its next stop is a
+//     hit. SIGTRAP then stays unblocked.
 //   - A program installs a SIGTRAP handler without its libc, and a hit occurs while
 //     SIGTRAP is blocked. The handler then stays reset.
 #include "ptrace-agent/trap/trap_signals.hpp"
@@ -42,9 +44,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
 constexpr std::uint64_t sig_ignore = 1; // the kernel's value for SIG_IGN
-// The mask of a thread that blocks all signals contains at least this many besides
-// SIGTRAP. SIGKILL and SIGSTOP cannot be blocked, and libc may leave out the signals
-// that it uses itself.
+// The mask of a thread that blocks all signals contains at least this many signals
+// besides SIGTRAP: 63, minus SIGKILL and SIGSTOP, which cannot be blocked, and minus up
+// to three signals that libc uses itself and may leave out.
 constexpr int nearly_everything = 58;
 constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
@@ -108,7 +110,8 @@ bool TrapSignals::exchange_action(Thread& thread, const KernelAction* wanted,
 }
 
 // Steps the thread to the first instruction of the program's handler, to learn where
-// the signal frame is. While that handler runs, SIGTRAP is blocked.
+// the signal frame is. As long as that frame is on the stack, SIGTRAP counts as
+// blocked.
 bool TrapSignals::deliver(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
@@ -137,7 +140,7 @@ bool TrapSignals::deliver(Thread& thread)
     if (!tracees_.take_raised_signal(thread))
         return true;
     if (thread.event() != 0 || thread.signal() != SIGTRAP) {
-        thread.move_to(ThreadState::pending); // another stop comes first
+        thread.move_to(ThreadState::pending); // handle this other stop first
         tracees_.add_ready(thread.tid);
         return true;
     }
@@ -181,7 +184,8 @@ struct UserAction {
     std::int32_t flags;
 };
 
-// The thread is at the system call rt_sigaction(signal, new, old), or at the first
+// If system_call is true, the thread is at a syscall instruction, probably for
+// rt_sigaction(signal, new, old). If system_call is false, the thread is at the first
 // instruction of libc's sigaction(signal, new, old).
 void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
@@ -200,9 +204,9 @@ void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool syst
                        0, action.mask[0]};
 }
 
-// Returns the address of the syscall instruction that follows within a few
-// instructions. `text` begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if no
-// syscall follows.
+// Returns the address of the syscall instruction among the first four instructions of
+// `text`, which begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if none of
+// them is a syscall, or if another jump or call comes first.
 static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
                                                 TargetAddr at)
 {
@@ -220,8 +224,8 @@ static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
     return std::nullopt;
 }
 
-// Returns the addresses of all rt_sigaction() system calls in a mapping. Returns none
-// for a mapping that is too large.
+// Returns the addresses of all rt_sigaction() system calls in a mapping. Returns an
+// empty list if the mapping exceeds max_scanned_bytes or cannot be read.
 static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
                                                const Mapping& mapping)
 {
@@ -284,8 +288,8 @@ void TrapSignals::watch_sigaction(StoppedWorld& world)
         space.tracepoints.forget(*unwritten);
 }
 
-// Returns why the rescue cannot replace the program's action for SIGTRAP. Null if it
-// can.
+// Returns why the rescue cannot replace the program's action for SIGTRAP, or null if
+// the rescue can replace it.
 static const char* rescue_refusal(const TrapAction& action)
 {
     if (!action.known)
@@ -315,9 +319,9 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
         return made;
     made[0] = rescue.handler().value;
     made[1] |= SA_SIGINFO;
-    // No handler of the program may interrupt the rescue: it could hit the next
-    // breakpoint, with SIGTRAP blocked. The rescue sets the program's own mask before it
-    // enters the program's handler.
+    // No handler of the program may interrupt the rescue, because that handler could
+    // hit the next breakpoint while SIGTRAP is blocked. The rescue sets the program's
+    // own mask before it enters the program's handler.
     made[3] |= asynchronous_signals;
     if (action.handler == 0)
         // The program has no handler. The rescue runs on the thread's alternate stack, if
@@ -335,7 +339,7 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
-// Returns why the target cannot have a rescue. Empty if it can.
+// Returns why the target cannot have a rescue, or an empty text if it can have one.
 static std::string rescue_refusal(const AddressSpace& space, const Thread& thread)
 {
     if (!space.call_place.refusal().empty())
@@ -349,8 +353,8 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     return refusal != nullptr ? refusal : "";
 }
 
-// Does nothing if no thread can make a system call now. If the target cannot have a
-// rescue, records only the reason.
+// Does nothing if the rescue is installed already, or if no thread can make a system
+// call now. If the target cannot have a rescue, records only the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
@@ -440,8 +444,8 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         UserAction given{};
         if (in.value != 0 && !space->read_value(in, given))
             return false;
-        // libc would pass its own restorer to the kernel. The previous one does the
-        // same.
+        // libc would pass its own restorer to the kernel. The previous restorer does
+        // the same, so it is kept.
         if (in.value != 0)
             wanted =
                 TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),

@@ -31,18 +31,22 @@ public:
     // deliver it.
     bool deliver(Thread& thread);
 
-    // Writes breakpoints at the places where the program changes the action.
+    // Writes breakpoints at the places where the program can change its action for
+    // SIGTRAP: sigaction() of libc, and rt_sigaction(2) calls in the program itself.
     static void watch_sigaction(StoppedWorld& world);
-    // Makes the program's call at such a breakpoint. Returns false if the program must
-    // make the call itself, in which case see_sigaction() must record the new action.
+    // Makes the program's call at a breakpoint of watch_sigaction(). Returns false if
+    // the program must make the call itself. The caller must then record the new action
+    // with see_sigaction().
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
-    // Records the action that the program is about to set at such a breakpoint.
+    // Records the action that the program is about to set at a breakpoint of
+    // watch_sigaction().
     static void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
 
     // Installs the rescue before the first breakpoint of a target is written. Returns
-    // false if no breakpoint may be written, because nothing would restore the text
-    // when the agent dies. This happens if no thread can make a system call now, for
-    // example in a frozen process.
+    // false if no thread can make a system call now, for example in a frozen process.
+    // The caller must not write breakpoints then, because nothing would restore the
+    // text when the agent dies. If the rescue was refused for another reason
+    // (Rescue::refusal()), breakpoints are written without it, and the result is true.
     bool ensure_rescue(StoppedWorld& world);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.

@@ -20,7 +20,7 @@ public:
         n_reasons,
     };
 
-    // Sets the time of an alarm. when_ns: CLOCK_MONOTONIC; 0 turns the alarm off.
+    // Sets the CLOCK_MONOTONIC time of an alarm. The time 0 turns the alarm off.
     void set(Reason reason, std::uint64_t when_ns)
     {
         at_[reason] = when_ns;

@@ -281,9 +281,9 @@ Result<Target> AgentClient::grab(pid_t pid)
     auto reply = call(request_grab, out.body());
     if (!reply)
         return reply.error();
-    // The agent's number replaces ours, which may belong to an earlier grab() of this
-    // pid. Events that next_event() has not returned yet are subtracted, because it
-    // will count them.
+    // The agent's number of execs replaces ours, which may date from an earlier grab()
+    // of this pid. Events that next_event() has not returned yet are subtracted,
+    // because next_event() will count them.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
@@ -293,8 +293,8 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-// Sends a request: this body, and then the number of sites. A few sites follow in the
-// body; a longer list is sent in a memfd.
+// Sends a request that consists of `body`, the number of sites, and the sites. Up to
+// few_sites sites are appended to the body. A longer list is sent in a memfd.
 Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
                                                       std::uint32_t request,
                                                       std::span<const std::byte> body)
@@ -432,7 +432,7 @@ Result<Ok> AgentClient::kill(pid_t pid)
 Result<std::optional<AgentEvent>> AgentClient::next_event()
 {
     if (events_.empty() && socket_) {
-        // A failure becomes the event agent_gone.
+        // If receive() fails, it has queued the event agent_gone.
         (void)receive(false);
         while (take_message()) {
         }

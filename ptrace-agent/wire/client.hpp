@@ -47,20 +47,20 @@
 
 namespace dt {
 
-// How far a created target has run when create() returns (dtrace -x evaltime).
+// How far a created target has run when create() returns (dtrace -x evaltime). Two
+// kinds of programs stop at their entry point instead:
+//   - a static program, for preinit
+//   - a program without a C main(), such as one in Go, for postinit and main
 enum class EvalTime : std::uint8_t {
     exec,     // to the end of the exec; no library is mapped
     preinit,  // libraries are mapped and relocated; no constructor has run
     postinit, // constructors have run; at the first instruction of main()
     main,     // the same as postinit on Linux
 };
-// Some programs stop at their entry point instead:
-//   - a static program, for preinit
-//   - a program without a C main(), such as one in Go, for postinit and main
 
 struct EnvChange {
     std::string name;
-    std::optional<std::string> value; // nullopt: the variable is removed
+    std::optional<std::string> value; // nullopt removes the variable
 };
 
 struct Target {
@@ -78,12 +78,14 @@ enum class SiteKind : std::uint8_t {
 
 // The contents of a static probe's note about one of its sites.
 struct StaticFacts {
-    TargetAddr semaphore; // a 16-bit count, nonzero while traced; address 0: none
-    std::uint32_t first_operand = 0, n_operands = 0;
+    // A 16-bit counter, nonzero while the probe is traced. Address 0 means that the
+    // probe has no semaphore.
+    TargetAddr semaphore;
+    std::uint32_t first_operand = 0, n_operands = 0; // in StaticTable::operands
 };
 struct StaticTable {
     std::vector<StaticFacts> sites;
-    std::vector<dt_operand> operands; // with addresses in the process
+    std::vector<dt_operand> operands; // their addresses are those in the process
 };
 
 // Returns whether Site::arg0 is an index into StaticTable.
@@ -98,7 +100,8 @@ constexpr bool has_operands(SiteKind kind)
 // parts.
 constexpr std::size_t operands_per_part = 2;
 
-// Why no mechanism can probe a place.
+// Reasons why no mechanism can probe a site, each with its text for the user. `no`
+// means that the site can be probed.
 // clang-format off
 #define DT_NEVER_PROBED(X)                                                                 \
     X(no,            "")                                                                   \
@@ -110,8 +113,8 @@ enum class NeverProbed : std::uint8_t {
     DT_NEVER_PROBED(X)
 #undef X
 };
-// Returns the reason, or an empty text for `no` and for a value that is not in the
-// table.
+// Returns the reason as a text. Returns an empty text for `no` and for a value that is
+// not in the table.
 std::string_view text_of(NeverProbed never);
 
 // One place where a probe fires. Probes that have the same address share a tracepoint.
@@ -159,7 +162,7 @@ enum class Mechanism : std::uint8_t {
     automatic, // by a jump into the runtime, or by a breakpoint if that is not possible
     jump,      // only by a jump
     int3,      // by a breakpoint that the agent serves
-    uprobe,    // in the kernel; the agent only watches libraries
+    uprobe,    // by a uprobe in the kernel; the agent only watches libraries
 };
 
 // Returns whether the mechanism uses no jumps. The target then needs no runtime.
@@ -180,12 +183,14 @@ struct Refusal {
 };
 
 struct PlantReport {
-    std::uint32_t n_planted = 0;      // all sites except the refused ones
-    std::uint32_t n_tracepoints = 0;  // all tracepoints that the target now has
-    std::vector<Refusal> refused;     // ascending by site
-    std::vector<Refusal> breakpoints; // ascending by site; why each has no jump
-    // Sites where something else is mapped now. An event libraries_changed reports this
-    // change, or has reported it.
+    std::uint32_t n_planted = 0;     // all sites except the refused ones
+    std::uint32_t n_tracepoints = 0; // all tracepoints that the target now has
+    std::vector<Refusal> refused;    // ascending by site
+    // Sites that have a breakpoint, with the reason why they have no jump. Ascending by
+    // site.
+    std::vector<Refusal> breakpoints;
+    // Sites whose mapping has been removed or replaced since the client read it. An
+    // event libraries_changed reports this change, or has reported it.
     std::vector<std::uint32_t> gone; // ascending
     // Entry sites that also fire when a loop jumps back to the function's first
     // instruction.
@@ -216,10 +221,10 @@ struct ForgottenProbe {
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // the process has exited and is no longer a target
-        execed,            // it executes another program, which has no probes
+        execed,            // the process executes another program, without probes
         libraries_changed, // a thread waits for resume_after_library_change()
-        forked,            // it has a new child, which is a target or has clean text
-        given_up,          // it kept the agent waiting and is no longer traced
+        forked,            // the process has a child, a target or with clean text
+        given_up,          // the process did not stop in time; no longer traced
         agent_error,       // the agent reports an error; pid may be 0
         agent_gone,        // the agent has died; this is the last event
     } kind = exited;
@@ -229,7 +234,8 @@ struct AgentEvent {
     //   exited              the status as of waitpid(2)
     //   forked              1 if the child is a target from now on
     //   libraries_changed   the argument for resume_after_library_change()
-    //   execed              the same; 0 if the process does not wait
+    //   execed              the argument for resume_after_library_change(), or 0 if the
+    //                       process does not wait
     int status = 0;
     // For execed: the path of the program, or "" if it is not known. For given_up and
     // the errors: the reason.
@@ -298,11 +304,12 @@ public:
     // is stopped only twice for a short time, because the agent plans and builds them
     // while the target runs. A refused site is not an error of the call.
     //
-    // seen: the mappings from which the sites were made, ascending; the agent compares
-    // them with the current ones unless the list is empty.
+    // `seen` lists the mappings from which the sites were made, in ascending order. The
+    // agent compares them with the current mappings. If the list is empty, it compares
+    // nothing.
     //
-    // Code::gone if the process has exited, or has executed another program that
-    // next_event() has not reported.
+    // Fails with Code::gone if the process has exited, or has executed another program
+    // that next_event() has not reported.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
                               Mechanism mechanism = Mechanism::automatic,
                               std::span<const SeenText> seen = {},
@@ -325,8 +332,8 @@ public:
 
     // Lets a created target run. Has no effect on a running target.
     Result<Ok> resume(pid_t pid);
-    // Answers an event, so that the threads that wait for the answer continue. change:
-    // the event's status.
+    // Answers an event libraries_changed or execed. The threads that wait for the
+    // answer then continue. `change` is the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
     // Restores every byte of the target and stops tracing all its threads. Fails with
     // Code::gone if the target has already died.
@@ -360,8 +367,8 @@ private:
                                              std::span<const std::byte> body);
     Result<Ok> call_ok(std::uint32_t request, std::span<const std::byte> body,
                        std::span<const int> fds = {});
-    Result<Ok> receive(bool wait); // one read into inbox_
-    bool take_message();           // inbox_ to events_ or reply_
+    Result<Ok> receive(bool wait); // appends the result of one recv() to inbox_
+    bool take_message();           // moves a message from inbox_ to events_ or reply_
     void agent_died();
     void close();
 
@@ -369,9 +376,9 @@ private:
     pid_t agent_ = 0;
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
-    std::map<pid_t, std::uint32_t> n_execs_; // reported by next_event()
+    std::map<pid_t, std::uint32_t> n_execs_; // execs that next_event() has reported
     std::optional<std::vector<std::byte>> reply_;
-    std::size_t n_unread_ = 0; // replies that will be discarded
+    std::size_t n_unread_ = 0; // the number of replies that will be discarded
     bool gone_ = false;
 };
 

@@ -11,7 +11,8 @@
 
 namespace dt::agent {
 
-constexpr int look_again_ms = 20; // interval of the checks during a wait
+// How often the agent checks for requests while it waits for a thread.
+constexpr int look_again_ms = 20;
 
 class ClientLink {
 public:
@@ -22,9 +23,10 @@ public:
     void receive() { mail_.receive(); } // reads without waiting
     std::optional<Request> next() { return mail_.next(); }
     bool has_exited() const { return mail_.closed(); }
-    // Reads requests during a wait for a thread, and allows waitpid() to be interrupted
-    // again. The requests are served later: the next rang() returns true. Returns
-    // whether the client has exited.
+    // Reads requests while the agent waits for a thread, and arms the timer that will
+    // interrupt waitpid() again. The requests are served after the wait, because the
+    // next rang() returns true. Returns true if the client has exited or SIGTERM was
+    // received.
     bool check_in_wait();
 
     void reply(std::uint32_t word, const std::vector<std::byte>& body)

@@ -26,7 +26,7 @@ static void ring_again(int ms)
 {
     itimerval soon{};
     soon.it_value.tv_usec = ms * 1000;
-    setitimer(ITIMER_REAL, &soon, nullptr); // one system call, safe in a handler
+    setitimer(ITIMER_REAL, &soon, nullptr); // a bare system call, safe in a handler
 }
 
 static void on_ring(int signal)
@@ -53,9 +53,9 @@ bool Mailbox::rang()
 {
     if (rung == 0)
         return false;
-    // The order matters. A ring after the first statement sets the flag again, which
-    // the next call finds. A ring after the second statement also starts the timer
-    // again.
+    // The flag must be cleared before the timer is stopped, so that no ring is lost. A
+    // ring after the first statement sets the flag again, and the next call finds it. A
+    // ring after setitimer() also starts the timer again.
     rung = 0;
     itimerval never{};
     setitimer(ITIMER_REAL, &never, nullptr);
@@ -80,9 +80,9 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
-// Creates a timer that sends SIGALRM. The other threads block all signals
-// (no_signals.hpp), so the thread that is in waitpid() receives it. Returns nothing on
-// failure.
+// Creates a timer that sends SIGALRM. The agent's helper threads block all signals
+// (no_signals.hpp), so the main thread, which calls waitpid(), receives SIGALRM.
+// Returns nothing on failure.
 static std::optional<timer_t> make_timer()
 {
     sigevent event{};

@@ -39,8 +39,8 @@ public:
     // whether something has rung since the last call: input, space for output, a timer,
     // another descriptor, or SIGTERM.
     static bool rang();
-    // Waits until something rings, or until the timeout has passed. Negative: no
-    // timeout.
+    // Waits until something rings, or until the timeout has passed. If the timeout is
+    // negative, waits without a limit.
     static void wait_for_ring(int timeout_ms);
     // Rings after this time, and then every millisecond until rang() is called.
     static void ring_in_ms(int ms);

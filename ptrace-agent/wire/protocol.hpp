@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The messages between AgentClient and Agent, on a local stream socket.
 //
-//   message = Header, then header.bytes of body; integers as in memory
+//   message = Header, then header.bytes bytes of body; integers in native byte order
 //
 // Each request has exactly one reply, ok or error. Replies are sent in the order of the
 // requests. The client waits for each reply, except for that to `expect`. Events may
@@ -42,7 +42,7 @@ enum Word : std::uint32_t {
 struct Header {
     std::uint32_t word = word_none;
     std::uint32_t bytes = 0;
-    std::uint32_t n_fds = 0; // descriptors that are sent with it
+    std::uint32_t n_fds = 0; // number of descriptors sent with the message
 };
 constexpr std::uint32_t max_body_bytes = 1u << 30;
 

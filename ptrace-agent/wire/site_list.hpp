@@ -6,8 +6,9 @@
 //   client   list_of(sites) ──▶ sealed memfd ──▶ sent with the request
 //   agent    SiteList::take(body, memfd) ──▶ read-only span
 //
-// All seals are set, because the agent reads a site several times. If the client could
-// truncate the file, the agent would die of SIGBUS.
+// All seals are set, because the agent reads a site several times and each read must
+// return the same bytes. Also, if the client could truncate the file, the agent would
+// die of SIGBUS.
 #pragma once
 
 #include "base/fd.hpp"
@@ -28,8 +29,8 @@ Result<Fd> list_of(std::span<const Site> sites);
 class SiteList {
 public:
     // Reads the number of sites, and then the sites from the rest of the body or from
-    // the request's descriptor. Code::invalid if there are too few sites, or if the
-    // file is not sealed.
+    // the request's descriptor. Fails with Code::invalid if there are fewer sites than
+    // this number, or if the file is not sealed.
     static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;

@@ -35,7 +35,7 @@ struct stat {
 	struct ps_prochandle *proc;
 	pid_t pid;
 	int ended;
-	dtrace_aggvarid_t calls, bytes; /* 0: nothing was counted */
+	dtrace_aggvarid_t calls, bytes; /* 0 if nothing was counted */
 	long n_calls;
 	int at_line_start; /* in the output of the -n programs */
 };
@@ -58,7 +58,10 @@ static void die(struct stat *s, const char *doing)
 	exit(1);
 }
 
-/* Prints "small" for "allocs`small+0x1a": the offset depends on the compiler. */
+/*
+ * Prints a program counter as "allocs`small", without the offset in the function. The
+ * offset depends on the compiler.
+ */
 static void print_frame(struct stat *s, uint64_t pc)
 {
 	char name[256];
@@ -248,7 +251,7 @@ static int print_sizes(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* Removes the aggregations that were already printed, and halves the mean. */
+/* Removes the aggregations that were already printed, and normalizes @mean by 2. */
 static int keep_mean(const dtrace_aggdata_t *data, void *arg)
 {
 	const char *name = data->dtada_name;

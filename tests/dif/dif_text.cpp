@@ -89,8 +89,8 @@ public:
         need("%r");
         return number();
     }
-    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name from
-    // the table.
+    // Reads a number between `before` and `after`, as in DT_VAR(280), or a name that is
+    // in `names`. Returns the number, or the name's number.
     unsigned named(const std::string& before, const std::string& after,
                    const std::map<std::string, unsigned>& names)
     {

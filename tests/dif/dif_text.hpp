@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Assembles DIF from text in the form that the disassembler prints.
 //
-// In addition: `setx #5, %r1` and `sets "abc", %r1` add their constants to the tables,
-// `call strlen, %r1` and `ldgs arg0, %r1` use names instead of numbers, and `word
-// 0x0e000001` is any instruction.
+// It also accepts forms that the disassembler does not print. `setx #5, %r1` and
+// `sets "abc", %r1` add their constants to the tables. `call strlen, %r1` and
+// `ldgs arg0, %r1` use names instead of numbers. `word 0x0e000001` gives the 32 bits of
+// an instruction.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@
 
 namespace dif_test {
 
-// Appends one instruction. Throws std::runtime_error, which says what is wrong with the
-// line.
+// Appends the instruction in `line`. If the line is invalid, throws std::runtime_error
+// with the reason.
 void assemble(Difo& to, const std::string& line);
 
 // Returns the double-quoted string at text[at], and moves `at` past it. The string may

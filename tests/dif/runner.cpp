@@ -122,7 +122,7 @@ void directive(Case& c, const std::string& line, bool& in_text)
     in >> word;
     if (word == "text") {
         in_text = true;
-    } else if (word == "without") { // "float": hosts without floating point
+    } else if (word == "without") { // "without float": the host has no floating point
         c.has_float = false;
     } else if (word == "args" || word == "frames") {
         auto& list = word == "args" ? c.args : c.frames;

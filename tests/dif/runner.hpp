@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Reads and runs the cases in tests/dif/*.dif. Each has a program, its input and its
-// result.
+// Reads and runs the cases in tests/dif/*.dif. Each case has a program, its input and
+// its expected result. The format of a file:
 //
 //   # The first comment of a file says what it asserts.
-//   case what this one shows
+//   case a sentence about what this case shows
 //   args 1 -1                     arg0, arg1 ...
 //   target "bytes at 0x10000"     the traced process's memory
-//   var global 0x500 x string     also thread, local; int, bytes N
+//   var global 0x500 x string     scope: also thread, local; type: also int, bytes N
 //   array global 0x501 a int
 //   number pid 42                 the value that the host returns
 //   string execname "csh"
-//   frames 0x10 0x20
+//   frames 0x10 0x20              the stack that the host returns
 //   option destructive 1
-//   returns string                int N (default 8), bytes N
+//   returns string                or: int N (N is 8 if omitted), bytes N
 //   text
 //     setx #5, %r1
 //     ret  %r1
@@ -46,10 +46,12 @@ struct Case {
     std::optional<std::uint64_t> fault_value, refused_at;
 };
 
-// Throws std::runtime_error with the file and the line of the error.
+// Reads all cases of a file. Throws std::runtime_error with the file and the line of
+// the error.
 std::vector<Case> read_cases(const std::string& path);
 
-// Returns how the outcome differs from what the case expects, or "" if it does not.
+// Returns how the outcome differs from what the case expects, or "" if there is no
+// difference.
 std::string run_case(const Case& c);
 
 } // namespace dif_test

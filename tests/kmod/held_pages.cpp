@@ -2,12 +2,13 @@
 // held_pages claim|userfaultfd|fuse: makes the kernel wait for memory that this process
 // provides.
 //
-//   claim        delays DTK_CLAIM while it copies to memory. Other threads try to add
-//                an arena, probes and a timer to the consumer that is being replaced.
-//                Then provides the memory and closes the device.
+//   claim        delays DTK_CLAIM while the kernel copies the results to memory. Other
+//                threads meanwhile try to add an arena, probes and a timer to the
+//                consumer that the claim replaces. Then provides the memory and closes
+//                the device.
 //   userfaultfd  calls reads() with an address whose page is never provided
-//   fuse         calls reads() with a page of a FUSE file that this process serves; it
-//                never answers a read of the file
+//   fuse         calls reads() with a page of a FUSE file. This process serves the FUSE
+//                file system, but never answers a read of the file.
 //
 // Prints the results and exits. The test fails if the kernel hangs or uses freed
 // memory.
@@ -44,7 +45,7 @@ void require(bool holds, const char* what)
     std::exit(2);
 }
 
-// Pages that are provided when serve() is called, or never.
+// Pages that the kernel must wait for until serve() is called.
 class LatePages {
 public:
     explicit LatePages(std::size_t bytes) : bytes_(bytes)
@@ -222,7 +223,8 @@ const char* page_of_fuse()
     require(file >= 0, place);
     void* at = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE, file, 0);
     require(at != MAP_FAILED, "map a file of fuse");
-    ::close(file); // if it were closed at exit, nothing would answer its flush
+    // At exit, closing the file would send a flush request that no thread answers.
+    ::close(file);
     return static_cast<const char*>(at);
 }
 

@@ -2,11 +2,12 @@
 // hostile_device CASES [SEED]: passes input to /dev/dtrace that the device should
 // refuse or survive.
 //
-// Each case is one consumer that behaves well up to a point and then passes something
-// malformed: DOF with changed bytes, ioctls with any number and address, lists with
-// false sizes, places where nothing can be probed, mappings that are not allowed, or a
-// data part that is overwritten while probes fire. Prints the number of cases, and how
-// many of the changed programs were accepted. The test passes if the kernel survives.
+// Each case is one consumer that makes valid requests first, and then one kind of
+// malformed input: DOF with changed bytes, ioctls with any number and address, lists
+// with false sizes, places where nothing can be probed, mappings that are not allowed,
+// or a data part that is overwritten while probes fire. Prints the number of cases, and
+// how many of the changed programs were accepted. The test passes if the kernel
+// survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -219,8 +220,8 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // Request an arena only rarely: it may have half of the machine's memory, which
-    // takes a long time to create.
+    // Request an arena only rarely. It may have half of the machine's memory, so its
+    // creation takes a long time.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();

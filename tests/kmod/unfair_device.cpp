@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// unfair_device claims|tracepoints|functions|returns|arenas: uses /dev/dtrace in ways that could harm
-// other processes.
+// unfair_device claims|tracepoints|functions|returns|arenas: uses /dev/dtrace in ways
+// that could harm other processes.
 //
-//   claims       one claim of the anonymous consumer waits for memory that is never
-//                provided, while another process makes a second claim
-//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures what
-//                events then cost
-//   functions    is killed while it attaches to a million addresses without a function
-//   returns      attaches to the return of a function, and closes the device, 1100 times
-//                (the module has space for 1024 consumers of returns)
+//   claims       one process claims the anonymous consumer and waits for memory that is
+//                never provided, while another process makes a second claim
+//   tracepoints  attaches up to 4000 callbacks to one tracepoint, and measures the time
+//                of 1000 events
+//   functions    a process is killed while it attaches to a million addresses at which
+//                no function begins
+//   returns      opens the device, attaches to the return of a function and closes the
+//                device, 1100 times; the module has space for 1024 such consumers
 //   arenas       maps the arena while another thread creates it, 2000 times
 //
-// Prints what happened.
+// Prints the results. The test that runs this program checks them.
 #include "abi/ioctl.h"
 
 #include <atomic>
@@ -223,8 +224,7 @@ int arenas()
             for (int tries = 0; tries < 1000; tries++) {
                 // A size that is larger than the program part is refused.
                 for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
-                    void* at =
-                        ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
+                    void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
                     if (at == MAP_FAILED)
                         continue;
                     n_mapped++;

@@ -13,8 +13,8 @@ def lengths(most):
     return [n for n in LENGTHS if n <= most]
 
 def show(kind, name, parts):
-    # Combines the results without a hash of the library under test: a multiplication and an exclusive or for each byte
-    # are enough.
+    # Combine the results without calling the library under test. A multiplication and an exclusive or for each byte are
+    # enough.
     total = 0
     for part in parts:
         for byte in part:

@@ -10,7 +10,7 @@ LOOKS = ("pid$target:a.out:work:entry { @entries = count(); this->s = copyinstr(
          "pid$target:a.out:work:return { @returns = count(); @t[tid] = max(timestamp); } ")
 ENDS = 'END { printa("entries %@d\\n", @entries); printa("returns %@d\\n", @returns); printa("odd %@d\\n", @odd); }'
 
-BOTH = ((), ("-x", "mechanism=int3"))  # jumps, breakpoints
+BOTH = ((), ("-x", "mechanism=int3"))  # flags of two runs: probes fire by jumps, then by breakpoints
 
 def tests_of(module):
     """Returns every function of a test file whose only parameter is the context."""

@@ -128,7 +128,8 @@ def tracer_of(pid):
     return 0
 
 def text_differs(pid):
-    """Returns the file mappings of a process that are executable and differ from the file."""
+    """Returns the path and the offset of the first byte that differs, for each executable mapping of a process that
+    differs from its file."""
     differing = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
@@ -147,7 +148,7 @@ def text_differs(pid):
     return differing
 
 def tests_in(names, *helpers):
-    """Returns every function in the calling file whose only parameter is the context t."""
+    """Returns every function in the calling file whose only parameter is the context t, except `helpers`."""
     return [value for value in list(names.values())
             if getattr(value, "__module__", "") == "__main__" and value not in helpers and
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]
@@ -159,8 +160,8 @@ def main(tests):
     args.add_argument("--long", action="store_true")
     args.add_argument("names", nargs="*")
     args = args.parse_args()
-    # A shell starts background commands with SIGINT ignored, and dtrace then ignores it too.
-    # Tests of signals need the default actions.
+    # A shell starts background commands with SIGINT ignored, and their children inherit this. dtrace would then ignore
+    # SIGINT as well. Tests of signals need the default actions.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     context = Context(args.build, args.long)

@@ -17,7 +17,7 @@ from harness import *
 from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
-KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # KERNELS=debug: tests/vm/build-debug-kernel
+KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # tests/vm/build-debug-kernel builds the kernel "debug"
 LONG = 5 # seconds; scripts that take longer are listed
 
 @dataclasses.dataclass
@@ -31,7 +31,8 @@ class Output:
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=60):
-    """Makes a function the check of a script. A run with --long uses the text `long`, if there is one."""
+    """Returns a decorator that makes a function the check of a script's output. A run with --long executes the script
+    `long` instead, if it is given."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check
@@ -116,7 +117,8 @@ class Boots:
         parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
         for number, text in zip(parts[1::2], parts[2::2]):
             text, _, end = text.rpartition("@@@ status ")
-            status, uptime = end.split()[:2] if end else (-1, before) # the last part may be the output of rmmod
+            # The output of rmmod may follow the last status. A script that crashed the machine has no status.
+            status, uptime = end.split()[:2] if end else (-1, before)
             found[int(number)] = Output(kernel, text, int(status), messages)
             if float(uptime) - before > LONG:
                 print(f"{kernel}: {self.checks[int(number)].__name__}: {float(uptime) - before:.0f} s")

@@ -41,7 +41,8 @@ class Server:
         return self
 
     def start_by(self, t, program, *flags):
-        """Starts the server as the command of a dtrace, in this directory, and waits until it serves requests."""
+        """Starts the server as the command of a dtrace (-c) in the server's directory. Waits until the server serves
+        requests."""
         self.process = subprocess.Popen(
             [t.dtrace, "-qn", program, "-o", "firings", *flags, "-c", " ".join(self.command())],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -206,7 +207,7 @@ class Postgres(Server):
 
     def work(self):
         self.pgbench("-i", "-q", "-s", "1")
-        # With a seed and one client the random numbers are the same in every run.
+        # With a fixed seed and only one client, pgbench uses the same random numbers in every run.
         return (self.pgbench("-S", "-c", "2", "-j", "2", "-t", "500"),
                 self.pgbench("-c", "1", "-t", "200", "--random-seed=7"),
                 self.pgbench("-n", "-S", "-C", "-c", "2", "-t", "2"),

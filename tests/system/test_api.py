@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests the C API and the installation: builds tests/api/mallocstat.c with pkg-config from an installed prefix, and
-compares its output."""
+compares the output of this program with the expected output."""
 import os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -39,7 +39,7 @@ def library_folder(prefix):
     return str(next(prefix.rglob("libdtrace.so")).parent)
 
 class Mallocstat:
-    """Builds the program once, and runs it."""
+    """Runs mallocstat, which is built for the first test that needs it."""
     def __init__(self, t):
         self.prefix = install(t, "prefix")
         self.program = t.scratch / "mallocstat"
@@ -69,7 +69,7 @@ def end_of(lines, text):
 
 def a_consumer_counts_the_calls_bytes_and_callers_of_a_command(t):
     lines = lines_of(Mallocstat(t).run(t.victim("allocs"), "1000"))
-    # The counts that the victim itself prints.
+    # The victim itself prints these counts.
     equal([line for line in lines if re.match("small|large", line)],
           ["small 4000 96000", "large 1000 5000000"], "the victim's own count")
     lines = [line for line in lines if not re.match("small|large", line)]
@@ -228,7 +228,8 @@ def the_installed_command_does_not_need_the_build_folder(t):
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
 def exceptions_of_cxx_use_the_unwinder_of_libgcc(t):
-    """libunwind, which is linked to walk the stacks of targets, has functions with the same names."""
+    """libunwind, which is linked to walk the stacks of targets, has functions with the same names as libgcc's. Its
+    functions must not replace those of libgcc."""
     prefix = install(t, "prefix")
     for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
                     [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):

@@ -31,14 +31,15 @@ def counts_in_runs(t, probes, want, flags=(), n_runs=1):
     """Checks that the counts by function and name are the same in each run. Returns the messages of the last run."""
     out = t.scratch / "recorded"
     for _ in range(n_runs):
-        out.unlink(missing_ok=True) # -o appends
+        out.unlink(missing_ok=True) # dtrace -o appends to an existing file
         done = t.run("-q", *flags, "-o", str(out), "-n", probes + "{ @[probefunc, probename] = count(); }",
                      "-c", t.victim("tables") + " 100")
         equal((done.returncode, rows(out.read_text())), (0, want), f"{probes}{flags}: {done.stderr}")
     return done.stderr
 
 def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
-    """empty_hook is one byte long and has no padding. Whether a jump fits depends on the addresses in that run."""
+    """The function empty_hook is one byte long and has no padding. Whether a jump fits there depends on the addresses
+    in that run. If no jump fits, a breakpoint is used, so the probe fires in each run."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
@@ -139,8 +140,8 @@ print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">"
 """
 
 def strings_after_a_function_of_libcrypto_are_never_changed(t):
-    """The text that RC4_options() returns, and the name of its authors, follow its last ret but belong to the
-    symbol."""
+    """The text that RC4_options() returns, and the name of its authors, follow the last ret of the function. They are
+    strings, although the size of the symbol includes them."""
     if not loads("libcrypto.so.3"):
         raise Skip("libcrypto.so.3 is not installed")
     script = t.scratch / "options.py"

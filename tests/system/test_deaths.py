@@ -1,5 +1,5 @@
-"""Kills dtrace, its agent or both with SIGKILL at random moments. The target must finish with the right results (A1, A2
-in the catalogue of faults)."""
+"""Kills dtrace, its agent or both with SIGKILL at random moments. The target must finish with the right results (A1 and
+A2 in docs/faults.md)."""
 import os, pathlib, random, re, signal, subprocess, sys, time
 
 from harness import equal, fired, held, main, need, so_far, text_differs, tracer_of, wait_until
@@ -7,7 +7,7 @@ from traced import ready, victim
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
-# Four threads compute hashes, whose values are known.
+# Four threads compute hashes, which are the same in every run.
 WORK = """
 import hashlib, threading
 results = []
@@ -23,8 +23,9 @@ print(sorted(results))
 """
 
 # The same program, which in addition receives a thousand signals a second. The program prints the signal masks of the
-# threads at their end. A thread that Python has joined may still run for a moment and receive a signal. When Python
-# exits, it restores the default action of SIGALRM, which would kill the program.
+# threads at their end. A thread that Python has joined may still run for a moment and receive a signal. So the program
+# waits until all threads have exited. It then stops the timer, because Python restores the default action of SIGALRM
+# when it exits, and the next signal would kill the program.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -283,7 +284,7 @@ def a_target_without_the_handler_is_reported(t):
                 equal((done.returncode, n and n[2]), (0, reported), f"{mechanism}, {why}: {done.stderr}")
 
 def a_target_that_ends_with_the_agent_is_reported(t):
-    # The thread blocks SIGTRAP, so the kernel ends the target at the first breakpoint after the agent's death.
+    # The thread blocks SIGTRAP, so the kernel kills the target at the first breakpoint after the agent's death.
     target = victim(t, "stopping", "blocked")
     with held(target):
         ready(target)

@@ -3,7 +3,8 @@
 
 A command is a line of an indented block that begins with "$ ". It continues while a quote or a here-document is open.
 The lines up to the next command, or to the end of the block, are the output that the document shows. The tutorial shows
-the output of every command. In the others, a command without output only has to exit with status 0.
+the output of every command. In the other documents, a command for which no output is shown only has to exit with
+status 0.
 
 All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree.
 Process 4711 in a document stands for a python3 that reads a file all the time. A command that traces it is interrupted

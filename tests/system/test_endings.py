@@ -32,8 +32,8 @@ def one_interrupt_ends_with_END_and_results(t):
             raise AssertionError(f"no result after {signum!r}:\n{out}")
 
 def two_interrupts_end_dtrace_immediately(t):
-    """While dtrace waits for the reader of its output, a second interrupt makes it discard the rest and exit. It
-    releases the target."""
+    """While dtrace waits for the reader of its output, a second interrupt makes dtrace discard the rest of the output,
+    release the target and exit."""
     with Target(t, 8) as target:
         reader, writer = os.pipe()
         dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
@@ -71,7 +71,7 @@ def an_interrupt_waits_for_a_slow_reader(t):
     equal({len(line) for line in out.splitlines() if line not in ("", "END ran")}, {200})
 
 def two_interrupts_at_the_same_time_count_as_one(t):
-    """timeout(1) signals its child and then its group."""
+    """timeout(1) sends a signal to its child and then to its process group, so dtrace receives the signal twice."""
     for gap in (0, 0, 0, 0.001, 0.01):
         dtrace = t.start("-qn", 'BEGIN { @["counted"] = count(); printf("up\\n"); }')
         equal(dtrace.stdout.readline(), "up\n")
@@ -90,7 +90,7 @@ def an_interrupt_without_a_target_runs_END(t):
     equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
 def an_interrupt_from_the_terminal_ends_the_command_and_prints_the_results(t):
-    """The terminal sends the signal to the process group. It kills the command, and dtrace prints its counts."""
+    """The terminal sends SIGINT to the process group. The signal kills the command, and dtrace prints its counts."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)

@@ -7,7 +7,8 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# The agent gives up on a thread that runs in a loop after 2 s, and on a thread that is only slow after 10 s.
+# The agent gives up on a thread that runs in a loop after 2 s, and on a thread that is only slow after 10 s. A release
+# within 8 s shows that the agent has used the first limit.
 CIRCLES_S = 8
 # When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
 # signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.
@@ -247,7 +248,8 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Traces targets that misbehave, and well-behaved ones before and after them."""
+    """Traces targets that misbehave. The first and the last target of the list behave well, and must be released in
+    time."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]

@@ -1,11 +1,11 @@
-"""Tests targets into which it is hard to inject code (E in the catalogue of faults): targets in sandboxes, with limits,
-in namespaces, with other C libraries, and before they are linked."""
+"""Tests targets into which it is hard to inject code (E in docs/faults.md): targets in sandboxes, with limits, in
+namespaces, with C libraries other than glibc, and before they are linked."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *
 from harness import *
 
-# mmap, mprotect, write, futex, clock_gettime, membarrier, getpid, gettid, process_vm_readv
+# System calls: mmap, mprotect, write, futex, clock_gettime, membarrier, getpid, gettid, process_vm_readv.
 NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
 
 def told(errors, note):
@@ -15,8 +15,9 @@ def told(errors, note):
     contains(errors, note)
 
 def both_ways(t, how, note="", danger="", **more):
-    """Traces with jumps and with breakpoints. With jumps, dtrace must print the note, or nothing if it is empty. With
-    breakpoints, `danger` is the reported reason why the target would end if the agent were killed."""
+    """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`, or nothing if `note` is empty. With
+    breakpoints, dtrace must report that the target would be killed if the agent were killed, with `danger` as the
+    reason, or nothing if `danger` is empty."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
@@ -41,7 +42,7 @@ class Users:
 # Sandboxes
 
 def a_target_in_strict_seccomp_is_traced_by_root(t):
-    """E1"""
+    """E1: root suspends the filter"""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     # Strict mode disables rdtsc, which probes that fire through jumps use.
@@ -57,7 +58,7 @@ def a_target_under_any_filter_is_traced_by_root(t):
     both_ways(t, "allow", danger="it runs under seccomp")
 
 def the_filter_of_a_traced_target_stays_in_force(t):
-    """E2"""
+    """E2: a system call that the filter forbids still kills the target"""
     with Paced(t, "deny=39", more=("39",)) as target:
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
         target.call()
@@ -65,13 +66,13 @@ def the_filter_of_a_traced_target_stays_in_force(t):
         tracer.finish(None)
 
 def an_ordinary_user_traces_sandboxed_targets_by_breakpoints(t):
-    """E1, E2, E11"""
+    """E1, E2, E11: an ordinary user may not suspend the filter, so nothing is injected"""
     note = "it runs under seccomp, and only root may suspend its filter"
     for how in ("strict", "allow", "deny=9"):
         Users(t).both_ways(how, note, danger=note)
 
 def a_target_that_may_not_map_executable_memory_is_traced(t):
-    """E6"""
+    """E6: the target forbids memory that is both writable and executable (PR_SET_MDWE)"""
     both_ways(t, "mdwe")
     Users(t).both_ways("mdwe")
 
@@ -87,11 +88,11 @@ def targets_with_tiny_limits_are_traced(t):
             Users(t).both_ways(how, notes.get(how, ""), dangers.get(how, ""))
 
 def a_target_with_a_thousand_threads_is_traced(t):
-    """C2, E18"""
+    """C2, E18: each thread makes a hundred calls, and each call is counted"""
     both_ways(t, "free", n=100, threads=1000)
 
 def a_target_that_locks_its_memory_does_not_grow_by_the_arena(t):
-    """E19"""
+    """E19: mlockall() would load all pages of the arena into memory"""
     with Paced(t, "mlockall") as target:
         tracer = Tracer(t, LOOKS + ENDS, target.pid)
         status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
@@ -168,7 +169,7 @@ def files_of_a_sandboxed_target_with_its_own_mounts_are_named(t):
                 target.end()
 
 def dtrace_works_in_its_own_pid_namespace(t):
-    """E9"""
+    """E9: $target and pid have the numbers of that namespace"""
     need("unshare")
     unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
     if os.geteuid() != 0:
@@ -198,12 +199,12 @@ def programs_linked_in_any_way_are_traced(t):
         both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
 
 def programs_with_musl_are_traced(t):
-    """I10"""
+    """I10: with the shared and the static musl"""
     both_ways(t, "free", threads=4, path=compiled(t, "musl", "musl-gcc"))
     both_ways(t, "free", threads=4, path=compiled(t, "musl-static", "musl-gcc", "-static"))
 
 def probes_are_planted_before_the_dynamic_linker_runs(t):
-    """I9"""
+    """I9: with evaltime=exec, no library is mapped yet"""
     for name in ("spin", "static_spin"):
         for flags in BOTH:
             done = t.run("-x", "evaltime=exec", *flags, "-qn", "pid$target:a.out:work:entry "

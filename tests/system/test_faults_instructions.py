@@ -1,5 +1,5 @@
-"""Tests that probes change neither the effects of instructions nor the values in registers (F and G in the catalogue of
-faults)."""
+"""Tests that probes change neither the effects of instructions nor the values in registers (F and G in
+docs/faults.md)."""
 import hashlib, os, pathlib, re, signal, subprocess, time
 
 from faults import *
@@ -99,7 +99,7 @@ def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 def neither_the_file_nor_another_process_is_patched(t):
-    """F25"""
+    """F25: another process that maps the same file keeps its text"""
     path = t.victim("paced")
     before = digest(path)
     with Paced(t, "free") as target, Paced(t, "free") as other:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests libraries that are loaded and unloaded while they are probed (I in the catalogue of faults)."""
+"""Tests libraries that are loaded and unloaded while they are probed (I in docs/faults.md)."""
 import json, pathlib, subprocess, time
 
 from faults import *
@@ -57,7 +57,7 @@ class Storm(Holder):
         return said, json.loads(calls)
 
 class Loaders(Holder):
-    """tests/victims/loaders.c"""
+    """The victim `loaders`. Its threads load and unload libraries at the same addresses."""
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("loaders")], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -128,7 +128,7 @@ def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
              "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} {n_rounds} {n_calls}"],
             capture_output=True, text=True, timeout=60)
         equal(done.returncode, 0, done.stderr)
-        n_plugin = n_rounds * (n_calls + 1) # the constructor makes one call
+        n_plugin = n_rounds * (n_calls + 1) # the library's constructor makes one more call per load
         contains(done.stdout, f"sum {n_rounds * n_calls * (n_calls + 1) // 2}")
         equal(rows(done.stdout),
               {"plugin_workentry": n_plugin, "plugin_workreturn": n_plugin, "dlsymentry": n_rounds},
@@ -149,7 +149,7 @@ def libraries_in_their_own_namespaces_are_probed(t):
             equal(done.returncode, 0, done.stderr)
             n_loads = n_rounds * (2 if "NAMESPACES" in user else 1)
             contains(done.stdout, f"sum {n_loads * n_calls * (n_calls + 1) // 2}")
-            n = n_loads * (n_calls + 1) # the constructor makes one call
+            n = n_loads * (n_calls + 1) # the library's constructor makes one more call per load
             equal(rows(done.stdout), {"plugin_workentry": n, "plugin_workreturn": n}, f"{flags} {user}")
 
 def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
@@ -238,7 +238,8 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
               f"seed {seed}: {done.stderr}")
 
 def a_dtrace_that_waits_for_its_reader_does_not_stop_the_target(t):
-    """dtrace's output is a full pipe, and the program loads libraries."""
+    """dtrace's output is a pipe that is full. The target loads libraries. Each load waits for a reply of dtrace, but
+    only for a limited time."""
     need("python3")
     script = """
 import ctypes, _ctypes, sys

@@ -1,4 +1,4 @@
-"""Tests how dtrace and its targets start and end (A and B in the catalogue of faults)."""
+"""Tests how dtrace and its targets start and end (A and B in docs/faults.md)."""
 import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
@@ -48,7 +48,7 @@ def tasks_that_keep_the_memory_from_before_an_exec_stay_traced(t):
         equal(rows(out.read_text()), {"entry": 100, "return": 100}, str(flags))
 
 def an_exec_that_fails_keeps_the_probes(t):
-    """B7"""
+    """B7: the program continues after execve(2) has returned an error"""
     for flags in BOTH:
         said, entries, returns = lives(t, "badexec 5", flags)
         contains(said, "failed 10 calls 1000\n")
@@ -80,7 +80,7 @@ def forks_while_threads_are_in_probes_do_no_harm(t):
         equal(entries, calls(said) + 1, "entries")
 
 def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
-    """B11, B12: with their own or shared memory, without thread-locals, while the parent waits"""
+    """B11, B12: clone() with separate or shared memory, without thread-local storage, and while the parent waits"""
     for flags in BOTH:
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
@@ -90,7 +90,7 @@ def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     """B12: CLONE_UNTRACED. With breakpoints, such a task would die, which is a documented limitation."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
-    # Tasks with their own memory may fire, too, because the agent could not restore their text.
+    # Tasks with their own memory may also fire probes, because the agent could not restore their text.
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
@@ -104,7 +104,7 @@ def an_exit_while_threads_are_in_probes_loses_nothing(t):
               f"{entries} entries, {returns} returns, {own} calls")
 
 def exit_handlers_are_traced(t):
-    """B24"""
+    """B24: functions called by atexit() handlers fire"""
     for flags in BOTH:
         said, entries, _ = lives(t, "atexit", flags)
         contains(said, "exit handler, calls 200\n")
@@ -155,8 +155,8 @@ second.wait()
 """
 
 def a_target_that_creates_children_all_the_time_gets_jumps(t):
-    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. It must wait:
-    breakpoints, its alternative, would kill a child."""
+    """dtrace often attaches in the middle of fork(2) or vfork(2), when no system call can be injected. dtrace must then
+    wait. If it used breakpoints instead, they would kill a child."""
     rounds = 60 if t.long else 8
     for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
         need(shell)
@@ -222,7 +222,7 @@ def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
 # The tracer
 
 def a_terminal_that_is_closed_ends_dtrace_by_a_hangup(t):
-    """A11"""
+    """A11: dtrace ends as after SIGHUP, and the target continues without probes"""
     with Paced(t, "free") as target:
         master, slave = pty.openpty()
         out = t.scratch / "hangup"

@@ -1,4 +1,4 @@
-"""Tests invalid addresses in copyin() and similar subroutines (J in the catalogue of faults)."""
+"""Tests invalid addresses in copyin() and similar subroutines (J in docs/faults.md)."""
 import os, re, subprocess
 
 from faults import *
@@ -13,8 +13,8 @@ ERROR { @faults[self->what, self->kind, arg4] = count(); }
 END { printa("%s %d %@d\\n", @in); printa("fault %d %d %d %@d\\n", @faults); }
 """
 BADADDR = 1
-CHANGING = (20, 21)  # a page that is mapped and unmapped, a file that is truncated
-NOT_TO_BE_READ = (18, 19)  # write only, execute only: the processor can read these pages nevertheless
+CHANGING = (20, 21)  # a page that is mapped and unmapped repeatedly, a file that is truncated
+NOT_TO_BE_READ = (18, 19)  # pages that are write-only and execute-only, but that x86-64 can nevertheless read
 
 def looked(t, rounds, flags):
     said, out = traced_command(t, LOOK, f"{t.victim('memory')} {rounds}", flags, complaints=True)
@@ -53,7 +53,7 @@ def a_fault_names_its_address(t):
         equal(len(faults) >= 16, True, f"only {len(faults)} faults")
 
 def stores_are_possible_only_to_the_programs_own_memory(t):
-    """J7, J8: not to text, constants, the arena or the shards' stacks, and only with -w"""
+    """J7, J8: a store to text, constants, the arena or the shards' stacks faults, and every store needs -w"""
     source = t.scratch / "stores.c"
     source.write_text(r'''
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests signals that a program receives other than through a simple handler, and threads that exit in a handler (C and
-D in the catalogue of faults). In each case, the victim `taken` checks the guarantees of signal(7)."""
+D in docs/faults.md). In each case, the victim `taken` checks the guarantees of signal(7)."""
 import os, subprocess, time
 
 from faults import *

@@ -1,5 +1,5 @@
-"""Tests stacks that are unwound, switched, walked or nearly full while their functions are probed, and signal storms (D
-and H in the catalogue of faults)."""
+"""Tests stacks that are unwound, switched, walked or nearly full while the functions on them are probed, and signal
+storms (D and H in docs/faults.md)."""
 import random, re, subprocess, time
 
 from faults import *
@@ -118,7 +118,7 @@ def signals_are_not_lost_when_the_queue_is_full(t):
             right_storm(said, n)
 
 def a_killed_dtrace_does_no_harm_in_a_signal_storm(t):
-    """A1, D1"""
+    """A1, D1: dtrace is killed at a random moment, and every signal is still handled exactly once"""
     n = 100000
     for _ in range(100 if t.long else 5):
         with storming(t, n) as target, Tracer(t, OWN + "{ @ = count(); }", target.pid) as tracer:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests text that has several names, that belongs to no function, or that changes while it is probed (F and I in the
-catalogue of faults)."""
+"""Tests text that has several names, that belongs to no function, or that changes while it is probed (F and I in
+docs/faults.md)."""
 import os, pathlib, re, shutil, signal, subprocess, time
 
 from faults import *
@@ -80,7 +80,7 @@ def the_vdso_and_the_dynamic_linker_can_be_probed(t):
             equal(rows(out).get(function, 0) > 0, True, f"{function} fired, {probes}{flags}")
 
 def the_return_stub_of_signal_handlers_has_no_probe(t):
-    """F28: unwinders recognize it by its bytes"""
+    """F28: unwinders recognize this stub by its bytes, so they must not change"""
     for name in ("__restore_rt", "__restore_rt_sigreturn"):
         done = t.run("-n", f"pid$target:libc.so.6:{name}:", "-c", "true")
         equal(done.returncode, 1, done.stderr)
@@ -134,7 +134,7 @@ def a_program_that_checks_its_text_finds_no_change_after_the_detach(t):
             target.end()
 
 def text_in_anonymous_memory_is_probed(t):
-    """F24: the program moves its text there before the attach, or while it is probed"""
+    """F24: the program copies its text to anonymous memory before the attach, or while the text is probed"""
     right, page = untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         for moves_first in (True, False):

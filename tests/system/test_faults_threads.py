@@ -1,5 +1,4 @@
-"""Tests threads that may be at any instruction while probes are planted, fire and are removed (C in the catalogue of
-faults)."""
+"""Tests threads that may be at any instruction while probes are planted, fire and are removed (C in docs/faults.md)."""
 import os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -68,7 +67,7 @@ def threads_start_and_end_while_probes_are_planted_and_removed(t):
     equal(n_rounds >= 1, True, "the target was never traced")
 
 def one_probe_is_toggled_while_threads_run_through_it(t):
-    """C7: three hundred times with --long"""
+    """C7: the probe is planted and removed 15 times, or 300 times with --long"""
     n_toggles = 300 if t.long else 15
     with Paced(t, "free", 2000000000, 3) as target:
         os.write(target.process.stdin.fileno(), b"x")
@@ -82,11 +81,11 @@ def one_probe_is_toggled_while_threads_run_through_it(t):
         equal(total > n_toggles, True, f"only {total} firings")
 
 def a_target_with_a_spinning_real_time_thread_is_traced(t):
-    """C8"""
+    """C8: the thread has the policy SCHED_FIFO and never sleeps"""
     need("chrt")
     if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode != 0:
         raise Skip("no real-time priority is available here")
-    never = 10**18  # calls: the thread runs until it is killed, however fast the machine
+    never = 10**18  # the number of calls; even on a fast machine, the thread runs until it is killed
     with Paced(t, "free", never, 1, before=["chrt", "-f", "1"]) as target:
         os.write(target.process.stdin.fileno(), b"x")
         computes(target.pid)
@@ -97,7 +96,7 @@ def a_target_with_a_spinning_real_time_thread_is_traced(t):
         untouched(target.pid)
 
 def probes_on_functions_of_libc_and_the_loader_do_not_recurse(t):
-    """C10: libc's functions for memory, time, files and locks, and every function in the loader"""
+    """C10: probes libc's functions for memory, time, files and locks, and every function in the loader"""
     program = ",".join(f"pid$target:libc.so.6:{name}:entry,pid$target:libc.so.6:{name}:return" for name in
                        ("mem*", "str*", "clock_*", "*alloc", "free", "write", "read", "pthread_*"))
     for flags in BOTH:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests programs whose stacks grow: Go, and C with -fsplit-stack. A function's entry probe fires once for each call,
-even if the function grows its stack. Nothing is written below a stack that may be full."""
+even if the function grows its stack. If the stack may be full, a probe writes nothing below the stack pointer."""
 import os, pathlib, re, shutil, subprocess
 
 from harness import *

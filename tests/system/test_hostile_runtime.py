@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests programs that belong to a different user and attack the memory that dtrace maps into a target."""
+"""Tests programs that belong to a user other than dtrace's and attack the memory that dtrace maps into a target."""
 import contextlib, os, shutil, signal, subprocess
 
 from harness import *
@@ -13,7 +13,7 @@ def nobodys(t, name, *args, **more):
         raise Skip("only root can trace a process of another user")
     user = as_nobody()
     t.scratch.chmod(0o755)
-    program = t.scratch / name # that user may have no access to the build directory
+    program = t.scratch / name # the unprivileged user may have no access to the build directory
     if not program.exists():
         subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
     return subprocess.Popen([*user, str(program), *args], stdin=subprocess.PIPE,

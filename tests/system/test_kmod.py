@@ -20,7 +20,7 @@ def examples():
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # 4711 stands for a process, which here is the shell that runs the script.
+    # In the documents, 4711 is the pid of any process. The script replaces it by $$, the pid of its own shell.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 
@@ -444,7 +444,8 @@ def the_start_of_a_process_fires_before_that_of_its_thread(output):
     starts = [i for i, words in enumerate(lines) if words[0] == "start"]
     if not starts or any(lines[i + 1] != ["lwp-start", lines[i][1]] for i in starts):
         raise AssertionError(str(lines))
-    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # those belong to programs that wait
+    # SIGALRM, SIGCHLD and SIGIO are ignored here, because programs that wait receive them, too.
+    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")]
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 
 @script("""

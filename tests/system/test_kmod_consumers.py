@@ -52,7 +52,7 @@ rmmod dtrace && insmod dtrace.ko && echo back
 def the_module_cannot_be_removed_while_it_is_used(output):
     equal(output.lines()[-2:], ["rmmod 1", "back"])
 
-# Each kill comes at a different moment: while dtrace starts, enables probes or traces.
+# Kills dtrace at a different moment in each round: while dtrace starts, enables probes or traces.
 KILLS = """
 i=0
 while [ $i -lt TIMES ]; do
@@ -166,7 +166,7 @@ def destructive_actions_need_a_flag_and_a_parameter_of_the_module(output):
     if "lives" in output.text:
         raise AssertionError("the process was not terminated")
 
-# root with no capability except CAP_PERFMON
+# Runs dtrace as root with no capability except CAP_PERFMON.
 OBSERVER = "/root/setpriv --bounding-set=-all,+perfmon timeout 20 dtrace"
 
 @script(f"""

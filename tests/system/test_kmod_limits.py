@@ -52,7 +52,8 @@ echo 0 >/sys/module/dtrace/parameters/destructive
 """)
 def chill_waits_at_most_half_a_second_in_each_second(output):
     said = [line for line in output.lines() if re.match("once|again|long|fault", line)]
-    # The host may have stopped the virtual machine for the rest of that second.
+    # The host may have stopped the virtual machine for so long that the second chill() came more than a second after
+    # the first one. The second one was then allowed to wait.
     if len(said) > 1 and said[1].startswith("again after ") and int(said[1].split()[-1]) > 1000:
         said[1] = "fault 3"
     equal(said, ["once", "fault 3", "fault 3"])
@@ -146,7 +147,8 @@ def a_program_of_many_long_firings_is_ended_and_another_one_continues(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(output.text, "the other one went on")
 
-# The kernel takes locks in every interrupt, so no interrupt ends, and no process runs, not even dtrace.
+# Probes all functions for locks. The kernel takes locks in every interrupt, so interrupts take all of the CPU time, and
+# no process runs, not even dtrace.
 @script(SHORTER + """
 searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
 taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!

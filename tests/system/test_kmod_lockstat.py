@@ -27,7 +27,8 @@ def a_wait_is_as_long_as_the_lock_was_held(output):
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
-# Meanwhile, the kernel may also create threads.
+# While lockstat runs, the kernel may also create threads, which take the lock as well. So the number of new tasks in
+# /proc/stat is the upper limit.
 @script("""
 grep processes /proc/stat
 lockstat -H -k -l tasklist_lock ./counted forks 20
@@ -51,8 +52,8 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     if counts[False] < 10 or counts[True] > counts[False] / 4:
         raise AssertionError(f"{counts[True]} long holds, {counts[False]} others")
 
-# A distribution begins with the shortest wait and a stack with the caller, so the row next to the caller may have too
-# few waits for a bar. The wait for the held mutex always happens, and a single wait has a bar.
+# lockstat prints a stack next to the rows of a distribution. The caller is next to the row of the shortest waits, which
+# may be too few for a bar. In `counted held`, a thread always waits for the mutex, so at least one row has a bar.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 lockstat -s 4 -e 0-1 sh w.sh; lockstat -R -b -D 1 -e 0-1 -o out sh w.sh; cat out""")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that those D programs in tests/d that have no target produce the same output in the kernel as in a process."""
+"""Tests that the D programs in tests/d that trace no process produce the same output in a session in the kernel as in
+user space."""
 import base64, importlib.machinery, importlib.util, re, shlex
 
 from machines import *
@@ -42,8 +43,8 @@ def script_of(step):
 
 PROGRAMS = programs()
 
-# Each program takes most of a second. A short run includes one in ten, half of these on each kernel. A long run
-# includes all.
+# Each program takes most of a second. A run without --long includes one program in ten, half of them on each kernel. A
+# run with --long includes all programs.
 ONE_OF = 10
 
 @script(script_of(ONE_OF), long=script_of(1), seconds=2400)

@@ -5,7 +5,7 @@ import contextlib, os, pathlib, re, resource, signal, subprocess
 from harness import *
 from traced import *
 
-# Files (RLIMIT_FSIZE): the arena consists of files in memory
+# RLIMIT_FSIZE limits the arena, because the arena consists of memfds.
 
 def under_file_limit(t, limit, *flags, **more):
     return subprocess.run([t.dtrace, *flags], capture_output=True, text=True, timeout=60, cwd=t.scratch,
@@ -49,7 +49,7 @@ def a_session_reserves_only_memory_that_its_program_can_use(t):
     if not plain < counts < 4000:
         raise AssertionError(f"{plain} MiB without aggregations, {counts} MiB with")
 
-# Memory (control groups): pages are charged to the process that touches them first
+# A control group limits memory. A page is charged to the group of the process that touches it first.
 
 SOURCE = r"""
 #include <pthread.h>

@@ -130,7 +130,7 @@ def the_exit_status_depends_on_the_result(t):
     equal(t.run("-qn", "BEGIN { exit(1); } END { exit(5); }").returncode, 5, "exit() in END")
     equal(t.run("-en", "BEGIN { exit(9); }").returncode, 0, "-e")
     equal(t.run("-en", "BEGIN { trace(; }").returncode, 1, "-e on a program with an error")
-    # dtrace reports the command's status, but exits with its own.
+    # dtrace reports the command's exit status, but itself exits with 0.
     done = t.run("-n", "pid$target:a.out:main:entry", "-c", t.victim("stages"))
     equal(done.returncode, 0, done.stderr)
     contains(done.stderr, "exited with status 5")

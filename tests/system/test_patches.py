@@ -71,7 +71,7 @@ def short_functions(n):
             '\nprintf("%u\\n", sum); return 0; }\n')
 
 def nearly_all_sites_in_unaligned_code_get_jumps(t):
-    # -Os does not align functions, so the jumps of short ones overlap.
+    # With -Os, functions are not aligned, so the jumps of adjacent short functions overlap.
     n = 300
     source = t.scratch / "short.c"
     source.write_text(short_functions(n))
@@ -129,7 +129,7 @@ def each_run_plants_the_same_sites(t):
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # One description for the entries and returns of libc: no offset matches [er]*.
+    # The pattern matches `entry` and `return`, but no offset.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))
@@ -241,7 +241,7 @@ def a_process_of_another_user_is_refused(t):
                               capture_output=True, text=True)
     equal((done.returncode, done.stdout), (1, ""))
     contains(done.stderr, f"dtrace: failed to read pid {target.pid}: ")
-    contains(done.stderr, "ermi")  # Permission denied, not permitted
+    contains(done.stderr, "ermi")  # either "Permission denied" or "not permitted"
 
 def a_process_that_does_not_exist_is_refused(t):
     done = t.run("--patches", "-p", "2147483646")

@@ -22,7 +22,7 @@ def stripped_programs_are_probed_by_their_unwind_tables(t):
         done = good(t.run("-qn", "pid$target:a.out::entry { @ = count(); @n[probefunc] = count(); } "
                           'END { printa("all %@d\\n", @); }', "-c", t.victim(name) + " 100 2"))
         contains(done.stdout, "calls 200 ")
-        # work() and outer() are called 200 times each. Their names are now different.
+        # work() and outer() are called 200 times each. In the stripped program, their names are fde.ADDRESS.
         if list(table(done.stdout).values()).count(200) < 2:
             raise AssertionError(done.stdout)
 
@@ -75,7 +75,7 @@ def a_32_bit_target_is_refused_by_name(t):
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
     with held(target):
-        # A kernel that runs no 32-bit programs kills it during the exec.
+        # A kernel that runs no 32-bit programs kills the process during the exec.
         wait_until(lambda: target.poll() is not None or os.readlink(f"/proc/{target.pid}/exe") == str(program),
                    what="the program")
         if target.poll() is not None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the examples in README.md and the manual page: they compile, and their output with -S, -v and -lv matches
-the files in readme/. After you change an example, run with ACCEPT=1 in the environment to write the new output. Read it
-line by line before you commit it."""
+the files in readme/. After you change an example, run this suite with ACCEPT=1 in the environment to write the new
+output to these files. Read their diff line by line before you commit it."""
 import os, pathlib, re, shlex
 
 from harness import *

@@ -5,7 +5,7 @@ import re
 from harness import *
 from traced import *
 
-# The start of a command; ticks
+# The start of a command, and tick probes
 
 def evaltime_selects_the_point_at_which_a_command_is_held(t):
     # The library's constructor runs before main().

@@ -107,7 +107,7 @@ def stands(pid):
 
 def no_stop_and_no_continuation_is_lost_in_a_probe(t):
     # The target is nearly always in a probe. When SIGCONT is sent, the kernel discards a pending stop signal, and vice
-    # versa. So dtrace must not resend one of them later.
+    # versa. So dtrace must not hold such a signal back and send it later.
     target = victim(t, "stopping")
     with held(target):
         ready(target)

@@ -28,7 +28,7 @@ def a_program_in_the_middle_of_execve_is_traced(t):
         try:
             done = t.run("-qn", "pid$target:a.out:Perl_runops_standard:entry, profile-97 { @ = count(); } "
                          'tick-50ms { printf("on\\n"); exit(0); }', "-Z", "-p", str(pid))
-            # On a busy machine, dtrace may attach before the exec. It then reports the exec.
+            # On a busy machine, dtrace may attach before the exec. dtrace then reports the exec.
             reported = re.sub(rf"dtrace: process {pid} executed \S+/perl, which is not traced .*\n", "", done.stderr)
             # The CPU time for samples is limited, so dtrace may omit samples on a busy machine.
             reported = re.sub(r"dtrace: profile: \d+ of \d+ samples were left out: .*\n", "", reported)

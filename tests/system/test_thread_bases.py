@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests that the runtime identifies threads by their fs_base: threads created in all ways, and threads after an exec.
 
-The runtime needs no upcall for a known thread. So the tests stop the agent: a thread that makes an upcall would wait,
-but a known thread continues."""
+The runtime needs no upcall for a thread that it already knows. So the tests stop the agent with a signal. A thread that
+makes an upcall would then wait, but a known thread continues."""
 import contextlib, os, pathlib, re, select, signal, subprocess, time
 
 from harness import *

@@ -102,7 +102,8 @@ int main(int argc, char **argv)
 """
 
 def constants_in_intel_syntax_are_not_addresses(t):
-    """4194304 is the address of the program's ELF header."""
+    """In Intel syntax, a bare number in a note could be an address. 4194304 is the address of the program's ELF
+    header, where a load would succeed."""
     script, source = t.scratch / "constants.d", t.scratch / "constants.c"
     script.write_text("provider constants { probe one(int); probe two(int, double); probe three(int); };\n")
     source.write_text(CONSTANTS)
@@ -147,7 +148,7 @@ int main(int argc, char **argv)
 """
 
 def no_argument_needs_a_symbol(t):
-    """In the note, gcc would name the symbols of globals, TLS and GOT slots."""
+    """If the header did not prevent it, gcc would write names of globals, TLS variables and GOT slots to the note."""
     script, source = t.scratch / "variables.d", t.scratch / "variables.c"
     script.write_text("provider variables { probe seen(int, const char *, int, double, short, int *, void *);\n"
                       "probe addresses(unsigned long, int *, void *, const char *); };\n")

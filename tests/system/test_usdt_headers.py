@@ -228,7 +228,7 @@ def headers_compile_with_every_standard(t):
 def probes_and_tests_for_tracing_work_at_every_place_of_c(t):
     for compiler in ("gcc", "clang"):
         for level in ("-O0", "-O2"):
-            # Start tracing before the constructors run.
+            # Start tracing before the constructors run, because some of the probes are in constructors.
             done = prints_its_own_lines(t, compiled(t, compiler, level, source="places.c"), PLACES,
                                         flags=["-x", "evaltime=preinit"])
             equal(len(done.stdout.strip().splitlines()), 20, done.stdout)
@@ -368,7 +368,8 @@ def programs_with_systemtaps_own_header_are_traced(t):
                              old(compiler), "4")
 
 def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
-    """Only the program's other probe shows that the syntax is Intel's. 4194304 is the address of the ELF header."""
+    """The argument of probe `one` is a bare number, which could be an address in Intel syntax. Only the register in the
+    note of probe `two` shows that the syntax is Intel's. 4194304 is the address of the ELF header."""
     systemtap_is_here()
     source = t.scratch / "bare.c"
     source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
@@ -523,8 +524,8 @@ endforeach()
 # Other tracers
 
 NOP_5, NOP_10 = bytes.fromhex("0f1f440000"), bytes.fromhex("662e0f1f840000000000")
-# The distance from a note's address to the instruction at which a reader sets its uprobe. It does not depend on the
-# kernel.
+# The distance in bytes from a note's address to the instruction at which a reader sets its uprobe. The distance does
+# not depend on the kernel.
 READERS = {
     "gdb, perf, bcc, SystemTap, libbpf before 1.7": lambda text: 0,
     "libbpf 1.7, which prefers a nop of 5 bytes": lambda text: 1 if text[1:6] == NOP_5 else 0,

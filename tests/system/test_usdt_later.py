@@ -92,7 +92,7 @@ def a_followed_compiler_writes_the_same_object(t):
     equal((t.scratch / "traced.o").read_bytes(), (t.scratch / "alone.o").read_bytes(), "the object")
     equal([name for name in ("cc1", "as", "gcc") if table(done.stdout).get(name, 0) == 0], [], done.stdout)
 
-# New processes, without -p and -c
+# New processes that dtrace finds without -p and -c
 
 class Watching:
     """A dtrace without targets. It traces all processes that have the probes."""
@@ -119,7 +119,8 @@ def is_traced(t, pid):
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Starts processes one after the other. Once traced, each fires n times, and 5 times in a child."""
+    """Starts processes one after the other. Once dtrace traces a process, the process fires n times, and its child
+    fires 5 times."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
             wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
@@ -201,7 +202,7 @@ def with_a_target_no_other_process_is_traced(t):
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
         equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
         with held(waiting(t, f"{plugin(t)}*10")) as third:
-            time.sleep(0.5)  # enough time for dtrace to attach to it
+            time.sleep(0.5)  # enough time for dtrace to attach to the third process, which it must not do
             equal(tracer_of(third.pid), 0)
         process.communicate("x\n", timeout=20)
         watching.process.communicate(timeout=20)
@@ -213,7 +214,7 @@ def processes_that_end_immediately_cause_no_errors(t):
         done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
         equal((done.returncode, done.stderr), (0, ""))
     watching.finish()
-    # A different tracer may be attached to a python that belongs to another test.
+    # Another test may be running a python that another tracer has attached to. dtrace then reports this.
     equal([line for line in watching.errors.splitlines() if "is being traced by" not in line], [])
 
 def rss_kb(pid):

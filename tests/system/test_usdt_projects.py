@@ -7,8 +7,8 @@ from harness import *
 from traced import *
 from usdt_builds import *
 
-# The kinds of probe definitions in PostgreSQL's src/backend/utils/probes.d. PostgreSQL's build takes the steps of the
-# test below.
+# A provider with each kind of probe definition in PostgreSQL's src/backend/utils/probes.d. The test below executes the
+# same commands as PostgreSQL's build.
 SERVER = """
 #define LocalTransactionId unsigned int
 #define LWLockMode int

@@ -32,7 +32,7 @@ def a_followed_child_has_all_probes_that_share_a_site(t):
     done = good(t.run("-q", "-x", "follow=fork", "-n", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 100, "offset": 100,
                               "sum static": 2550, "sum entry": 2550}, done.stderr)
-    # Without -x follow, a child has only the static probes, not the others at the same site.
+    # Without -x follow, a child has only the static probes, but not the pid probes at the same site.
     done = good(t.run("-qn", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 50, "offset": 50,
                               "sum static": 2550, "sum entry": 1275}, done.stderr)
@@ -50,7 +50,7 @@ def a_file_with_another_text_address_than_its_notes_has_its_probes(t):
     equal(rows(done.stdout)["static"], 20, done.stderr)
 
 def a_note_with_a_wrong_address_does_no_harm(t):
-    """A breakpoint at that address would be in the middle of an instruction."""
+    """The note's address is in the middle of an instruction, so a breakpoint there would change that instruction."""
     whole = pathlib.Path(compiled(t, "gcc", "-O1", source=ODD)).read_bytes()
     notes = [at.start() + 12 + 8 for at in re.finditer(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole)]
     if not notes:
@@ -156,7 +156,7 @@ def semaphores_of_an_unloaded_library_are_forgotten(t):
         traced = Traced(t, TURNS, holder.process.pid)
         equal(holder.do("t"), 1)
         holder.do("c")
-        holder.do("o")  # most likely at the same address
+        holder.do("o")  # loads the library again, most likely at the same address
         again = holder.do("t")
         if again not in (0, 1):
             raise AssertionError(f"the semaphore of the library is {again} after it was loaded again")

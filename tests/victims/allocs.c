@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Allocates known numbers of blocks with malloc() in two functions, and frees them.
-// allocs ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES"; printing allocates
-// nothing.
+// allocs ROUNDS prints "small CALLS BYTES" and "large CALLS BYTES". Printing allocates
+// nothing, because stdout has a static buffer.
 #include <stdio.h>
 #include <stdlib.h>
 

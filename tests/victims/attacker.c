@@ -2,8 +2,9 @@
 // A target that harms its tracer in several ways at once. Each letter of its argument
 // selects an attack:
 //
-//   c  overwrites the executable mappings of at most 1 MiB that it did not create with
-//      nops that lead to `jmp .`; the runtime's code is in one, the trampolines are not
+//   c  overwrites executable mappings with nops and `jmp .`, an endless loop. These are
+//      the mappings that it did not create and that have at most 1 MiB. The runtime's
+//      code is in such a mapping, and the trampolines are not
 //   u  unmaps all mappings that it did not create, repeatedly
 //   p  makes all mappings that it did not create inaccessible, repeatedly
 //   v  has a thread that waits for its vfork child, which is asleep
@@ -176,7 +177,7 @@ static void* run_vfork(void* arg)
     return arg;
 }
 
-// Threads that do not use the C library. Their stacks are part of the program.
+// Stacks of threads that do not use the C library.
 static char stacks[256][8192];
 
 static int end_at_once(void* arg)
@@ -229,7 +230,8 @@ static void* run_forks(void* arg)
     return arg;
 }
 
-// Runs in a process of its own.
+// Sends signals to all threads of the target without a pause. Runs in a process of its
+// own, until the target has exited.
 static void send_signals(void)
 {
     char path[64];

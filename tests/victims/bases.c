@@ -5,9 +5,9 @@
 //
 //   main     the main thread
 //   settled  created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go does
-//   shared   created in the same way, but keeps the main thread's fs_base
+//   shared   created like `settled`, but keeps the main thread's fs_base
 //
-// In the last two cases, the main thread calls other() a thousand times first.
+// With `settled` and `shared`, the main thread first calls other() a thousand times.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
@@ -23,7 +23,8 @@ enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 static volatile int order, done, tid;
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
-static char area[area_bytes] __attribute__((aligned(64))); // contains its fs_base
+// The fs_base of the `settled` thread is the middle of this area.
+static char area[area_bytes] __attribute__((aligned(64)));
 static int settles;
 
 __attribute__((noinline)) long work(long n)

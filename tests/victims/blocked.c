@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// blocked CALLS blocked|ignored|handled: a thread that blocks every signal, or ignores
-// SIGTRAP, calls work() and then checks that its mask and its handler have not changed.
-// If WAIT is set, it waits for a byte on stdin before it begins.
+// blocked CALLS blocked|ignored|handled: a thread calls work() CALLS times while it
+// blocks all signals, ignores SIGTRAP, or blocks all signals and has a handler for
+// SIGTRAP. Then the program checks that its signal mask and its action for SIGTRAP have
+// not changed. If the environment variable WAIT is set, it waits for a byte on stdin
+// before it begins.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

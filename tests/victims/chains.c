@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Runs as many chains of threads as the argument requests: each thread creates its
-// successor and exits, so a tracer that seizes the threads one by one always finds new
-// ones. main() calls work() all the time. Prints "ready". The threads do not use the C
-// library, because they share main's thread pointer.
+// Runs as many chains of threads as the argument requests. Each thread of a chain
+// creates its successor and exits, so a tracer that seizes the threads one by one
+// always finds new threads. main() calls work() all the time. Prints "ready". The
+// threads do not use the C library, because they share the main thread's thread
+// pointer.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 enum { in_chain = 16, max_chains = 256 };
 
 static char stacks[max_chains * in_chain][4096];
-static volatile int is_used[max_chains * in_chain]; // the kernel clears it when its thread ends
+static volatile int is_used[max_chains * in_chain]; // the kernel clears an element when its thread ends
 
 __attribute__((noinline)) long work(long n)
 {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A target that harms its tracer by overwriting dtrace's code with jumps to themselves.
-// One thread calls work() all the time. After a byte on stdin, that thread pauses; the
-// target fills the executable mappings that have no file or are dtrace's with nops that
-// lead to `jmp .`; and the thread calls work() again, loops there, and gets a signal.
-// With `v`, a thread waits for its vfork child, which sleeps, and gets a signal. Prints
-// "ready", then "circles" or "vforked".
+// A target that harms its tracer by overwriting dtrace's code with endless loops. One
+// thread calls work() all the time. The target prints "ready" and reads bytes from
+// stdin:
+//
+//   v          A new thread waits for its vfork child, which sleeps, and gets a signal.
+//              The target prints "vforked".
+//   any other  The thread that calls work() pauses. The target fills each executable
+//              mapping that has no file, or a file of dtrace, with nops and `jmp .`.
+//              The thread continues, loops in this code, and gets a signal. The target
+//              prints "circles".
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

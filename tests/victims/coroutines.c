@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs ROUNDS rounds on small stacks of its own, each between guard pages:
-// swapcontext() between coroutines in the middle of probed functions, longjmp() out of
-// a probed function, and backtrace() at known depths. coroutines ROUNDS; prints how
-// many results were correct.
+// coroutines ROUNDS: in each round, the program switches to and from eight coroutines
+// with swapcontext() in the middle of probed functions, calls longjmp() out of a probed
+// function, and calls backtrace() at a known depth. Each coroutine has a small stack
+// between guard pages. Prints how many results were correct.
 #define _GNU_SOURCE
 #include <execinfo.h>
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each function contains one form of instruction that is hard to relocate: long f(long n,
- * long *memory). FUNC puts each function into the table that corpus.c calls. FAULT names an
- * instruction that faults at exactly that address, and the address where the handler continues.
+ * Each function contains one form of instruction that is hard to relocate. Its prototype
+ * is long f(long n, long *memory). FUNC puts a function into the table that corpus.c
+ * calls. FAULT precedes an instruction that faults, and names the address where the
+ * handler continues.
  */
 	.macro FUNC name
 	.section .rodata.names, "a"
@@ -34,7 +35,7 @@ functions:
 	.globl faults
 faults:
 
-/* Short ones */
+/* Short functions */
 FUNC one_ret
 	ret
 END one_ret

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Calls every function of corpus.S with 0 to 9, ROUNDS times, and prints the results. A
-// handler handles the faults, and counts those with a wrong address. corpus ROUNDS
+// corpus ROUNDS: calls every function of corpus.S with the numbers 0 to 9, ROUNDS
+// times, and prints a hash of its results. A handler handles the faults, and counts
+// those with a wrong address.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -24,7 +25,8 @@ static void on_fault(int number, siginfo_t* info, void* context)
     greg_t* regs = ((ucontext_t*)context)->uc_mcontext.gregs;
     uintptr_t pc = (uintptr_t)regs[REG_RIP] - (number == SIGTRAP);
     n_faults += 1;
-    // For these signals, si_addr must be the instruction's address in the program.
+    // For SIGILL and SIGFPE, si_addr must be the instruction's address in the program,
+    // not that of a copy.
     if ((number == SIGILL || number == SIGFPE) && (uintptr_t)info->si_addr != pc)
         n_odd += 1;
     if (number == SIGSEGV && (uintptr_t)info->si_addr > 64)

@@ -10,10 +10,11 @@
 //   copies                pages that were written to, and which a child then writes to
 //   fails                 reads of pages that may not be read
 //   locks                 acquisitions of a pipe's mutex, by writing one byte to the pipe
-//   waits                 times that two threads wait for a kernel mutex that a third
-//                         holds: the mutex of a full pipe, from which it reads in between
-//   held                  milliseconds that a thread waits for such a mutex, while its
-//                         holder waits for a page that arrives only after this time
+//   waits                 writes of each of two threads to a full pipe, from which a
+//                         third thread reads, so that threads wait for the pipe's mutex
+//   held                  milliseconds that a thread waits for a pipe's mutex, while
+//                         the thread that holds the mutex waits for a page that arrives
+//                         only after this time
 //   readers               acquisitions of the address space's semaphore, by mincore()
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Stack overflows. depth ROUNDS: a function calls itself on a stack of 64 KiB until the
-// stack overflows, and the program prints how many frames fit and how large a frame is.
-// Then it calls work() on stacks of 2 KiB directly above a guard page.
+// stack overflows, ROUNDS times. Then the program calls work() ROUNDS times on a stack
+// of 2 KiB directly above a guard page. It prints how many frames fit into the first
+// stack, and the size of a frame.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -29,7 +30,7 @@ __attribute__((noinline)) long deep(long n)
 {
     n_frames = n;
     if (n < 0)
-        return 0; // never happens
+        return 0; // n is never negative
     frame_before = last_frame;
     last_frame = __builtin_frame_address(0);
     return deep(n + 1) + work(n);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loads a plugin, calls it and unloads it, repeatedly. dlopener PLUGIN ROUNDS CALLS. If
-// WAIT is set, it prints "ready" and waits for a byte on stdin before it begins. If
-// NAMESPACES is set, each round loads a second plugin, into a namespace of its own.
+// dlopener PLUGIN ROUNDS CALLS: loads a plugin, calls it CALLS times and unloads it,
+// ROUNDS times. If the environment variable WAIT is set, the program prints "ready" and
+// waits for a byte on stdin before it begins. If NAMESPACES is set, each round also
+// loads the plugin into a linker namespace of its own.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

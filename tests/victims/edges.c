@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs code that is not in the program's own functions: the vDSO, the stub to which a
 // signal handler returns, the dynamic linker's resolver, and a library's thread-local
-// variable. edges N LIBRARY; prints numbers that are the same in every run.
+// variable. edges N LIBRARY prints numbers that are the same in every run.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -2,15 +2,16 @@
 /*
  * A hostile target: it overwrites all memory that it shares with the tracer.
  *
- *   forger records   writes a record for each clause into every buffer of every shard,
- *                    and the words that end a session, repeatedly
+ *   forger records   writes a record for each ECB into every buffer of every shard, and
+ *                    the words that end a session, repeatedly
  *   forger full      as records, and also marks each buffer as full
  *   forger keys      writes aggregation entries with new keys and impossible sizes
  *   forger locks     clears the lock of every shard, repeatedly
  *   forger innocent  does no harm: some threads call work() until a line is read
  *
- * All of them print "ready" first and call work() between their attempts. When their
- * input ends, they print whether they found memory to write to, and exit with 0.
+ * All modes print "ready" first, and exit with 0 when their input ends. The hostile
+ * modes call work() between their attempts, and at the end print whether they found
+ * memory to write to.
  */
 #include "dif/actions.h"
 #include "dif/arena.h"
@@ -84,7 +85,7 @@ static uint64_t now_ns(void)
 	return ns;
 }
 
-/* Forges a record for each clause. Returns the size of all of them in bytes. */
+/* Forges a record for each ECB. Returns the total size of these records in bytes. */
 static uint64_t forge_records(char *to, uint64_t room)
 {
 	const struct dt_ecb *ecbs = (void *)((char *)arena + arena->ecbs.at);

@@ -1,7 +1,7 @@
 // Functions that end with an indirect jump, contain indirect jumps to their own code,
 // or both. The file is compiled many times, each time with a different VARIANT, and all
-// are linked into one program. leaving CALLS calls every function of every variant
-// CALLS times.
+// variants are linked into one program. leaving CALLS calls every function of every
+// variant CALLS times.
 #define JOIN1(a, b) a##_##b
 #define JOIN(a, b) JOIN1(a, b)
 #define F(name) JOIN(name, VARIANT)
@@ -77,7 +77,7 @@ end:
 	return n;
 }
 
-/* A local variable contains an address, so no table is indexed. */
+/* The jump reads its destination from a local variable, not from a table. */
 FUNCTION unsigned F(by_variable)(unsigned n)
 {
 	void *volatile to = n & 1 ? &&odd : &&even;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Calls look(P, KIND) with addresses of every kind, ROUNDS times. The program itself
-// accesses none of them. Meanwhile, a thread maps and unmaps the page of kind 20, and
-// truncates the file of kind 21, all the time. memory ROUNDS; first prints "kind K
-// address P" for each kind, and at the end the signals that it got.
+// memory ROUNDS: calls look(P, KIND) with addresses of every kind, ROUNDS times. look()
+// does not access the addresses. At the same time, a thread continuously maps and
+// unmaps the page of kind 20, and truncates the file of kind 21. At the end, the
+// program prints "kind K address P" for each kind, and the number of signals that it
+// got.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -87,9 +88,9 @@ int main(int argc, char** argv)
     kinds[2] = 1;
     kinds[3] = (uintptr_t)gone;
     kinds[4] = (uintptr_t)(two + page);     // PROT_NONE
-    kinds[5] = (uintptr_t)(two + page - 4); // the last bytes are in that page
+    kinds[5] = (uintptr_t)(two + page - 4); // ends in the PROT_NONE page
     kinds[6] = (uintptr_t)(cut + page);     // past the end of the file
-    kinds[7] = (uintptr_t)(cut + page - 4); // the last bytes are past its end
+    kinds[7] = (uintptr_t)(cut + page - 4); // ends past the end of the file
     kinds[8] = 0x8000000000000000ul;        // not canonical
     kinds[9] = 0xdeadbeefcafebabeul;
     kinds[10] = 0xffff888000000000ul; // in the kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A child that shares this process's memory outlives the process's exec: it calls
-// work() ROUNDS times before the exec and ROUNDS times afterwards. outlived ROUNDS; it
-// executes itself again under the name "after".
+// outlived ROUNDS creates a child that shares its memory, and then executes itself
+// again under the name "after". The child calls work() ROUNDS times before this exec,
+// and ROUNDS times after it.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work() RATE times a second, at even intervals, from one thread. pacer CALLS
-// RATE; prints how many times work() ran.
+// pacer CALLS RATE: calls work() CALLS times, RATE times a second, at even intervals,
+// from one thread. Prints how many times work() ran.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

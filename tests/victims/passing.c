@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arguments that are not passed as integers and pointers are. Each is followed by
-// arguments whose locations depend on it. The values are 1, 2, 3, ... in the order of
-// the parameters.
+// Arguments that are passed in other ways than integers and pointers. Each such
+// argument is followed by arguments whose locations depend on it. The values are 1, 2,
+// 3, ... in the order of the parameters.
 #include <stdio.h>
 
 #define NOINLINE __attribute__((noinline))

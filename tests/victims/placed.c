@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Stops a child process at the Kth instruction of stepped(): it single-steps the child
-// to that instruction, and detaches from it with a SIGSTOP. placed K prints "ready PID
-// OFFSET", waits until the child exits and prints its status. If stepped() returns
-// before its Kth instruction, it prints "ended". The child checks its own results.
+// placed K stops a child process at the Kth instruction of stepped(). It single-steps
+// the child to that instruction, detaches with a SIGSTOP, and prints "ready PID
+// OFFSET". Then it waits until the child exits, and prints the child's status. If
+// stepped() returns before its Kth instruction, the program prints "ended" instead. The
+// child checks its own results.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

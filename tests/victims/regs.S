@@ -3,11 +3,11 @@
  * void pass(struct state *s): loads all registers from s, calls probed(), which changes only r12,
  * and stores all registers in s + STATE. struct state is defined in regs.c.
  */
-#define XSAVE 0		/* 4096 bytes, 64-aligned */
+#define XSAVE 0		/* 4096 bytes, aligned to 64 bytes */
 #define GPR 4096	/* 15 registers, without rsp */
 #define FLAGS 4216
 #define RSP 4224
-#define FSBASE 4232	/* 0: do not change it */
+#define FSBASE 4232	/* 1 means that pass() does not set it */
 #define GSBASE 4240
 #define STATE 8192	/* the distance between two structs */
 

@@ -70,10 +70,10 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
     for (unsigned i = 0; i < 4; ++i) {
         unsigned at, bytes;
         part(wide[i], &at, &bytes);
-        // An instruction that writes the upper half of a zmm register writes that of
-        // its ymm too. A state with only one of them does not occur in programs, and
-        // AMD processors do not preserve it when the kernel saves and restores it
-        // twice.
+        // An instruction that writes the upper half of a zmm register also writes the
+        // upper half of the ymm register. A state with only the former does not occur
+        // in programs, and AMD processors do not preserve it when the kernel saves and
+        // restores it twice.
         int alone = wide[i] == zmm_upper && (used >> ymm_upper & 1) == 0;
         if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096 || alone)
             continue;
@@ -168,8 +168,8 @@ int main(int argc, char** argv)
                 ++n_odd;
             }
         }
-        // The highest word is overwritten by probed()'s push and call; the lowest is
-        // below the red zone of pass().
+        // Compare all but the highest and the lowest word. probed()'s push and call
+        // overwrite the highest word. The lowest word is below the red zone of pass().
         if (memcmp(red + 8, (void*)(in->rsp - red_zone), red_zone - 16) != 0) {
             printf("red zone\n");
             ++n_odd;

@@ -10,7 +10,7 @@
 //   rewrite    overwrites work() with other(), as a hot patch does
 //   back       restores the original bytes
 //   protect    makes work()'s page writable and then executable again, without changing it
-//   data       unmaps the page and maps data there; "calls" does not work until "back"
+//   data       unmaps work()'s page and maps data there; "calls" fails until "back"
 //   unpack     decodes work() from `packed`, which contains its bytes xor 0x55
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Opens for writing, through /proc/PID/fd, each memfd of dtrace that other processes of
-// its user have open, and fills it with a pattern. reopener PID... prints "ready",
-// exits on SIGTERM, and prints how many memfds it found and opened.
+// reopener PID... prints "ready". Then it repeatedly opens, through /proc/PID/fd, each
+// memfd of dtrace that these processes have open, for writing, and fills it with a
+// pattern. On SIGTERM, it prints how many memfds it found and opened, and exits.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Loads, calls and unloads one plugin, then another, which is usually mapped at the
-// same address: replacer PLUGIN PLUGIN ROUNDS [CALLS]. Prints how many times it was.
-// With CALLS, each plugin is called that many times, and each call takes 10 ms.
+// replacer PLUGIN PLUGIN ROUNDS [CALLS]: in each round, loads, calls and unloads the
+// first plugin, and then the second one, which is usually mapped at the same address.
+// Prints in how many rounds the addresses were the same. With CALLS, each plugin is
+// called that many times instead of ten times, and each call takes 10 ms.
 #define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

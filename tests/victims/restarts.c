@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences (rseq(2)): N times, each of THREADS threads increments the
-// counter of its current CPU, without a lock. A signal every 100 us makes some
-// sequences restart. restarts N THREADS prints the sum of the counters, and how many
-// times sequences were restarted.
+// restarts N THREADS: each of THREADS threads increments the counter of its current CPU
+// N times in a restartable sequence (rseq(2)), without a lock. A signal every 100 us
+// makes some sequences restart. Prints the sum of the counters, and how many times
+// sequences were restarted.
 #define _GNU_SOURCE
 #include <linux/rseq.h>
 #include <pthread.h>
@@ -22,7 +22,8 @@ static struct counter {
 } counters[1024];
 static long n_counts, n_again;
 
-// Adds one to the CPU's counter. Returns 1 if it was interrupted and must be repeated.
+// Adds one to the counter of the current CPU. Returns 0, or 1 if the sequence was
+// interrupted and the call must be repeated.
 int count_here(struct rseq* area, struct counter* all);
 __asm__("    .pushsection __rseq_cs, \"aw\"\n"
         "    .balign 32\n"

@@ -25,7 +25,7 @@ static void end(int number)
     stop = 1;
 }
 
-// Looks for anonymous pages that have no adjacent mappings.
+// Adds the anonymous, writable mappings of a single page to `pages`.
 static void look(const char *pid)
 {
     char path[64], line[512];
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
     pid_t pid = atoi(argv[1]);
     signal(SIGTERM, end);
     look(argv[1]);
-    int n_own = n_pages; // the program's own pages, which are not changed
+    int n_own = n_pages; // the target's own pages, which are not overwritten
     printf("ready\n");
     fflush(stdout);
     for (long round = 0; !stop; ++round) {

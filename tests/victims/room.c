@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A plugin for replacer. ROOM is the size of its frame. Two of these plugins are
-// otherwise identical, so the same text address belongs to frames of different sizes.
+// A plugin for replacer. ROOM is the size of its frame. The two plugins differ only in
+// ROOM, so the same text address belongs to frames of different sizes.
 // The frame contains only zeros (and one 1), which are not return addresses.
 long plugin_call(long (*callback)(long), long n)
 {

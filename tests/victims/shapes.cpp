@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C++ names of every kind: namespaces, classes, templates, operators and overloads.
-// Each function is called as many times as its line in main() says.
+// The loops in main() determine how many times each function is called.
 #include <cstdio>
 
 namespace shapes {

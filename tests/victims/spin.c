@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work() a known number of times, from a known number of threads. spin CALLS
-// THREADS [FOREVER]; prints how many times work() ran, and the sum of its results.
+// spin CALLS THREADS: calls work() CALLS times in each of THREADS threads. Prints how
+// many times work() ran, and the sum of the results.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Functions whose stack grows in segments (-fsplit-stack), called in threads with small
-// stacks: split_stack THREADS. Prints how many times each was called.
+// stacks: split_stack THREADS. Prints how many times each function was called.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A process that stays in execve(2): the program's name is in memory whose page faults
-// block on a userfaultfd that no process serves. Prints "ready" before the call,
-// or "none" if userfaultfd is not available.
+// A process that stays in execve(2), because argv[0] is in memory whose page faults
+// wait for a userfaultfd that no process serves. Prints "ready" before the call, or
+// "none" if userfaultfd is not available.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

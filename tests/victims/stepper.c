@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Single-steps a command and writes to FILE how many times each address was executed,
-// sorted by address: "ADDRESS COUNT", both hexadecimal; then the memory map at the end.
-// Does not use symbols.
+// Single-steps a command, and writes to FILE how many times each address was executed:
+// a line "ADDRESS COUNT", both hexadecimal, for each address in ascending order. These
+// lines are followed by the memory map that the command has when it exits. Does not use
+// symbols.
 //
 //   stepper FILE - COMMAND...              starts at its first instruction
 //   stepper FILE LIBRARY+OFFSET COMMAND... starts at main(), whose address is the first
@@ -70,8 +71,9 @@ static int is_exit(int status)
     return status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8);
 }
 
-// Returns the address at which byte 0 of the library's file is mapped; 0 if it is not
-// mapped yet. Copies the map to `out` if it is not null.
+// Returns the address at which byte 0 of the library's file is mapped, or 0 if the
+// library is not mapped yet. Copies the process's memory map to `out` if `out` is not
+// null.
 static uint64_t base_of(pid_t pid, const char* library, FILE* out)
 {
     char name[64], line[4352];

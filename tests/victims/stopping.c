@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Prints "ready PID", then calls work() without a pause until its stdin ends. So most
-// signals arrive in work(), or in code that a tracer has put there.
-// stopping [handler | blocked]
-// handler: prints at the end how many times SIGCONT was handled
-// blocked: blocks SIGTRAP
+// stopping [handler | blocked]: prints "ready PID", then calls work() without a pause
+// until its stdin ends. So most signals arrive in work(), or in code that a tracer has
+// put there. At the end, it prints how many times it handled SIGCONT.
+//   handler  has a handler for SIGCONT
+//   blocked  blocks SIGTRAP
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

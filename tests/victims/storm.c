@@ -32,7 +32,7 @@ static struct {
 } code[256];
 static int n_code;
 static unsigned char seen[max_signals];
-static long* n_taken; // the sender reads it
+static long* n_taken; // shared memory, which the sender reads
 static long n_signals, n_flight, n_twice, n_odd, n_strange, n_wrong, n_masked, n_calls,
     n_handled;
 static pid_t sender;
@@ -172,7 +172,7 @@ int main(int argc, char** argv)
         return 9;
     while (waitpid(sender, &status, 0) < 0 && errno == EINTR) {
     }
-    // All have been sent. A signal that has not arrived a second later is lost.
+    // All signals have been sent. A signal that has not arrived a second later is lost.
     for (int i = 0; i < 100 && __atomic_load_n(n_taken, __ATOMIC_RELAXED) < n_signals;
          ++i)
         usleep(10000);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Signals that are accepted other than by a plain handler, N times, while work() is
-// called. Prints "good N" and "calls COUNT", and on stderr the deviations from
+// Accepts signals in other ways than with a plain handler, N times, while it calls
+// work(). Prints "good N" and "calls COUNT", and on stderr the deviations from
 // signal(7).
-//   nodefer      a handler that interrupts itself; one that is reset after its first signal
+//   nodefer      a handler that interrupts itself; a handler that is reset after its
+//                first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
 //   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
 //                that they unblock
-//   alone        the same with a single thread; another process sends the signal
+//   alone        like `atomic`, but with a single thread and another process as sender
 //   children     what SIGCHLD and waitid() report about children that exit, stop and die
 //   ignored      children that are not waited for
 //   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)

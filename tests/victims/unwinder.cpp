@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Throws ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of
 // a function that calls within its first instructions, by forced unwinding
-// (pthread_cancel), and past destructors. unwinder ROUNDS; prints how many were handled
-// correctly.
+// (pthread_cancel), and past destructors. unwinder ROUNDS prints how many exceptions
+// were handled correctly.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -102,7 +102,8 @@ int main(int argc, char** argv)
             unwound += result == PTHREAD_CANCELED;
         }
     }
-    // A thread that is cancelled before it runs has no frames to unwind.
+    // A thread that is cancelled before it runs has no frames to unwind. The numbers of
+    // destructors and calls therefore differ between runs, and are written to stderr.
     std::printf("good %ld unwound %ld\n", good, unwound);
     std::fprintf(stderr, "destroyed %ld calls %ld\n", n_destroyed, n_calls);
     return 0;

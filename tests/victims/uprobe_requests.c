@@ -35,7 +35,8 @@ static int attach(int device, uint32_t kind, const struct dtk_uprobe *request)
     return ioctl(device, DTK_ATTACH, &list) != 0 ? -errno : site.error;
 }
 
-// The offset of work() in our file. It equals the offset from the start of the mapping.
+// Returns the offset of work() in the program's file. It equals the offset from the
+// start of the program in memory.
 static uint64_t offset_of_work(void)
 {
     extern const char __executable_start;

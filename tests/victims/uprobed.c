@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Functions for uprobes: arguments on the stack, tail calls, one of them conditional,
-// and a string in a page that has not been read yet. uprobed N: calls each of them N
-// times and prints the sum. Without N, it calls work() all the time until stdin ends;
-// for each line on stdin, it prints by how much a counter of calls has grown, and the
-// first byte of work().
+// and a string in a page that has not been read yet. uprobed N calls each function N
+// times and prints the sum. Without N, it calls work() all the time until stdin ends.
+// For each line on stdin, it then prints whether work() was called since the last line,
+// and the first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ NOINLINE void say(const char *text)
     sink += text != NULL;
 }
 
-// Ends with a conditional jump if n is odd.
+// If n is odd, leaves the function by a conditional jump to tail().
 long either(long n);
 __asm__(".text\n"
         ".globl either\n"

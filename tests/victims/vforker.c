@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Children created with vfork() call work() before they exec. So do children created
-// with posix_spawn(), and with a clone() that shares the memory without being a thread.
+// vforker ROUNDS: each round creates one child with vfork(), one with posix_spawn(),
+// and one with a clone() that shares the memory without being a thread. The vfork()
+// child calls work() before it execs. The clone() child and the parent call work(),
+// too.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints "ready PID", then calls work() from several threads until its stdin ends; then
-// prints how many times it was called. waiter THREADS [leader-exits]
+// waiter THREADS [leader-exits]: prints "ready PID", calls work() from several threads
+// until its stdin ends, and then prints how many times work() was called. With
+// leader-exits, the main thread exits after it has started the other threads.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,10 +9,10 @@
  *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
  *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * An address is also an offset in the file. The complete file is loaded, including
- * sections that other libraries do not load, so that tools that can only read memory
- * find them. There are no relocations: addresses are filled in when the object is
- * loaded.
+ * Each link-time address equals an offset in the file. The complete file is loaded,
+ * including sections that other libraries do not load, so that tools that can only read
+ * memory find them. There are no relocations. provider.c stores the addresses of the
+ * stubs after the object has been loaded.
  *
  * The section .probes has the same name as in SystemTap, because bpftrace
  * searches for semaphores only there.
@@ -22,9 +22,9 @@
  * both nops. A kernel that replaces the second nop by a call (6.18) does no
  * harm here, in contrast to compiled code (dtrace/sdt.h): no data below the
  * stack pointer is live in a stub. The stub's only argument, in %rdi, is the
- * address of the probe's arguments, one word each. This form supports a dozen
- * arguments of any types, and every tracer can read memory, while few can read
- * vector registers.
+ * address of the probe's arguments, one word each. This form supports twelve
+ * arguments of any types. Every tracer can read memory, but few tracers can
+ * read vector registers.
  *
  * The image is written without libelf, so that a program with probes needs no
  * other library. Most of the work is the layout, which libelf leaves to its
@@ -45,7 +45,7 @@ static const unsigned char dt_stub[DT_USDT_STUB_BYTES] = {
 	0x90,                         /* nop, the probe */
 	0x0f, 0x1f, 0x44, 0x00, 0x00, /* nopl 0(%rax,%rax,1) */
 	0xc3,                         /* ret */
-	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* never run */
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, /* int3, never executed */
 };
 enum { DT_STUB_NOP = 4, DT_STUB_END = 11 };
 
@@ -269,7 +269,7 @@ static void dt_add_symbols(struct dt_making *m)
 	dt_end(m, DT_S_strtab);
 }
 
-/* Returns the offset of the headers. */
+/* Adds the section headers. Returns their offset in the file. */
 static uint64_t dt_add_section_headers(struct dt_making *m)
 {
 	static const struct {

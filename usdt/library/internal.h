@@ -74,7 +74,10 @@ DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data,
 DT_HIDDEN void dt_bytes_add_text(struct dt_bytes *bytes, const char *text);
 DT_HIDDEN void dt_bytes_add_u32(struct dt_bytes *bytes, uint32_t value);
 DT_HIDDEN void dt_bytes_add_u64(struct dt_bytes *bytes, uint64_t value);
-/* Add zeros up to an offset, or up to a multiple of a power of two. */
+/*
+ * dt_bytes_pad() adds zeros up to an offset. dt_bytes_align() adds zeros up to
+ * a multiple of unit_bytes, which is a power of two.
+ */
 DT_HIDDEN void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes);
 DT_HIDDEN void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes);
 /* Overwrites existing bytes. */
@@ -82,7 +85,10 @@ DT_HIDDEN void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data,
 			    size_t len_bytes);
 DT_HIDDEN void dt_bytes_free(struct dt_bytes *bytes);
 
-/* Sets the thread's message, without a newline. Returns `error`, an errno. */
+/*
+ * Sets the error message of the calling thread. The message has no newline.
+ * Returns `error`, an errno.
+ */
 DT_HIDDEN int dt_usdt_fail(int error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -93,7 +99,7 @@ DT_HIDDEN int dt_usdt_check_name(const char *name);
 DT_HIDDEN int dt_usdt_parse_types(const char *text,
 				  struct dt_usdt_wanted *wanted);
 
-/* The parts that the loader of an image needs, as offsets from its start. */
+/* An image, and the offsets in it of the parts that its loader needs. */
 struct dt_usdt_image {
 	struct dt_bytes bytes;
 	size_t dynamic_at;
@@ -104,7 +110,10 @@ struct dt_usdt_image {
 
 enum { DT_USDT_STUB_BYTES = 16 };
 
-/* `token` distinguishes the loaded image from all others in this process. */
+/*
+ * Makes an image. `token` is stored in the image, and distinguishes it from all
+ * other images in this process. Returns 0 or ENOMEM.
+ */
 DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
 				 const char *provider,
 				 const struct dt_usdt_wanted *wanted,

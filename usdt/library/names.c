@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks names and types. Valid are those that D can express and that all
- * readers of notes accept.
+ * Checks names and types. A name is valid if D can express it and all readers
+ * of notes accept it.
  *
  * Characters are classified as in ASCII, whatever the locale.
  */
@@ -28,8 +28,8 @@ struct dt_shown {
 };
 
 /*
- * Returns the start of a text. Invisible characters could affect a terminal and
- * are escaped: \x20.
+ * Returns the first 40 bytes of a text. Bytes that are not visible ASCII could
+ * affect a terminal, so they are escaped. A blank, for example, becomes \x20.
  */
 static struct dt_shown dt_shown(const char *text, size_t len_bytes)
 {

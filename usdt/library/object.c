@@ -2,8 +2,8 @@
 /*
  * Loads an image as a library of this process. It writes the image to a memory
  * file (memfd_create(2)) and calls dlopen(3) on it. If memory files, or code in
- * them, are not permitted, it uses a file below $TMPDIR that is unlinked
- * immediately.
+ * them, are not permitted, it uses a file below $TMPDIR, which is unlinked as
+ * soon as it is loaded.
  *
  *   the name of the file     the module's, which tracers show
  *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
@@ -109,8 +109,9 @@ static int dt_is_file(const struct stat *file, const char *path)
 }
 
 /*
- * Finds a name for the descriptor's file, or uses `path`. Returns -1 if there is
- * none. /proc may belong to another PID namespace, or may not be mounted.
+ * Stores a path of the descriptor's file in `name`: a path below /proc, or else
+ * `path`. Returns -1 if there is neither. /proc may belong to another PID
+ * namespace, or may not be mounted.
  */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {
@@ -204,7 +205,10 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 		close(fd);
 		return -1;
 	}
-	/* Optional: the seals prevent changes to the mapped file. */
+	/*
+	 * The seals prevent changes to the mapped file. If sealing fails, the
+	 * file can be loaded anyway.
+	 */
 	(void)fcntl(fd, F_ADD_SEALS,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
 	return dt_open_library(object, image, token, fd, NULL, trouble);

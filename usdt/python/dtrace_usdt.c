@@ -5,7 +5,7 @@
  *
  *   Provider ──owns──> struct dtrace_usdt_provider, slots
  *      ^                                             ^
- *      └──────holds── Probe ──────────looks at───────┘
+ *      └──────holds── Probe ──────────points to──────┘
  *
  * A Probe has a reference to its Provider, because the library writes to the slot when
  * the provider is destroyed. The provider is destroyed by destroy(), or when no
@@ -152,7 +152,10 @@ static int dt_check_types(PyObject *types)
 	return 0;
 }
 
-/* Joins the types: "int32_t string". The caller owns the reference. */
+/*
+ * Returns the types as one str, for example "int32_t string", or NULL if an
+ * exception is set. The caller owns the reference.
+ */
 static PyObject *dt_joined(PyObject *types)
 {
 	PyObject *blank = PyUnicode_FromString(" "), *joined = NULL;
@@ -352,7 +355,7 @@ static int dt_excuse(struct dt_probe *self)
 	return 0;
 }
 
-/* Fires the probe, which is traced. */
+/* Fires a probe that is traced. Returns -1 if an exception is set. */
 static int dt_fire(struct dt_probe *self, PyObject *const *values)
 {
 	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The provider bench_work, in the form that lttng/tracepoint.h requires. */
+/* Defines the LTTng-UST provider bench_work with one tracepoint, `entry`. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench_work
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

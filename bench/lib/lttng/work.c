@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tests/victims/timed with an LTTng-UST tracepoint compiled into a second
-// work(). The modes are `work`, as there, and `tracepoint`, which records its
-// argument.
+// tests/victims/timed with one more mode. The mode `work` calls work(), as in
+// the original program. The mode `tracepoint` calls a copy of work() with an
+// LTTng-UST tracepoint, which records the argument.
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #include "bench_work.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More modes of tests/victims/timed, for bench/static_probes: about 5 ns of
- * work alone, with a static probe, with a static probe whose arguments are in
- * memory, and with a call of an empty function.
+ * Additional modes of tests/victims/timed, for bench/static_probes. Each mode
+ * does about 5 ns of work: alone, with a static probe, with a static probe
+ * whose arguments are in memory, or with a call of an empty function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -14,8 +14,8 @@ static unsigned long words[4];
 static inline unsigned long some_work(unsigned long n)
 {
 	/*
-	 * Calls of this function do not depend on each other, so they take half
-	 * the time of dependent ones.
+	 * A call does not use the result of the previous call. The CPU
+	 * therefore executes consecutive calls in parallel, in half the time.
 	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;
@@ -25,7 +25,7 @@ static inline unsigned long some_work(unsigned long n)
 	return n;
 }
 
-/* The probe's arguments are computed here, too. */
+/* Does the work and computes the arguments of the probe, but has no probe. */
 BODY unsigned long bare(unsigned long n)
 {
 	unsigned long got = some_work(n);
@@ -34,7 +34,7 @@ BODY unsigned long bare(unsigned long n)
 	return got;
 }
 
-/* The same function again: the difference from bare() is the machine's noise. */
+/* A copy of bare(). The difference between their times is measurement noise. */
 BODY unsigned long twin(unsigned long n)
 {
 	unsigned long got = some_work(n);
@@ -57,7 +57,10 @@ BODY unsigned long probed_memory(unsigned long n)
 
 	*(volatile unsigned long *)&words[1] = n & 7;
 	*(volatile unsigned long *)&words[2] = got & 3;
-	/* removes the values from all registers */
+	/*
+	 * Makes the compiler read the arguments from memory, not from
+	 * registers.
+	 */
 	__asm__ volatile("" : : : "memory");
 	DTRACE_PROBE2(bench, memory, words[1], words[2]);
 	return got;
@@ -67,7 +70,7 @@ BODY unsigned long probed_pointer(unsigned long n)
 {
 	unsigned long got = some_work(n), *p = words;
 
-	/* hides from the compiler what p points to */
+	/* The compiler no longer knows that p points to words[]. */
 	__asm__ volatile("" : "+r"(p));
 	*(volatile unsigned long *)&p[1] = n & 7;
 	*(volatile unsigned long *)&p[2] = got & 3;

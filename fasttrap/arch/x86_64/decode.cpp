@@ -9,8 +9,8 @@
 // The two lengths must agree. Otherwise decode() refuses the instruction, because after
 // a copy of the wrong length the processor would execute unrelated bytes. capstone 4
 // does not support the newest vector instructions. The format of VEX and EVEX
-// determines their length, so they are accepted as unmodelled instructions that read
-// and write all general registers.
+// determines their length, so they are accepted as unmodelled instructions. decode()
+// assumes that they read and write all general registers.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -254,9 +254,9 @@ constexpr std::uint16_t syscall_reads =
     bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
 constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
 
-// Returns whether an instruction is modelled. Checks conditions that a row does not
-// contain: prefixes that change the meaning, and encodings that share an opcode with
-// another instruction.
+// Returns whether an instruction is modelled. Checks what a row does not contain, which
+// is prefixes that change the meaning, and encodings that share an opcode with another
+// instruction.
 bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
 {
     bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;
@@ -293,7 +293,7 @@ void fill_meaning(const Layout& layout, Instruction& insn)
     }
     if (layout.map == 1 && layout.opcode == 0x05) {
         insn.flow = ControlFlow::syscall;
-        insn.reads = syscall_reads; // capstone does not report them
+        insn.reads = syscall_reads; // capstone does not report these registers
         insn.writes = syscall_writes;
         return;
     }
@@ -326,8 +326,8 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
-// Returns whether the instruction may be too new for capstone. lay_out() still determines
-// the right length for such an instruction.
+// Returns whether the instruction may be too new for capstone. lay_out() still
+// determines the right length for such an instruction.
 bool is_newer(const Layout& layout, const Instruction& insn)
 {
     constexpr unsigned mandatory =
@@ -401,8 +401,8 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.reads = insn.writes = 0xffff;
         return insn;
     }
-    // For example, capstone decodes ud1 as two bytes. A refused instruction never runs as
-    // a copy, so capstone's length does not matter.
+    // A refused instruction never runs as a copy, so a wrong length does not matter.
+    // For example, capstone decodes ud1 as two bytes.
     if (found->length != layout.length && refusal_of(insn).empty())
         return refuse(Code::unsupported,
                       "two decoders disagree on the length of the instruction");
@@ -414,7 +414,7 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.flow != ControlFlow::syscall)
         return refuse(Code::unsupported,
                       "the operand size of this near branch depends on the processor");
-    // For "repne loope", AMD processors run loopne and Intel processors run loope.
+    // AMD processors execute "repne loope" as loopne, Intel processors as loope.
     bool is_loop_by_flag = operation_of(insn) == Op::loop_ && insn.opcode != 0xe2;
     if (is_loop_by_flag && (insn.has(prefix_rep) || insn.has(prefix_repne)))
         return refuse(

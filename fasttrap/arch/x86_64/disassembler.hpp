@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Asks capstone whether bytes are an instruction, how long the instruction is, and which
-// general registers it reads and writes. Only disassembler.cpp includes capstone's
-// headers.
+// Uses capstone to find out whether bytes are an instruction, how long the instruction
+// is, and which general registers it reads and writes. Only disassembler.cpp includes
+// capstone's headers.
 //
-// Each thread needs its own Disassembler, because capstone's handle has state while it
-// decodes.
+// Each thread needs its own Disassembler, because decoding changes capstone's handle.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ class Disassembler {
 public:
     struct Found {
         std::uint8_t length = 0;
-        std::uint16_t reads = 0; // same bits as Instruction::reads
+        std::uint16_t reads = 0; // set of registers, as in Instruction::reads
         std::uint16_t writes = 0;
     };
 
@@ -33,7 +32,7 @@ public:
     std::optional<Found> decode(std::span<const std::byte> text);
 
 private:
-    std::size_t handle_ = 0; // type csh of capstone
+    std::size_t handle_ = 0; // a csh, which is capstone's handle type
     cs_insn* insn_ = nullptr;
 };
 

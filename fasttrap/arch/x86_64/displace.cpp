@@ -95,8 +95,8 @@ bool is_repeated_string(const Instruction& insn)
            (insn.opcode >= 0xaa && insn.opcode <= 0xaf);
 }
 
-// Returns whether insn is pushf or popf. They must not be stepped: pushf would store the
-// trap flag of the step, and popf would clear it.
+// Returns whether insn is pushf or popf. They must not be single-stepped, because pushf
+// would store the trap flag of the step, and popf would clear it.
 bool moves_flags(const Instruction& insn)
 {
     return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
@@ -113,9 +113,10 @@ Displaced plan_copy(const Instruction& insn)
     return plan;
 }
 
-// Writes a mov of 8, 4, 2 or 1 bytes: mov %rdi, 0(%rsi), or a load into the address
-// register itself. A stack address is in rbp, so that an address that is not canonical
-// raises the same exception as the original.
+// Writes a copy that repeats only the access that failed, with a mov of 1, 2, 4 or 8
+// bytes. A store is mov %rdi, 0(%rsi). A load overwrites the address register. For a
+// stack address, the address register is rbp instead of rsi. A non-canonical address in
+// rbp raises a stack fault (#SS), like the original.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Applies each modelled operation to a machine (machine.hpp). All reads are done first
-// and the only write is done last, so an operation that faults has no effect.
+// Applies each modelled operation to a Machine (machine.hpp). All reads of memory come
+// first and the only write comes last, so an operation that faults has no effect. Only
+// call_rm can fault after its write, and that leaves a word below the stack pointer.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"
@@ -13,7 +14,8 @@ class Operations : public Machine {
 public:
     using Machine::Machine;
 
-    // Returns false if a memory access failed. Then fault() describes it.
+    // Executes the instruction. Returns false if an access to memory failed. fault()
+    // then describes the access.
     bool run()
     {
         switch (operation_of(insn_)) {
@@ -232,7 +234,7 @@ private:
     void do_call_rm()
     {
         std::uint64_t where = get(0);
-        push_value(insn_.next().value); // stays even if the jump fails
+        push_value(insn_.next().value); // remains in memory even if the jump faults
         if (can_go_to(where))
             go_to(where);
     }

@@ -12,9 +12,8 @@ namespace dt::x86 {
 Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory);
 
 // Returns whether emulate() can run insn. Such an instruction may read any memory. It
-// writes memory only by push, by call, or by a plain store to the thread's own stack.
-// Other threads may observe any other store, so a read-modify-write must remain a
-// single instruction.
+// writes memory only by push, by call, or by a mov to the thread's own stack. All other
+// stores can be observed by other threads, so they must remain single instructions.
 bool can_emulate(const Instruction& insn);
 
 // Returns the address of the memory operand, including the base of the segment.

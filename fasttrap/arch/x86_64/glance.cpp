@@ -4,8 +4,9 @@
 //
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
-// The rows use the same tails as lay_out(), and a test compares the lengths of both.
-// For bytes that are not an instruction, the length is arbitrary or 0.
+// Tail (tails.hpp) is what follows the opcode. lay_out() uses the same tails, and a
+// test compares the lengths that both functions return. For bytes that are not an
+// instruction, the length is arbitrary or 0.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -23,8 +24,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // Set if quick_look() can handle the opcode with only this row, if there is no
-    // prefix except REX.
+    // Set if quick_look() needs only this row for the opcode, provided that the
+    // instruction has no prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -78,8 +79,9 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
     for (unsigned op : {0xc2U, 0xc3U, 0xcaU, 0xcbU, 0xcfU, 0xf4U})
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
-    // Opcodes that need more than a row: VEX, EVEX, XOP and the instructions with the
-    // same first byte, groups, loads from tables, and 90, which is not a nop with REX.B.
+    // Opcodes that need take_special(). 62, 8f, c4 and c5 may begin EVEX, XOP or VEX.
+    // 63, 8b and 8d may use tables. c7 may be xbegin. ff may be an indirect jump. 90 is
+    // a nop, but with REX.B an xchg.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
@@ -144,8 +146,8 @@ std::int32_t signed_at(const std::uint8_t* text, unsigned size)
     return value;
 }
 
-// Stores the displacement if it is relative to rip. Returns the length of ModRM, SIB
-// and displacement.
+// Stores the displacement in `found` if it is relative to rip. Returns the length of
+// ModRM, SIB and displacement in bytes.
 unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 {
     std::uint8_t byte = text[0];
@@ -161,7 +163,7 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 }
 
 // Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
-// immediate, as four out of five do. Returns length 0 for all others.
+// immediate, which are four of five instructions. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -191,7 +193,7 @@ class Glancer {
 public:
     explicit Glancer(const std::uint8_t* text) : text_(text) {}
 
-    // text_ has more bytes than the longest instruction.
+    // Requires that text_ has at least 2 * max_insn_bytes + 2 bytes.
     Glance look()
     {
         take_prefixes();
@@ -250,7 +252,7 @@ private:
                 tail_ = modrm_imm16;
             return;
         }
-        // 0f 1e is a nop; with f3 it is endbr64 or a shadow stack instruction.
+        // 0f 1e is a nop. f3 0f 1e is endbr64 or a shadow stack instruction.
         if (map_ == 1) {
             if (!has(prefix_rep))
                 found_.traits |= Glance::padding;
@@ -274,7 +276,7 @@ private:
             if ((rex_ & 1) == 0)
                 found_.traits |= Glance::padding;
             break;
-        case 0xc7: // xbegin: the branch is taken if the transaction aborts
+        case 0xc7: // c7 f8 is xbegin, which branches if the transaction aborts
             if (text_[at_] == 0xf8 && !has(prefix_operand_size)) {
                 tail_ = rel32;
                 ++at_;
@@ -307,8 +309,8 @@ private:
             found_.traits |= is_indexed() ? Glance::jump_table : Glance::jump_register;
     }
 
-    // Handles 62, 8f, c4 and c5 before an opcode of another map, with lay_out(). Such
-    // instructions are neither branches nor padding.
+    // Handles EVEX (62), XOP (8f) and VEX (c4, c5) prefixes with lay_out().
+    // Instructions with these prefixes are neither branches nor padding.
     void take_vex(unsigned op)
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)
@@ -399,7 +401,7 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read that far
+    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read all these
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

@@ -102,7 +102,8 @@ private:
         }
     }
 
-    // Finds which of two registers was loaded from the table. The other is the base.
+    // Finds which of two registers was loaded from the table. The other register is the
+    // base.
     void take_sum(std::size_t at, Reg a, Reg b)
     {
         if (!take_relative(at, a))
@@ -128,8 +129,9 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // Handles a load of an entry: base + index * size. Without optimisation, the
-    // address may be the sum of two registers, one of which was scaled before.
+    // Handles a load of an entry at base + index * size. In code that was compiled
+    // without optimisation, the address may be the sum of two registers, one of which
+    // an earlier lea has scaled.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;
@@ -171,9 +173,9 @@ private:
         found_.entry_size = entry_size;
     }
 
-    // Returns the address that a lea put into the register, at most base_window
-    // instructions before. Skips other writes to the register in between, because they
-    // belong to other blocks, for example to an epilogue or another switch.
+    // Returns the address that a lea or mov put into the register, at most base_window
+    // instructions before. Skips all other writes to the register, because they belong
+    // to other blocks, for example to an epilogue or another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -192,9 +194,10 @@ private:
         return std::nullopt;
     }
 
-    // Returns the number of entries according to the bound check: cmp $n, index and
-    // then ja, jae, jbe or jb. The index may be a copy of the compared register, so the
-    // registers need not be the same: the nearest such pair before the load is used.
+    // Returns the number of entries according to the bound check, which compares the
+    // index with n and branches with ja, jae, jbe or jb. Returns 0 if there is no bound
+    // check. The index of the load may be a copy of the compared register. So any
+    // register is accepted, and the nearest bound check before the load is used.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

@@ -5,10 +5,10 @@
 //   [legacy prefixes] [REX] opcode...        [ModRM [SIB] [disp]] [immediate]
 //   [legacy prefixes] VEX|EVEX|XOP opcode     ModRM [SIB] [disp]   [immediate]
 //
-// The format determines this, whatever the instruction means (Intel SDM volume 2,
-// chapter 2 and appendix A). So the decoder can compare capstone's length with it, and
-// the relocation can rewrite an operand at a known byte. The layout does not show
-// whether the bytes are a valid instruction.
+// The layout follows from the format alone and not from the instruction's meaning
+// (Intel SDM volume 2, chapter 2 and appendix A). The decoder compares capstone's
+// length with the length of the layout. The relocation uses the layout to rewrite an
+// operand. The layout does not show whether the bytes are a valid instruction.
 #pragma once
 
 #include "fasttrap/instruction.hpp"
@@ -36,7 +36,7 @@ struct Layout {
     std::uint8_t vex_at = 0;
     std::uint8_t rex_at = 0;
     std::uint8_t opcode_at = 0;
-    std::uint8_t modrm_at = 0; // 0 if it has none
+    std::uint8_t modrm_at = 0; // 0 if there is no ModRM byte
     std::uint8_t disp_at = 0;
     std::uint8_t disp_size = 0;
     std::uint8_t imm_at = 0;
@@ -44,14 +44,15 @@ struct Layout {
     bool has_rex = false;
     // Set if another prefix follows the REX prefix, so that the processor ignores REX.
     bool misplaced_rex = false;
-    bool w = false, r = false, x = false, b = false; // the bits of REX, not inverted
-    std::uint8_t vvvv = 0;                           // VEX, EVEX and XOP; not inverted
+    // The bits of REX, VEX, EVEX or XOP. They are not inverted.
+    bool w = false, r = false, x = false, b = false;
+    std::uint8_t vvvv = 0; // register number in VEX, EVEX or XOP; not inverted
 };
 
 Layout lay_out(std::span<const std::byte> text);
 
 // Returns whether 0f, this opcode and these prefixes are AMD's extrq or insertq
-// (SSE4a). These take two immediate bytes; without the prefixes the opcode is vmread.
+// (SSE4a), which have two immediate bytes. Without the prefixes, 0f 78 is vmread.
 // Intel processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The parts of a processor that operations use: operands, memory, flags.
 //
-// A Machine has a copy of the registers. The copy replaces the caller's registers if
-// nothing failed. Some flags are undefined on the processor after an operation. Here,
-// AF becomes 0 after logic operations, and the other undefined flags are computed as if
-// they were defined. No code may depend on their values.
+// A Machine has a copy of the registers. emulate() copies it back to the caller's
+// registers if no access failed. After some operations, a processor leaves some flags
+// undefined. A Machine clears AF after logic operations and shifts, and computes the
+// other undefined flags as if they were defined. No code may depend on their values.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -73,8 +73,8 @@ protected:
         }
         return 0;
     }
-    // Writes a register. A write of 4 bytes clears the upper half; one of 1 or 2 bytes
-    // leaves the other bytes unchanged.
+    // Writes a register. A write of 4 bytes clears the upper half. A write of 1 or 2
+    // bytes leaves the other bytes unchanged.
     void set_general(Reg number, unsigned size, std::uint64_t value)
     {
         std::uint64_t& reg = regs_[number];
@@ -153,7 +153,7 @@ protected:
         set_flags(arithmetic_flags, result_flags(result));
         return result;
     }
-    // Sets the flags of a shift: the last bit that was shifted out is the carry.
+    // Sets the flags after a shift. carry_out is the last bit that was shifted out.
     void shift_flags(std::uint64_t result, bool carry_out, bool overflow)
     {
         set_flags(arithmetic_flags,
@@ -166,11 +166,12 @@ protected:
 
     // --- control ---
     void go_to(std::uint64_t where) { regs_.rip = where; }
-    // Returns whether a jump may lead to `where`. The processor checks an address from
-    // memory or a register before it executes the jump. If the address is not
-    // canonical, it raises the same exception as a read from that address. Addresses of
-    // more than 57 bits are never canonical. Those of 48 to 57 bits are canonical only
-    // if the kernel uses five levels of page tables.
+    // Returns whether a jump may lead to `where`, and records a fault if it may not.
+    // The processor checks an address from memory or a register before it executes the
+    // jump. If the address is not canonical, the jump raises the same exception as a
+    // read from that address. Addresses of more than 57 bits are never canonical.
+    // Addresses of 48 to 57 bits are accepted here. They are canonical only if the
+    // kernel uses five levels of page tables.
     bool can_go_to(std::uint64_t where)
     {
         if (sign_extend_57(where) != where && !faulted_) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A table of the modelled instructions, with one row per encoding.
 //
-// Each operation is a function in emulate.cpp. A row says which opcode has it and where
-// the operands are. An instruction without a row runs as a copy of itself. X86_REFUSED
-// lists encodings that must not even run as a copy, each with a reason for the user.
+// Each operation is a function in emulate.cpp. A row maps opcodes to an operation and
+// says where the operands are. An instruction without a row runs as a copy of itself.
+// X86_REFUSED lists encodings that must not run as a copy either, each with a reason
+// for the user.
 //
-// popf intentionally has no row, so it runs as a copy: ptrace cannot set the ID flag,
-// which programs toggle to find out whether the processor has cpuid.
+// popf intentionally has no row, because ptrace cannot set the ID flag. Programs toggle
+// this flag to find out whether the processor has cpuid.
 //
 // Columns: map, first opcode, number of consecutive opcodes, ModRM.reg (-1: any or
 // none), operation, form, operand size. The sizes are:
@@ -110,7 +111,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0x8b, 1, -1, mov,     reg_rm,  v)                                     \
     X(0, 0x8d, 1, -1, lea,     reg_mem, v)                                     \
     X(0, 0x8f, 1,  0, pop,     rm,      q)                                     \
-    X(0, 0x90, 8, -1, xchg,    acc_low, v) /* 90 itself: see decode.cpp */     \
+    X(0, 0x90, 8, -1, xchg,    acc_low, v) /* decode.cpp makes 90 a nop */     \
     X(0, 0x98, 1, -1, widen,   none,    v)                                     \
     X(0, 0x99, 1, -1, spread,  none,    v)                                     \
     X(0, 0x9c, 1, -1, pushf,   none,    q)                                     \

@@ -13,7 +13,7 @@ namespace dt::x86 {
 namespace {
 
 constexpr std::size_t near_jump_bytes = 5;
-constexpr std::size_t literal_bytes = 7 + 8;              // and the padding before it
+constexpr std::size_t literal_bytes = 7 + 8;              // at most 7 bytes of padding
 constexpr std::size_t far_jump_bytes = 6 + literal_bytes; // jmp *N(%rip)
 constexpr std::size_t near_branch_bytes = 6;
 constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
@@ -99,8 +99,8 @@ void put_loop(const Instruction& insn, CodeBuffer& out)
     out.append(jump.bytes);
 }
 
-// Returns whether value fits the immediate of a push, which is sign-extended. If not, a
-// literal is needed.
+// Returns whether value fits the immediate of a push, which is sign-extended. A push of
+// any other value reads a literal.
 bool push_takes(TargetAddr value)
 {
     return value.value <= 0x7fffffff;
@@ -183,7 +183,7 @@ Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
         return Ok{};
     }
     Instruction jump = call;
-    // changes ff /2 to ff /4
+    // changes ff /2 (call) to ff /4 (jmp)
     jump.bytes[call.modrm_at] ^= std::byte{(0x2 ^ 0x4) << 3};
     if (!call.rip_relative) {
         out.append(jump.text());
@@ -220,7 +220,7 @@ Moving moving_call(const Instruction& insn)
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
             return refuse("a call through %esp, or far above the stack pointer");
-        // The return address would overwrite this word.
+        // The pushed return address may overwrite this word before jmp reads it.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
             return refuse("a call through a word below the stack pointer");
     }
@@ -233,7 +233,7 @@ bool is_endbr(const Instruction& insn)
 {
     return insn.opcode_map == 1 && insn.opcode == 0x1e && insn.has(prefix_rep) &&
            insn.encoding == Encoding::legacy &&
-           (byte_at(insn, insn.modrm_at) & 0xfe) == 0xfa; // endbr32, too
+           (byte_at(insn, insn.modrm_at) & 0xfe) == 0xfa; // fa: endbr64, fb: endbr32
 }
 
 } // namespace
@@ -266,7 +266,7 @@ Moving moving(const Instruction& insn)
         return {Moving::ends, {}, far_jump_bytes};
     case ControlFlow::jump_indirect:
     case ControlFlow::ret:
-    case ControlFlow::stop: // ud2, hlt: the agent reports the program's address
+    case ControlFlow::stop: // ud2, hlt; the agent reports the original address
         return {Moving::ends, {}, insn.length};
     case ControlFlow::call:
     case ControlFlow::call_indirect:
@@ -334,8 +334,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        // If the target is far, the offset is that of the jump after the inverse
-        // branch.
+        // For a far target, put_branch() wrote the inverse branch over a jump. The
+        // thread is at this jump.
         if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Moves one x86-64 instruction permanently to another address. What changes depends on
-// the instruction:
+// Moves one x86-64 instruction permanently to another address. These parts change:
 //
 //   not relative to rip   nothing
 //   rip-relative data     the displacement, if the data is within 2 GiB of the copy
-//   lea of rip            the same; if the address is too far, it becomes a mov
-//   jmp, jcc              the displacement; if the target is too far, it becomes a jump
+//   lea of rip            the displacement; if the address is too far, lea becomes mov
+//   jmp, jcc              the displacement; if the target is too far, the jump goes
 //                         through a literal
-//   loop, jrcxz           it leads to a jump to the target:
+//   loop, jrcxz           the instruction branches to a jump to the target:
 //                         loop 1f; jmp 2f; 1: jmp target; 2:
-//   call                  it becomes a push of the original return address and a jump
+//   call                  a push of the original return address, and a jump
 //
-// A moved call pushes before it reads its target. The original reads first. The program
-// cannot notice: if the read faults, leave_moved() takes back the push.
+// A moved call pushes before it reads its target. The original call reads first. The
+// program cannot notice the difference, because leave_moved() takes back the push if
+// the read faults.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

@@ -3,8 +3,8 @@
 // assembler emits it in three forms (cmd/internal/obj/x86, stacksplit()):
 //
 //   cmp 0x10(%r14), %rsp ; jbe more                                  a small frame
-//   lea -N(%rsp), %r12 ; cmp 0x10(%r14), %r12 ; jbe more             a larger one
-//   mov %rsp, %r12 ; sub $N, %r12 ; jb more ; cmp ... ; jbe more     a huge one
+//   lea -N(%rsp), %r12 ; cmp 0x10(%r14), %r12 ; jbe more             a larger frame
+//   mov %rsp, %r12 ; sub $N, %r12 ; jb more ; cmp ... ; jbe more     a huge frame
 //
 // Functions that take their arguments on the stack load g first: mov %fs:-8, %rcx. The
 // bound is g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and
@@ -39,7 +39,7 @@ bool compares_with_guard(const Instruction& insn, Reg copy)
 }
 
 // Returns whether insn may precede the comparison. Such an instruction changes no
-// register that carries an argument.
+// register that carries an argument. Sets `copy` if insn copies the stack pointer.
 bool prepares(const Instruction& insn, Reg& copy)
 {
     const Op op = operation_of(insn);

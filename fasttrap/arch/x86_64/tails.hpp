@@ -17,16 +17,16 @@ enum Tail : std::uint8_t {
     imm16,
     imm24,
     imm_z,
-    imm_v, // mov of an immediate to a register: 8 bytes with REX.W
-    moffs, // an absolute address
+    imm_v, // immediate of a mov to a register; 8 bytes with REX.W, otherwise as imm_z
+    moffs, // an absolute address of 8 bytes; 4 bytes with an address-size prefix
     rel8,
     rel32,
     modrm_imm8,
     modrm_imm16,
     modrm_imm_z,
-    modrm_test8, // has an immediate only if reg is 0 or 1
-    modrm_test_z,
-    modrm_register, // ignores mod: control and debug registers
+    modrm_test8,    // has a 1-byte immediate only if ModRM.reg is 0 or 1
+    modrm_test_z,   // has an immediate as imm_z only if ModRM.reg is 0 or 1
+    modrm_register, // mov of control and debug registers, which ignores ModRM.mod
 };
 
 constexpr Tail tail_of_map0(unsigned op)

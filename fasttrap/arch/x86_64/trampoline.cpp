@@ -18,7 +18,7 @@ constexpr int red_zone = 128;
 
 struct Template {
     CodeBuffer code;
-    std::array<std::size_t, 4> ends{}; // end of each instruction
+    std::array<std::size_t, 4> ends{}; // offset of the end of each instruction
 };
 
 const Template& head_template()

@@ -16,15 +16,15 @@
  * drops.
  *
  * Only one thread may use a handle at a time. Functions return -1 or NULL on
- * error; dtrace_errno() and dtrace_errmsg() then describe it. No function
- * exits, and none prints except to the FILE that it was given. Exceptions are
- * debug messages (_dtrace_debug) and, with -x core, a core dump after an
- * internal error.
+ * error; dtrace_errno() and dtrace_errmsg() then describe the error. No
+ * function ends the process, and functions print only to the FILE that they
+ * were given. There are two exceptions: debug messages (_dtrace_debug) and,
+ * with -x core, a core dump after an internal error.
  *
  * These functions of other systems' libraries do not exist here:
- *   dtrace_vopen           takes functions that replace the kernel's ioctls, as for crash
- *                          dumps; the engine for processes has no ioctls
- *   dtrace_getopt_dof, dtrace_geterr_dof          use dtrace_anon_save(), which writes a
+ *   dtrace_vopen           replaces the kernel's ioctls by functions, for example to
+ *                          read crash dumps; this library does not read crash dumps
+ *   dtrace_getopt_dof, dtrace_geterr_dof         use dtrace_anon_save(), which writes a
  *                          complete anonymous enabling
  *   dtrace_stmt_create, _action, _add, _destroy   write the program as D text
  *   dtrace_sprintf         use open_memstream(3) with dtrace_fprintf()
@@ -219,13 +219,14 @@ typedef struct dtrace_attribute {
 } dtrace_attribute_t;
 
 typedef struct dtrace_proginfo {
-    dtrace_attribute_t dpi_descattr; /* weakest of the matched descriptions */
-    /* the weakest stability of all names that the statements use */
+    /* the weakest attributes of the probe descriptions of all clauses */
+    dtrace_attribute_t dpi_descattr;
+    /* the weakest attributes of all names that the clauses use */
     dtrace_attribute_t dpi_stmtattr;
-    uint_t dpi_aggregates;   /* aggregating statements */
-    uint_t dpi_recgens;      /* statements that record */
-    uint_t dpi_matches;      /* probe and clause pairs */
-    uint_t dpi_speculations;
+    uint_t dpi_aggregates;   /* number of aggregating statements */
+    uint_t dpi_recgens;      /* number of statements that record data */
+    uint_t dpi_matches;      /* number of pairs of a clause and a matched probe */
+    uint_t dpi_speculations; /* number of calls of speculate() */
 } dtrace_proginfo_t;
 
 int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
@@ -252,7 +253,7 @@ int dtrace_program_providers(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
 /* omit the definitions that give args[] their types */
 #define DTRACE_D_STRIP 0x01
-#define DTRACE_D_PROBES 0x02 /* the provider blocks; always included */
+#define DTRACE_D_PROBES 0x02 /* no effect: the provider blocks are always written */
 /*
  * Writes the object file for the program's provider blocks (dtrace -G), or for
  * those of all programs if prog is null. Reads, but does not change, the
@@ -319,7 +320,7 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
 enum { DTRACE_SITE_JUMP, DTRACE_SITE_INT3, DTRACE_SITE_REFUSED };
 typedef struct dtrace_sitedesc {
     uint64_t dtsi_addr;
-    int64_t dtsi_offset;    /* from the function's start */
+    int64_t dtsi_offset;    /* in bytes from the start of the function */
     int dtsi_mechanism;     /* DTRACE_SITE_* */
     const char* dtsi_text;  /* "a jump", "none: REASON", ... */
 } dtrace_sitedesc_t;
@@ -342,7 +343,10 @@ char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
 
 const char* dtrace_stability_name(uint8_t stability);
 const char* dtrace_class_name(uint8_t dependency);
-/* Return the weaker and the stronger attribute, separately for each part. */
+/*
+ * Return the weaker (min) or the stronger (max) of two attributes, separately
+ * for each of the three parts.
+ */
 dtrace_attribute_t dtrace_attr_min(dtrace_attribute_t a, dtrace_attribute_t b);
 dtrace_attribute_t dtrace_attr_max(dtrace_attribute_t a, dtrace_attribute_t b);
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
@@ -356,8 +360,8 @@ int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
 /*
  * Starts a program in a process that is stopped until dtrace_proc_continue().
- * func may be null. It is called once with the process before this function
- * returns.
+ * If func is not null, it is called once, with the new process, before this
+ * function returns.
  */
 struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
                                          char* const argv[], dtrace_proc_f* func,
@@ -366,8 +370,8 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * If the process has exited, returns its wait status as in waitpid(2). Returns
- * -1 if the process is no longer held, but may still exist.
+ * Returns the status from waitpid(2) if the process has exited, -1 if the
+ * process is no longer traced but may still exist, and otherwise 0.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
@@ -377,11 +381,11 @@ int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 int dtrace_proc_followed(dtrace_hdl_t* dtp);
 
 /*
- * Makes text from a target safe for a terminal: control characters, and bytes
- * that are not UTF-8, become \ooo. In a name every control character and
- * backslash is escaped; in other text newlines, tabs and backslashes are kept.
- * Writes at most size bytes including the terminating zero, and returns the
- * length of the complete text, as snprintf(3) does.
+ * Makes text from a target safe for a terminal. Control characters, and bytes
+ * that are not UTF-8, become octal escapes (\ooo). If is_name is not 0, every
+ * control character and backslash is escaped. Otherwise, newlines, tabs and
+ * backslashes are kept. Writes at most size bytes including the terminating
+ * zero, and returns the length of the complete text, as snprintf(3) does.
  */
 size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
@@ -396,7 +400,7 @@ typedef struct dtrace_patchdesc {
     uint64_t dtpt_addr;
     uint32_t dtpt_bytes;
     int dtpt_kind;           /* DTRACE_PATCH_* */
-    /* a jump: it fires probes; an int3: a tracer handles it */
+    /* for a jump: whether it fires probes; for an int3: whether a tracer handles it */
     int dtpt_live;
     const char* dtpt_mod;
     const char* dtpt_func;   /* "function+0x1f", or an address */
@@ -411,7 +415,7 @@ typedef struct dtrace_patchinfo {
     uint64_t dtpi_runtime;
     /* 1: the runtime has our version, so its jumps can be explained */
     int dtpi_version;
-    pid_t dtpi_agent;        /* the runtime's agent, if it is alive */
+    pid_t dtpi_agent;        /* the runtime's agent, 0: none, or it has died */
     int dtpi_agent_lives;
     pid_t dtpi_tracer;       /* the current tracer of the process, 0: none */
     /* a null-terminated list of the files that could not be compared */
@@ -488,13 +492,13 @@ typedef struct dtrace_probedata {
 
 enum {
     DTRACE_CONSUME_ERROR = -1,
-    DTRACE_CONSUME_THIS = 0, /* print it */
-    /* skip this record, or all records of this probe */
+    DTRACE_CONSUME_THIS = 0, /* print the record */
+    /* a record function: skip the record; a probe function: skip the firing */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
 typedef int dtrace_consume_probe_f(const dtrace_probedata_t*, void*);
-/* Called for each record of a probe, then once with a null record. */
+/* Called for each record of a firing, then once with a null record. */
 typedef int dtrace_consume_rec_f(const dtrace_probedata_t*, const dtrace_recdesc_t*,
                                  void*);
 int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
@@ -512,12 +516,12 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 /* --- output formats (-x format) --- */
 /*
  * Callbacks and handlers are called for every format. In json and folded, the
- * lines for a record are printed after the callback has been called for its
- * last action. They do not contain actions that a callback skipped. In json,
- * each fault and each drop is also printed as a line, before its handler is
- * called. In these formats, the standard output of a system() command goes to
- * stderr, so that it does not mix with the lines. The walk functions and the
- * functions below ignore the format.
+ * lines for a firing are printed after the callback has been called for the
+ * last action of the firing. The lines do not contain actions that a callback
+ * skipped. In json, each fault and each drop is also printed as a line, before
+ * its handler is called. In json and folded, the standard output of a system()
+ * command goes to stderr, so that it does not mix with the lines. The walk
+ * functions and the functions below ignore the format.
  */
 
 /* --- printing records --- */
@@ -527,10 +531,10 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * system(), freopen() or printa() that made the record. A printa() may have no
  * format. recs points to the first record to print, and n_recs is the number of
  * records from there on. Their offsets count from buf, which has len bytes:
- * pass dtpda_data and dtepd_size. The functions return the number of records
- * that they used. A callback that is called for each record must ignore the
- * calls for the others of these records. A null FILE means the buffered
- * handler. The functions fail with EDT_DMISMATCH if there are too few records.
+ * pass dtpda_data and dtepd_size. The functions return the number n of records
+ * that they used. A callback that is called for each record must then ignore
+ * the calls for the next n - 1 records. A null FILE means the buffered handler.
+ * The functions fail with EDT_DMISMATCH if there are too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
@@ -592,11 +596,11 @@ typedef int dtrace_handle_drop_f(const dtrace_dropdata_t*, void*);
 int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg);
 
 /*
- * Called when a target exits (message may be null), with a message about a
- * target, or with a null handle and a message about the session. Also called
- * for processes that the caller did not name: followed children and processes
- * that started later. Their handles are invalid after the call that reports
- * their exit.
+ * The handler is called when a target exits, in which case message may be null.
+ * It is also called with a message about a target, or with a null handle and a
+ * message about the session. Targets include processes that the caller did not
+ * name: followed children and processes that started later. The handle of such
+ * a process is invalid after the call that reports its exit.
  */
 typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
 int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
@@ -630,14 +634,15 @@ int dtrace_handle_setopt(dtrace_hdl_t* dtp, dtrace_handle_setopt_f* func, void* 
 
 /* --- aggregations --- */
 /*
- * The records of dtada_data: the variable's id, the keys, the value. In the
- * last one, dtrd_action is the aggregating function, and dtrd_arg the
- * parameters of lquantize().
+ * Describes the records of dtada_data, which are the variable's id, the keys
+ * and the value. In the record of the value, dtrd_action is the aggregating
+ * function, and dtrd_arg contains the parameters of lquantize() and
+ * llquantize().
  */
 typedef struct dtrace_aggdesc {
     const char* dtagd_name; /* without @ */
     dtrace_aggvarid_t dtagd_varid;
-    dtrace_epid_t dtagd_epid; /* EPID of a clause that feeds it */
+    dtrace_epid_t dtagd_epid; /* EPID of a clause that assigns to the aggregation */
     uint32_t dtagd_size;      /* bytes of all records */
     int dtagd_nrecs;
     const dtrace_recdesc_t* dtagd_rec; /* array of dtagd_nrecs */
@@ -660,14 +665,14 @@ typedef struct dtrace_aggdata {
     dtrace_aggdesc_t* dtada_desc;
     char* dtada_data; /* base of the offsets in dtada_desc */
     size_t dtada_size;
-    const dtrace_eprobedesc_t* dtada_edesc; /* of dtagd_epid */
+    const dtrace_eprobedesc_t* dtada_edesc; /* the ECB whose EPID is dtagd_epid */
     const dtrace_probedesc_t* dtada_pdesc;
     /*
-     * Null without -x aggpercpu. With it, the values that were merged into
-     * dtada_value, each of dtada_valuesize bytes. All but the last are the
-     * values of the CPUs, by number. The last one is for data whose CPU is not
-     * known. A thread that finds the buffer of its CPU in use uses the next
-     * buffer, and its data are counted for that buffer's CPU.
+     * Null without -x aggpercpu. With this option, the values that were merged
+     * into dtada_value, each of dtada_valuesize bytes. All but the last are the
+     * values of the CPUs, by CPU number. The last value is for data whose CPU is
+     * not known. If the buffer of a thread's CPU is in use, the thread uses the
+     * next buffer, and its data are counted for the CPU of that buffer.
      */
     char** dtada_percpu;
     int dtada_npercpu;
@@ -678,7 +683,7 @@ enum {
     DTRACE_AGGWALK_NEXT = 0,
     DTRACE_AGGWALK_ABORT,
     DTRACE_AGGWALK_CLEAR,
-    /* divide by dtada_normal, which the function has set */
+    /* divide the value by dtada_normal, which the callback has set */
     DTRACE_AGGWALK_NORMALIZE,
     DTRACE_AGGWALK_DENORMALIZE,
     DTRACE_AGGWALK_REMOVE
@@ -697,7 +702,10 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
-/* Entries with equal keys or values are in the order of their variables. */
+/*
+ * These functions sort like those above. Entries with equal keys (or values)
+ * are in the order of their variables' ids.
+ */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
 int dtrace_aggregate_walk_valvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
@@ -754,7 +762,7 @@ typedef struct dtrace_objinfo {
     /* index among the modules of the process, in the order of addresses */
     int dto_id;
     uint_t dto_flags;
-    /* Addresses in the process and sizes in bytes; both 0 if there is none. */
+    /* addresses in the process, sizes in bytes; 0 if the module has no such segment */
     Elf64_Addr dto_text_va;
     Elf64_Xword dto_text_size;
     Elf64_Addr dto_data_va;
@@ -776,9 +784,10 @@ typedef struct dtrace_syminfo {
     unsigned long dts_id; /* always 0 */
 } dtrace_syminfo_t;
 /*
- * Finds a function, or else a variable. sym and info may be null. st_value is
- * an address in the process. st_size is 0 if the size is not known, for example
- * for a variable without type data. Errors: EDT_NOMOD, EDT_NOSYM.
+ * Finds a function with this name or, if there is none, a variable. sym and
+ * info may be null. st_value is an address in the process. st_size is 0 if the
+ * size is not known, for example for a variable without type data. Errors:
+ * EDT_NOMOD, EDT_NOSYM.
  */
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info);

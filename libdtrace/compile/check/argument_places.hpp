@@ -35,8 +35,8 @@ struct ArgumentPlace {
 std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& parameters,
                                            const Type* result);
 
-// Returns the places of the parameters of a kernel function. The kernel's stack is
-// never read.
+// Returns the places of the parameters of a kernel function. A struct or union has the
+// place ByValue, because the kernel's stack is never read.
 std::vector<ArgumentPlace>
 kernel_argument_places(const std::vector<const Type*>& parameters, const Type* result);
 

@@ -16,9 +16,11 @@ struct Argument {
     std::string name; // may be empty
     const Type* type = nullptr;
     ArgumentPlace place;
-    const Type* native = nullptr; // a translator converts from this type
+    // the type from which a translator converts; null: no translator is needed
+    const Type* native = nullptr;
 };
 
+// Returns the arguments that a provider declares for a probe.
 std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
 // Returns the arguments of a function's probe. An entry probe has the parameters. A

@@ -15,7 +15,7 @@
 namespace dt {
 
 struct CArgument {
-    std::string form;        // usdt/provider_source.hpp
+    std::string form;        // size and kind, as in usdt/provider_source.hpp
     std::string declaration; // "const struct connection *NAME"
 };
 

@@ -255,7 +255,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {
-        // the bits of a double are the value, as in DIF registers
+        // argN contains the bits of a double, as a DIF register does, so it is not cast
         slot = std::move(value);
     } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = make_cast(type, std::move(value), at);

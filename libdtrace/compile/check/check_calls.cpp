@@ -3,8 +3,8 @@
 // prototype in the table of dif/.
 //
 // Actions are statements, so a call to an action inside an expression is refused here.
-// The places that accept an action (keys of aggregations, trace()) handle such calls
-// themselves.
+// Keys of aggregations and trace() accept some actions. Their own functions check such
+// calls (aggregate_keys(), action_trace()).
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"

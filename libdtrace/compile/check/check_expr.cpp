@@ -168,8 +168,8 @@ void Checker::wrap(NodePtr& slot)
         cast_to(slot, slot->type);
 }
 
-// Converts an operand to the common type of its operation, if the result in 64 bits
-// would be different.
+// Converts a signed operand of an unsigned 32-bit operation to the type of the
+// operation. Without the conversion, the result in 64 bits would differ from C's.
 void Checker::to_operand_type(NodePtr& slot, const Type* type)
 {
     if (type && wraps_below_64(type) && slot->type->is_integer() &&
@@ -428,7 +428,8 @@ void Checker::pre_or_post(Node& node)
                  node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
     if (target.type->is_float() && target.type->resolve()->size > sizeof(double))
-        to_double(node.left, operator_name(node.op)); // reports the error
+        // fails: D has no long double arithmetic
+        to_double(node.left, operator_name(node.op));
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,
              operator_name(node.op) + " cannot be applied to a function pointer");

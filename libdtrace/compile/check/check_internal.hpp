@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The class Checker. It checks a node through the NodePtr that owns it, because it may
-// replace the node (by a constant or an inline's expression).
+// The class Checker. Its functions take a reference to the NodePtr that owns a node,
+// because they may replace the node (by a constant or an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what each name refers to; inlines
@@ -72,7 +72,7 @@ private:
     int n_vouched_ = 0;
     std::set<std::string> hidden_; // names of declarations for a later version of D
 
-    // check.cpp
+    // Defined in check.cpp:
     void pragmas();
     void declaration(Decl& decl);
     void variable_declaration(Decl& decl);
@@ -84,7 +84,7 @@ private:
     void clause_rules_aggregation(const Node& node);
     void predicate(NodePtr& slot);
 
-    // check_expr.cpp
+    // Defined in check_expr.cpp:
     void expr(NodePtr& slot);
     void dispatch(NodePtr& slot);
     void unary(NodePtr& slot);
@@ -102,7 +102,7 @@ private:
     void wrap(NodePtr& slot);
     void to_operand_type(NodePtr& slot, const Type* type);
 
-    // check_float.cpp
+    // Defined in check_float.cpp:
     static bool any_float(const Node& left, const Node& right);
     void to_double(NodePtr& slot, std::string_view operation);
     void to_truth(NodePtr& slot, std::string_view operation);
@@ -110,20 +110,20 @@ private:
     void float_negation(NodePtr& slot);
     void float_cast(NodePtr& slot, const Type* type);
 
-    // check_convert.cpp
+    // Defined in check_convert.cpp:
     void conditional(NodePtr& slot);
     void cast(NodePtr& slot);
     void cast_to(NodePtr& slot, const Type* type);
     void stringof(Node& node);
 
-    // check_assign.cpp
+    // Defined in check_assign.cpp:
     void assign(NodePtr& slot);
     void assign_target(NodePtr& slot, bool plain);
     void fix_type(Ident& ident, const Node& value);
     void check_alloca(const Node& target, const Node& value);
     void mark_modified(const Node& target);
 
-    // check_memory.cpp
+    // Defined in check_memory.cpp:
     void index(NodePtr& slot);
     void index_assoc(Node& node, bool fix_keys);
     void check_string_bound(const Node& index, std::uint64_t literal_bytes);
@@ -136,7 +136,7 @@ private:
     void size_of(NodePtr& slot);
     void offset_of(NodePtr& slot);
 
-    // check_names.cpp
+    // Defined in check_names.cpp:
     void identifier(NodePtr& slot, bool indexed = false);
     Ident* find_variable(Scope scope, const std::string& name);
     Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
@@ -154,14 +154,14 @@ private:
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
 
-    // check_kernel.cpp
+    // Defined in check_kernel.cpp:
     void kernel_symbol(NodePtr& slot, bool address_only,
                        const TargetNames::Variable& variable);
     std::optional<std::int64_t> kernel_enumerator(std::string_view name);
     const Type* kernel_type_of(std::string_view name);
     void uses_kernel();
 
-    // check_structures.cpp
+    // Defined in check_structures.cpp:
     bool is_builtin_variable(std::string_view name) const;
     bool is_own_name(const Node& node);
     [[noreturn]] void no_address(const Node& name);
@@ -170,17 +170,17 @@ private:
     void translate_current(Node& member);
     bool fds_member(NodePtr& slot);
 
-    // check_arguments.cpp
+    // Defined in check_arguments.cpp:
     Argument find_argument(std::uint64_t n, Place at);
     void argument(NodePtr& slot, std::uint64_t n, Place at);
 
     std::optional<Argument> translated_argument(const Node& node);
     NodePtr translation_of(const Argument& argument, Place at);
 
-    // check_provider.cpp
+    // Defined in check_provider.cpp:
     void provider(Decl& decl);
 
-    // check_xlate.cpp
+    // Defined in check_xlate.cpp:
     void translator(std::unique_ptr<Decl>& decl);
     const Ident* translating_inline(const Node& node);
     bool find_xlate(NodePtr& slot);
@@ -192,8 +192,10 @@ private:
     void xlate(NodePtr& slot);
     bool inline_translation(Ident& ident);
 
-    // check_stability.cpp
-    bool is_there(std::string_view name) const; // in the D version that is in use
+    // Defined in check_stability.cpp:
+
+    // Returns whether the selected version of D (-x version) has this name.
+    bool is_there(std::string_view name) const;
     const VariableRow* find_variable_row(std::string_view name) const;
     const SubroutineRow* find_subroutine_row(std::string_view name) const;
     const ActionRow* find_action_row(std::string_view name) const;
@@ -212,7 +214,7 @@ private:
     void identifier_pragmas();
     void identifier_pragma(const char* pragma, const std::string& name, Place at);
 
-    // check_calls.cpp
+    // Defined in check_calls.cpp:
     void call(NodePtr& slot);
     void kernel_device_number(NodePtr& slot, NodePtr device);
     Ident* resolve_function(Node& node);
@@ -225,7 +227,7 @@ private:
                                    std::string_view prototype);
     void check_alloca_size(const Node& node);
 
-    // check_actions.cpp
+    // Defined in check_actions.cpp:
     void action(NodePtr& slot);
     void action_trace(NodePtr& slot);
     void action_tracemem(Node& node);
@@ -237,7 +239,7 @@ private:
     void action_plain(Node& node);
     Ident* named_aggregation(Node& call, Node& argument, Tag not_one, Tag undefined);
 
-    // check_aggs.cpp
+    // Defined in check_aggs.cpp:
     void aggregate_statement(Node& node);
     void aggregate_keys(Node& node, Ident& ident, bool fix);
     void agg_function(Node& node, Ident& aggregation);
@@ -246,7 +248,7 @@ private:
     std::uint64_t lquantize(Node& call, const Ident& aggregation);
     std::uint64_t llquantize(Node& call, const Ident& aggregation);
 
-    // printf_check.cpp
+    // Defined in printf_check.cpp:
     void check_printf(Node& call);
     void check_printa(Node& call);
 };
@@ -263,7 +265,7 @@ void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
-// the new node is not checked yet
+// Returns a new Cast node, which has not been checked.
 NodePtr make_cast(const Type* type, NodePtr value, Place at);
 
 // Returns "NAME( )", the form used in messages.

@@ -3,8 +3,8 @@
 // A clause that uses one is marked as needing the kernel, so that it is executed only
 // in the kernel. Using a type of the kernel does not mark a clause.
 //
-// Pointers into the kernel are plain pointers: inside the kernel, a load through one is
-// an ordinary load.
+// Pointers into the kernel are not marked userland, because the clause runs in the
+// kernel, where a load through such a pointer is an ordinary load.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // C's conversions of integers, and D's rules for strings. These functions do not change
-// the tree. A pointer and an integer are compatible only in two cases: the integer is
-// the constant 0, or an unsigned integer parameter of eight bytes receives the pointer.
-// NULL is also accepted for the integer 0.
+// the tree. A pointer and an integer are compatible only in three cases: the integer is
+// the constant 0, the pointer is NULL, or an unsigned integer parameter of eight bytes
+// receives the pointer.
 #include "libdtrace/compile/check/conversions.hpp"
 
 namespace dt {

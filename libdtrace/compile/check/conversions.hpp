@@ -14,14 +14,14 @@ namespace dt {
 // narrower than int become int.
 const Type* promoted(const Node& node, TypeTable& types);
 
-// Returns the type to which C's usual arithmetic conversions convert two integers. It
-// determines the sign and the recorded width. D evaluates in 64 bits, except that
+// Returns the type to which C's usual arithmetic conversions convert two integers. This
+// type determines the sign and the recorded width. D evaluates in 64 bits, except that
 // values of a type for which wraps_below_64() is true are kept within that type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
 
 // Returns whether C defines the arithmetic of this promoted type modulo a power of two
-// below 2^64. That is true for the unsigned types of four bytes. C does not define
-// overflow of a signed type; D keeps its 64-bit result.
+// below 2^64, which is true for the unsigned types of four bytes. C does not define the
+// overflow of a signed type, for which D keeps the 64-bit result.
 bool wraps_below_64(const Type* type);
 
 bool is_void(const Type* type);

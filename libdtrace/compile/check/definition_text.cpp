@@ -81,6 +81,7 @@ bool is_predefined(const Type* type, const std::string& name)
     return there != nullptr && Comparison().same(there, type);
 }
 
+// Whether the bodies of structs and unions are written or left out.
 enum class Bodies { Said, Left };
 
 class Writer {

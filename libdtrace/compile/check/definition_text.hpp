@@ -5,8 +5,8 @@
 //   types that the arguments use, provider block, #pragma D attributes
 //
 // Compiling the text gives the same definition again. If that is impossible because D
-// cannot express a type (a packed one, for example), or if the text would be too long,
-// all structs and unions are declared by name only, without members.
+// cannot express a type (a packed struct, for example), or if the text would be longer
+// than 64 KiB, all structs and unions are declared by name only, without members.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"

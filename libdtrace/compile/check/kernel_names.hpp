@@ -7,8 +7,8 @@
 // A type without a scope is looked up first in the kernel proper, then in all modules.
 // The type of a variable is looked up in the module that defines the symbol. BTF
 // contains the types of few variables. For other variables, a table gives the type
-// (symbols/kernel_variables.hpp), or only the address is known. Nothing is read before
-// the first lookup.
+// (symbols/kernel/kernel_variables.hpp), or only the address is known. Nothing is read
+// before the first lookup.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -30,7 +30,7 @@ public:
     {
     }
 
-    // whether this is a module of the kernel
+    // Returns whether this is the name of a module of the kernel.
     bool is_scope(std::string_view scope) const;
     // Returns null if there is no such type.
     const Type* type(std::string_view scope, std::string_view name, Kind kind);

@@ -4,9 +4,9 @@
 // keys in their order. Conversions with @ use the values of the aggregations in their
 // order, and then repeat the last one.
 //
-// A column of FORMAT_CONVERSIONS says which types a conversion accepts. The size that a
-// length modifier denotes may be larger than an integer argument. With %h, it may not
-// be smaller.
+// A column of FORMAT_CONVERSIONS says which types a conversion accepts. A length
+// modifier (%ld, %lld) does not restrict the size of an integer argument, except that
+// %h accepts at most two bytes.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <cstring>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The assembler builds one DIF object: its instructions, labels and tables.
 //
-//   emit() / branch() / label() ... ──> finish() ──> Difo
+//   emit() / new_label() / branch() / place() ... ──> finish() ──> Difo
 //
-// Operands are passed in the order in which the disassembler prints them. Both use the
-// operand column of DIF_OPS for the positions, so they cannot disagree. A label marks a
-// point between instructions and needs no instruction. Branches go forward only: a
-// label is created, used by branches, and then placed exactly once.
+// Operands are passed in the order in which the disassembler prints them. The assembler
+// and the disassembler take the positions from the operand column of DIF_OPS, so they
+// cannot disagree. A label marks a point between instructions and needs no instruction.
+// Branches go forward only: a label is created, used by branches, and then placed
+// exactly once.
 //
 // An integer or string that is used several times has only one entry in its table. In
 // the string table, the strings of the code come first (offset 0 is the empty string)

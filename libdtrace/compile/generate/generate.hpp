@@ -15,13 +15,14 @@
 //   generate_types.cpp    D's types as DIF types
 //
 // Invariants
-//   - A value in a register has 64 bits. A value of an integer type that comes from a
-//     variable, memory, a cast or an assignment is what the type can hold, sign- or
-//     zero-extended ("canonical"); arithmetic may leave more bits, and the assignment
-//     narrows.
-//   - A by-reference value (string, struct, array) is its address.
-//   - The tuple is in use only between a flush and the instruction that consumes it. A
-//     part that contains such an instruction itself is evaluated before the flush.
+//   - A value in a register has 64 bits. It is canonical in an integer type if the type
+//     can represent it, with the upper bits sign- or zero-extended. A value that comes
+//     from a variable, memory, a cast or an assignment is canonical in its type. The
+//     result of arithmetic may not be; an assignment narrows it.
+//   - A by-reference value (string, struct, array) is represented by its address.
+//   - The tuple is the list of arguments or keys that pushtr and pushtv build. It is in
+//     use only between flushts and the instruction that consumes it (call, ldgaa, ...).
+//     A part that contains such an instruction itself is evaluated before flushts.
 //
 // The order of evaluation is unspecified for most operators, as in C. The left operand
 // is evaluated first, with one exception: the right operand comes first if it needs
@@ -77,7 +78,7 @@ private:
         std::uint8_t scope;
     };
 
-    // generate_expr.cpp
+    // Defined in generate_expr.cpp:
     Register value(const Node& node);
     Register value_of_ident(const Node& node);
     Register value_in_memory(const Node& node);
@@ -89,14 +90,14 @@ private:
     bool is_canonical(const Node& node, const Type* to);
     std::pair<Register, Register> operands(const Node& left, const Node& right);
 
-    // generate_logic.cpp
+    // Defined in generate_logic.cpp:
     Register value_of_comparison(const Node& node);
     Register value_of_logical(const Node& node);
     Register value_of_logical_xor(const Node& node);
     Register value_of_not(const Node& node);
     Register value_of_cond(const Node& node);
 
-    // generate_memory.cpp
+    // Defined in generate_memory.cpp:
     Register address(const Node& node, std::uint64_t distance = 0);
     Register address_of_element(const Node& node);
     // Loads the value of a node from its address: to = [from].
@@ -110,13 +111,14 @@ private:
     void decays(const Node& node);
     void load_object(const Node& node, int into);
 
-    // generate_assign.cpp
-    // evaluated parts of the key; empty: none have been evaluated
+    // Defined in generate_assign.cpp:
+
+    // The evaluated parts of a key. Empty: no part has been evaluated.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;
-        Register address; // if it is in memory
-        Kept kept;        // if it is an element of an associative array
+        Register address; // set if the lvalue is in memory
+        Kept kept;        // set if it is an element of an associative array
     };
     Lvalue open(const Node& node);
     Register address_to_store(const Node& node);

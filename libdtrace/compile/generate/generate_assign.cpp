@@ -2,8 +2,10 @@
 // Assignment, op=, ++ and --. They use the same three steps for each kind of lvalue:
 //
 //   open    evaluates its location once: an address, or keys with side effects
-//   fetch   reads its value                 put   stores a value
+//   fetch   reads its value
+//   put     stores a value
 //
+//   lvalue         fetch                    put
 //   variable       ldgs/ldts/ldls           stgs/stts/stls
 //   element        keys, ldgaa/ldtaa        keys again, stgaa/sttaa
 //   memory         ld* from the address     st* (objects: copys; bit-fields: or-ed in)
@@ -85,8 +87,8 @@ Register ExprGenerator::fetch(const Lvalue& from)
     return out;
 }
 
-// Stores a value in an lvalue. type: the type of the value. If it is an object, its
-// size limits how many bytes are read.
+// Stores a value in an lvalue. type: the type of the value. If the value is passed by
+// reference, the size of its type limits how many bytes are read.
 void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))
@@ -148,7 +150,7 @@ Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
     // If the right side has side effects, it may change the left side, as in x += x++.
-    // Then the left side is read first, unless that needs too many registers.
+    // In that case, the left side is read first, unless that needs too many registers.
     const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
     const bool left_first =
         facts_.of(*node.right).has_effects &&

@@ -26,6 +26,7 @@ public:
     void add_offset(int reg, std::uint64_t by, Place at); // reg += by
     // Narrows a value so that it is canonical in an integer type.
     void narrow(int reg, const Type* to, Place at);
+    // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 by 1.
     void truth(int reg);
@@ -34,11 +35,13 @@ public:
     // size = min(size, strlen(from) + 1)
     void limit_to_string(int size, int from, Place at);
 
-    // Floating point. The operands are doubles.
+    // Converts a value of an arithmetic type in a register to a double, and back.
     void to_double(int reg, const Type* from);
     void from_double(int reg, const Type* to, Place at);
+    // left = left op right; both are doubles.
     void float_arithmetic(Op op, int left, int right, Place at);
-    // Returns 0 or 1. A NaN is not equal to, less than or greater than any value.
+    // Compares two doubles. The result is 0 or 1. A NaN is not equal to, less than or
+    // greater than any value.
     Register float_comparison(Op op, Register left, Register right, Place at);
     void negate_float(int reg, Place at);
     // value = value op right, in the type of the lvalue; right is a double.

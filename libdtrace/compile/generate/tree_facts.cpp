@@ -65,7 +65,7 @@ TreeFacts::Facts TreeFacts::compute(const Node& node)
     if (node.right)
         include(*node.right, 0);
 
-    // Parts before the last one that flushes the tuple must wait in registers.
+    // The parts before the last part that flushes the tuple must wait in registers.
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < node.args.size(); i++)
         if (of(*node.args[i]).uses_tuple)

@@ -14,10 +14,11 @@ namespace dt {
 class TreeFacts {
 public:
     struct Facts {
-        // needed at the same time, including the one for the result
+        // number of registers needed at the same time, including that of the result
         int registers = 1;
-        bool uses_tuple = false;  // flushes the tuple
-        bool has_effects = false; // changes a variable or memory
+        bool uses_tuple = false; // the subtree flushes the tuple (generate.hpp)
+        // the subtree changes a variable, memory or the state of a subroutine
+        bool has_effects = false;
     };
 
     explicit TreeFacts(int n_registers) : n_registers_(n_registers) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The parts of C headers that D does not have (see parser.hpp). The parser reads those
-// that affect sizes, offsets and types. It skips the others: bodies, initialisers,
-// labels and assertions.
+// The parts of C headers that D does not have (see parser.hpp). The parser reads the
+// parts that affect sizes, offsets and types. It skips function bodies, initialisers,
+// asm labels and assertions.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -13,8 +13,9 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint32_t default_aligned = 16; // __attribute__((aligned))
-constexpr std::int64_t max_aligned = 1 << 28; // GCC's limit
+// The alignment in bytes that __attribute__((aligned)) without a number means.
+constexpr std::uint32_t default_aligned = 16;
+constexpr std::int64_t max_aligned = 1 << 28; // GCC's maximum alignment in bytes
 
 // Removes the underscores around a name: "__packed__" becomes "packed".
 std::string_view plain(std::string_view name)
@@ -24,7 +25,7 @@ std::string_view plain(std::string_view name)
     return name;
 }
 
-// Returns the alignment, or 0 if the value is not a valid one.
+// Returns the value as an alignment, or 0 if it is not a valid alignment.
 std::uint32_t checked_alignment(std::optional<std::int64_t> value)
 {
     if (!value || *value <= 0 || *value > max_aligned ||
@@ -33,6 +34,7 @@ std::uint32_t checked_alignment(std::optional<std::int64_t> value)
     return static_cast<std::uint32_t>(*value);
 }
 
+// The types that __attribute__((mode(NAME))) selects.
 // clang-format off
 #define C_MODES(X) /* X(name, signed or float, unsigned) */ \
     X("QI", "signed char", "unsigned char") X("byte", "signed char", "unsigned char") \
@@ -280,9 +282,9 @@ bool Parser::c_specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// Reads a declaration that declares nothing, or one that starts with an attribute of
-// C23; the lexer returns such an attribute as a probe description. Returns false if the
-// text is neither.
+// Reads a static assertion, an asm statement, or a declaration that starts with an
+// attribute of C23 ("[[...]]"), which the lexer returns as a probe description. Returns
+// false if the text is none of these.
 bool Parser::c_declaration()
 {
     if (at(CWord::StaticAssert) || at(CWord::Asm)) {

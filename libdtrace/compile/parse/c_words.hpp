@@ -41,9 +41,9 @@ enum class CWord {
     None,
     Attribute, // __attribute__((...))
     Asm,       // a name for the linker, or an assembly statement
-    Extension, // suppresses warnings
-    Function,  // an attribute of a function
-    Thread,    // a storage class
+    Extension, // __extension__, which suppresses warnings
+    Function,  // a specifier of a function: inline or _Noreturn
+    Thread,    // the storage class of thread-local variables
     Typeof,
     Alignas,
     Alignof,
@@ -55,8 +55,8 @@ enum class CWord {
 
 struct Token;
 
-// Recognises these words: sets Token::c_word, or turns another spelling of a D keyword
-// into that keyword.
+// Recognises the words of the two tables above. Sets Token::c_word, or turns another
+// spelling of a D keyword into that keyword.
 void read_c_word(Token& token);
 bool is_c_word(std::string_view text, bool in_header);
 

@@ -197,8 +197,8 @@ bool Parser::names_member()
 }
 
 // Returns whether this is a declaration like "extern x;", which declares an int, as in
-// old C. If another name or a star follows the name, it is not a variable but an
-// unknown type.
+// old C. If another name or a star follows the name, the name denotes an unknown type,
+// not a variable.
 bool Parser::is_implicit_int()
 {
     if (at(Tok::Star) || at(Tok::LParen))

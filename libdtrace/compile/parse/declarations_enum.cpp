@@ -26,8 +26,8 @@ void Parser::enum_body(Type& into)
         syntax_error();
 }
 
-// Reads an enumerator and returns the default value of the next one. next: the default
-// value of this one.
+// Reads an enumerator and returns the default value of the enumerator after it. next:
+// the default value of the enumerator that is read.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;
@@ -72,7 +72,9 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
 void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) const
 {
     bool has_negative = false;
-    std::uint64_t largest = 0; // for a negative value, the magnitude without the sign
+    // The largest value. A negative value v counts as ~v, which needs as many bits as v
+    // without its sign bit.
+    std::uint64_t largest = 0;
     for (const Enumerator& one : into.enumerators) {
         auto found = enumerators_.find(one.name);
         bool is_negative = one.value < 0 &&

@@ -170,7 +170,7 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
             lines.push_back({"", base.at,
                              whole_type(base.type, base.at, "anonymous member"),
                              std::nullopt, base.attributes});
-        else if (!base.at.c_header) // C: "struct s { enum e { A }; int a; }"
+        else if (!base.at.c_header) // a header may declare a type: { enum e { A }; }
             fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
         advance();
         return;

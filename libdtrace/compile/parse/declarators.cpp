@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Declarators and type names (see parser.hpp).
 //
-// A declarator reads from its name outward: "*(*f)[4]" says f is a pointer to an array
-// of 4 pointers to the base. layers() collects them in that order; declarator() applies
-// them backwards, from the base type inward. The keys of an associative array, as in
-// a[string, int], are the layer next to the name.
+// A declarator is read from its name outward: "*(*f)[4]" says that f is a pointer to an
+// array of 4 pointers to the base type. layers() collects these layers in that order.
+// declarator() applies them in the reverse order, starting with the base type. The keys
+// of an associative array, as in a[string, int], are the layer next to the name.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // The program's declarations take precedence, even those further down in the text.
 // Kernels have typedefs such as `code` and `config`, and a program may have variables
 // of these names, which need no declaration. So a name is looked up as a typedef of the
-// kernel only if, because of the text after it, it must be a type:
+// kernel only if the text after the name shows that the name is a type:
 //
 //   config x   config *x;   (config *)   (config)x   sizeof (config)   offsetof(config, m)
 #include "libdtrace/compile/builtins.hpp"
@@ -40,8 +40,8 @@ bool begins_operand(std::string_view text)
 
 } // namespace
 
-// Returns the text after the token. Returns an empty string if the token comes from a
-// macro's value instead of the text.
+// Returns the part of the text after the token `raw`. Returns an empty string if the
+// token comes from a macro's value instead of the text.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {
     const std::less_equal<const char*> before;
@@ -56,7 +56,7 @@ bool Parser::reads_as_type(std::string_view raw, TypePlace place) const
     std::string_view rest = behind(raw, context_.text);
     skip_blanks(rest);
     if (rest.empty())
-        return place == TypePlace::Certain; // the complete text is a type
+        return place == TypePlace::Certain; // no text after the name is needed here
     const bool starred = rest[0] == '*';
     switch (place) {
     case TypePlace::Certain:

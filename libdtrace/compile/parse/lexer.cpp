@@ -12,7 +12,7 @@ namespace dt {
 
 namespace {
 
-// The maximum length of a module's name before a `.
+// The maximum length in bytes of the module's name in module`symbol.
 constexpr std::size_t max_module_name = 256;
 
 enum : unsigned char {
@@ -20,7 +20,7 @@ enum : unsigned char {
     digit = 2,
     letter = 4,     // starts an identifier
     spec_start = 8, // starts a probe description
-    spec_more = 16, // continues one
+    spec_more = 16, // continues a probe description
 };
 
 std::array<unsigned char, 256> make_classes()
@@ -35,8 +35,8 @@ std::array<unsigned char, 256> make_classes()
     mark("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_",
          letter | spec_start | spec_more);
     mark("-$:.?*\\[]!", spec_start | spec_more);
-    // Classic DTrace does not accept these characters. They occur in libstdc++.so.6, in
-    // symbols with a version, and in names in UTF-8.
+    // Classic DTrace does not accept the following characters in probe descriptions.
+    // They occur in libstdc++.so.6, in symbols with a version, and in names in UTF-8.
     mark("`+@~", spec_more);
     for (std::size_t c = 0x80; c < classes.size(); ++c)
         classes[c] |= spec_start | spec_more;
@@ -206,8 +206,9 @@ Token Lexer::next(Mode mode)
     return token;
 }
 
-// Reads a token in Outer mode. If it contains a ':', it is a probe description.
-// Otherwise it may be a keyword, or the name of a type with a declarator after it.
+// Reads a token in Outer mode. A sequence of characters of a probe description is one
+// token. If the sequence has no ':', it may instead be a keyword, a scoped name, or the
+// name of a type that a declarator follows.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -260,8 +261,9 @@ Token Lexer::code(Token token)
     return punctuation(std::move(token));
 }
 
-// If a module's name starts at this offset, returns the offset of the ` after it, else
-// npos. The name may contain dots. If it contains ".so", it may also contain - and +.
+// Returns the offset of the ` after the module's name that starts at `begin`. Returns
+// npos if no module's name starts there. A module's name may contain dots. If the name
+// contains ".so", it may also contain - and +.
 std::size_t Lexer::module_end(std::size_t begin) const
 {
     std::size_t at = begin;
@@ -281,9 +283,9 @@ std::size_t Lexer::module_end(std::size_t begin) const
     return at;
 }
 
-// Reads "pid$target`" at the start of a scope. Returns its text with the macro
-// replaced, and sets `end` to the offset after the backquote. Returns nullopt if the
-// scope does not start like this.
+// Reads a prefix such as "pid$target`" at the offset `end`. Returns the prefix with the
+// value of the macro, and sets `end` to the offset after the backquote. Returns nullopt
+// if there is no such prefix.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))
@@ -296,8 +298,8 @@ std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
     return "pid" + macros_.value(name, at) + "`";
 }
 
-// After a scope, skips the keyword of a tag (struct, union, enum) if there is one.
-// Returns the offset of the name.
+// Skips the keyword of a tag (struct, union, enum) after a scope, as in unix`struct
+// foo. Returns the offset of the name, or `at` if there is no keyword.
 std::size_t Lexer::skip_tag_keyword(std::size_t at) const
 {
     for (std::string_view word : {"struct", "union", "enum"}) {
@@ -344,7 +346,7 @@ Token Lexer::word(Token token)
         process
             ? *process + std::string(text_.substr(after_process, end - after_process))
             : std::string(spelled);
-    // Replaces several blanks by one: "struct   foo" becomes "struct foo".
+    // Replaces a run of blanks with one space: "struct   foo" becomes "struct foo".
     std::size_t blanks = token.text.find_first_of(" \t");
     if (blanks != std::string::npos)
         token.text.replace(blanks, token.text.find_first_not_of(" \t", blanks) - blanks,
@@ -360,8 +362,8 @@ Token Lexer::word(Token token, std::string_view spelled) const
     return token;
 }
 
-// Reads a macro variable. The text of $1 determines the kind of its token: a number, a
-// name, or else a string.
+// Reads a macro variable. If its value is a name or an integer, the token is a name or
+// an integer. For any other value, and for $$1, the token is a string.
 Token Lexer::macro(Token token)
 {
     Macros::Name name = Macros::scan(text_.substr(pos_));

@@ -2,16 +2,16 @@
 // Splits D text into tokens, one at a time, in the mode that the parser requests.
 //
 //   Mode::Code     expressions, statements, declarations
-//   Mode::Outer    a place where a probe description may start: a sequence of
-//                  characters of a description is one token, unless it is a keyword or
-//                  starts with a type's name
+//   Mode::Outer    places where a probe description may start. A sequence of characters
+//                  of a description is one token, unless the sequence is a keyword or
+//                  starts with a type's name.
 //
 // The lexer consumes comments, #! lines and control lines. It passes each control line
 // to the parser's pragma handler, together with its place.
 //
-// `/` closes a predicate if one is open and the next character (blanks excepted) is
-// `;`, `{` or `/`, or there is none. Otherwise `/` is the division operator. So //
-// starts a comment, except inside a predicate.
+// `/` closes an open predicate if the next character (blanks excepted) is `;`, `{` or
+// `/`, or if the text ends there. Otherwise `/` is the division operator. So // starts
+// a comment, except inside a predicate.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once
@@ -43,7 +43,7 @@ namespace dt {
     X("union", Union, 0) X("unsigned", Unsigned, 0) X("userland", Userland, 1) \
     X("void", Void, 0) X("volatile", Volatile, 0) X("while", While, 0) X("xlate", Xlate, 1)
 
-#define D_PUNCTUATION(X) /* X(text, name); longer ones before their prefixes */ \
+#define D_PUNCTUATION(X) /* X(text, name); each text comes before its prefixes */ \
     X("...", Ellipsis) X("<<=", ShlAssign) X(">>=", ShrAssign) \
     X("->", Arrow) X("++", PlusPlus) X("--", MinusMinus) X("<<", Shl) X(">>", Shr) \
     X("<=", Le) X(">=", Ge) X("==", EqEq) X("!=", NotEq) X("&&", AndAnd) X("||", OrOr) \
@@ -56,17 +56,19 @@ namespace dt {
     X("<", Lt) X(">", Gt) X(".", Dot)
 // clang-format on
 
+// The kinds of tokens. Each comment names the members of Token that are valid.
 enum class Tok {
     End,
-    Ident,   // text: "foo", "a.out`foo", "`foo"
-    Keyword, // keyword, text
-    // value, unsigned_suffix, long_suffix, decimal; negative if macro $n is
+    Ident,   // Token::text is the name: "foo", "a.out`foo", "`foo"
+    Keyword, // Token::key, Token::text
+    // Token::value, unsigned_suffix, long_suffix and decimal. Token::negative is true
+    // if the value of a macro variable such as $1 begins with '-'.
     Integer,
-    Float,        // float_value
-    String,       // text
-    Char,         // value
-    Aggregation,  // text, without the @
-    ProbeSpec,    // text (Outer only)
+    Float,        // Token::float_value
+    String,       // Token::text
+    Char,         // Token::value
+    Aggregation,  // Token::text is the name without the @
+    ProbeSpec,    // Token::text is the description; only in Mode::Outer
     PredicateEnd, // the `/` that closes a predicate
     Unknown,      // a byte that no token starts with
 #define X(text, name) name,
@@ -89,10 +91,10 @@ bool keyword_is_member_name(Key key);
 struct Token {
     Tok kind = Tok::End;
     Key key = Key::None;
-    CWord c_word = CWord::None; // of an Ident, for the parser
+    CWord c_word = CWord::None; // set by read_c_word() if an Ident is a keyword of C
     Place at;
     std::size_t begin = 0; // offset in the text
-    std::string_view raw;  // as written
+    std::string_view raw;  // the token as the text spells it
     std::string text;
     std::uint64_t value = 0;
     double float_value = 0;
@@ -109,8 +111,8 @@ public:
     // Called in Outer mode. Returns whether `name` is a type. If so, "name*" starts a
     // declaration.
     using IsType = std::function<bool(std::string_view name)>;
-    // Called for a control line, without its '#' and line end, and with the place of
-    // its '#'. The handler may call set_line().
+    // Called for each control line. `line` is the line without its '#' and line end,
+    // and `at` is the place of the '#'. The handler may call set_line().
     using Control = std::function<void(std::string_view line, Place at)>;
 
     Lexer(std::string_view text, Macros& macros, bool pspec, IsType is_type,
@@ -168,9 +170,9 @@ private:
     Control control_;
     std::size_t pos_ = 0;
     std::size_t line_start_ = 0;
-    int line_ = 1;                      // as set by #line
-    int text_line_ = 1;                 // as counted by newlines
-    const std::string* file_ = nullptr; // as set by #line
+    int line_ = 1;                      // line number, which #line can change
+    int text_line_ = 1;                 // line number in the text, regardless of #line
+    const std::string* file_ = nullptr; // file that #line named
     bool c_header_ = false;
     bool fresh_line_ = true; // only blanks have been read since the start of the line
     bool predicate_open_ = false;

@@ -211,7 +211,7 @@ Token Lexer::quoted(Token token)
     if (bytes.size() > 8)
         fail(Tag::CHR_OFLOW, token.at, "character constant is too long");
     token.kind = Tok::Char;
-    if (bytes.size() == 1) // char is signed
+    if (bytes.size() == 1) // char is signed, so the value is sign-extended
         token.value = static_cast<std::uint64_t>(
             static_cast<std::int64_t>(static_cast<signed char>(bytes[0])));
     else

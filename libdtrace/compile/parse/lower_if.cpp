@@ -10,7 +10,7 @@
 //   p /this->%step == 3/ { e; }
 //
 // A piece that faults does not reach its last assignment, so no later piece is executed
-// at that firing. The numbers increase during the session, so a value that another
+// at that firing. Each number is used only once in a session, so a value that another
 // clause has stored in this->%step selects no piece of this clause. D programs cannot
 // use the variable, because % cannot be part of a name.
 #include "libdtrace/compile/passes.hpp"
@@ -66,7 +66,7 @@ private:
         pieces_.push_back(std::move(piece));
     }
 
-    // Starts a new piece, which is executed if this->%step has this number.
+    // Starts a new piece, whose predicate is this->%step == step.
     void open_step(std::uint32_t step, Place at)
     {
         open(at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Macro variables. $1 and $$1 are arguments of the program. $target and $pid come from
-// the session.
+// Macro variables. $1 and $$1 are arguments of the program. The values of the others,
+// such as $target and $pid, come from the session.
 //
 // If the program does not use an argument, an error is reported at the end of the
 // program, unless the option argref is set. If the program uses an argument that was
@@ -24,9 +24,9 @@ public:
     }
 
     struct Name {
-        // characters read, including the $; 0: there is no macro
+        // number of characters, including the $; 0 if there is no macro
         std::size_t length = 0;
-        bool as_string = false;   // it starts with two dollar signs
+        bool as_string = false;   // the macro starts with two dollar signs
         std::string_view name;    // without the $
         bool is_argument = false; // the name consists of digits
     };
@@ -36,8 +36,8 @@ public:
     // Returns the value of a macro as text. Fails with MACRO_UNDEF if there is no such
     // macro.
     std::string value(const Name& name, Place at);
-    // Replaces the macros in a description. If that fails, the error is PDESC_INVAL and
-    // quotes the description.
+    // Replaces the macros in a probe description with their values. Fails with
+    // PDESC_INVAL if there is no such macro; the message quotes the description.
     std::string expand(std::string_view description, Place at);
 
     // Throws MACRO_UNUSED for the first argument that the program does not use.

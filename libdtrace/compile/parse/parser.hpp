@@ -8,12 +8,14 @@
 //   declarations.cpp       specifiers, variables, typedefs
 //   declarations_tagged.cpp  struct, union, enum
 //   declarators.cpp        pointers, arrays, functions, keys; type names
-//   c_header.cpp           parts of C headers beyond D: attributes, bodies, asm
+//   kernel_type_names.cpp  types of the kernel without a backquote
+//   c_header.cpp           parts of C headers that D does not have: attributes,
+//                          function bodies, asm
 //   c_typeof.cpp           the types of C expressions
 //
 // Invariants
-//   - token_ is the next token. advance() consumed the token before it, and its
-//     argument selected the mode in which the lexer read token_.
+//   - token_ is the next token to parse. The lexer read it in the mode that was passed
+//     to advance(), or in Mode::Code if peek() had already read it.
 //   - Neither the depth of recursion nor the height of a tree exceeds max_depth. So
 //     later passes may recurse over the tree without checking the depth.
 #pragma once
@@ -47,7 +49,7 @@ private:
         bool packed = false;
         std::uint32_t align = 0;        // bytes; 0: not given
         std::uint64_t vector_bytes = 0; // bytes; 0: not given
-        std::string mode;               // "DI"
+        std::string mode;               // a machine mode such as "DI"; empty: not given
 
         void add(const CAttributes& more);
     };
@@ -58,7 +60,7 @@ private:
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
-        // there is a struct, union or enum that has a name or enumerators
+        // whether there is a struct, union or enum with a name or with enumerators
         bool declares_tag = false;
         CAttributes attributes;
         Place at;
@@ -91,10 +93,10 @@ private:
     // outward.
     struct Layer {
         enum Kind { Pointer, Array, Function, Keys } kind = Pointer;
-        bool is_const = false, is_volatile = false, userland = false; // Pointer
-        bool sized = false;                                           // Array
+        bool is_const = false, is_volatile = false, userland = false; // for Pointer
+        bool sized = false;                                           // for Array
         std::uint64_t count = 0;
-        Parameters parameters; // Function, Keys
+        Parameters parameters; // for Function and Keys
         Place at;
     };
 
@@ -107,8 +109,8 @@ private:
         CAttributes attributes;
     };
 
-    // Whether a declarator has a name. Member: a name is required, and the keywords
-    // that C does not have are accepted as one.
+    // Whether a declarator has a name. Member means that a name is required, and that
+    // D's keywords that C does not have are accepted as names.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
@@ -129,7 +131,8 @@ private:
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
-    // D`foo denotes foo of the D program, not a symbol of the target.
+    // The scope in D`foo, which denotes foo of the D program, not a symbol of the
+    // target.
     static constexpr std::string_view own_scope = "D`";
 
     [[noreturn]] void syntax_error() const;
@@ -208,8 +211,8 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // kernel_type_names.cpp: the kinds of places in the text where a typedef of the
-    // kernel can be.
+    // The kinds of places in the text where a typedef of the kernel can be
+    // (kernel_type_names.cpp). At Certain places, every name is a type.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
     bool is_taken(const std::string& name) const;

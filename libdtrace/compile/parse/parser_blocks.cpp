@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// Parses inline type name = expr; or inline type name[type key, ...] = expr;
+// Parses `inline type name = expr;` or `inline type name[type key, ...] = expr;`.
 void Parser::inline_definition()
 {
     auto decl = std::make_unique<Decl>();
@@ -47,7 +47,7 @@ void Parser::inline_definition()
     add(std::move(decl));
 }
 
-// Parses translator output < input *name > { member = expr; ... };
+// Parses `translator output < input *name > { member = expr; ... };`.
 void Parser::translator()
 {
     auto decl = std::make_unique<Decl>();
@@ -75,7 +75,7 @@ void Parser::translator()
     add(std::move(decl));
 }
 
-// Parses provider name { probe name(types) : (types); ... };
+// Parses `provider name { probe name(types) : (types); ... };`.
 void Parser::provider()
 {
     auto decl = std::make_unique<Decl>();
@@ -109,7 +109,7 @@ ProviderProbe Parser::provider_probe()
     ProviderProbe probe;
     probe.at = token_.at;
     probe.name = take_name();
-    // the name may have the published form, such as query-return
+    // The name may be in its published form, with hyphens, such as query-return.
     while (accept(Tok::Minus)) {
         if (!at(Tok::Ident) && !at(Tok::Keyword))
             syntax_error();
@@ -118,7 +118,8 @@ ProviderProbe Parser::provider_probe()
     }
     expect(Tok::LParen);
     provider_arguments(probe.native, probe.native_names);
-    // A translated list may name the same native argument several times.
+    // Names in the native list must be unique. The translated list may name the same
+    // native argument several times.
     std::set<std::string> declared;
     for (const std::string& name : probe.native_names)
         if (!name.empty() && !declared.insert(name).second)

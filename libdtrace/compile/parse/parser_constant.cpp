@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Integer constant expressions in declarations (see parser.hpp): sizes of arrays,
-// widths of bit-fields, and enumerators. They are evaluated before the checker runs.
-// The arithmetic has 64 bits and wraps around. In a C header, it has the width and the
-// sign of C's common type.
+// widths of bit-fields, and enumerators. They are evaluated before the checker runs. In
+// D, the arithmetic is signed, has 64 bits and wraps around. In a C header, it has the
+// width and the sign of C's common type.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/constants.hpp"
 
@@ -151,8 +151,8 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // Returns a constant of this integer type. Constants outside C headers have no type
-    // here.
+    // Returns a constant of this integer type. Outside C headers, the type is ignored,
+    // because all constants are signed and have 64 bits.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)
             return {value};

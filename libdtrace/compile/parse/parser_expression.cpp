@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Expressions (see parser.hpp). A table contains the precedence of operators. The
-// grammar is that of C, with D's ^^, stringof, xlate, aggregations, self-> and this->.
+// grammar is that of C, plus D's ^^, stringof, xlate, aggregations, self-> and this->.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -401,9 +401,9 @@ NodePtr Parser::constant()
     return node;
 }
 
-// Returns the type of an integer constant: the first one that can represent the value,
-// among those that its suffix and base permit. As in C compilers, a decimal constant
-// that is too large for long is an unsigned long.
+// Returns the type of an integer or character constant: the first type that can
+// represent the value, among the types that the suffix and base permit. As in C
+// compilers, a decimal constant that is too large for long is an unsigned long.
 const Type* Parser::integer_type(const Token& token) const
 {
     static constexpr const char* names[] = {"int",       "unsigned int",

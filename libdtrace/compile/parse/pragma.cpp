@@ -112,8 +112,9 @@ PragmaOption split_option(std::string_view word, Place at)
 
 } // namespace
 
-// Reads a line number and an optional file name. cpp adds flags after the name: 1 for
-// the start of a file, 2 for the return to a file. Either flag marks an included file.
+// Reads a line number and an optional file name. cpp adds flags after the name: 1 at
+// the start of a file, 2 at the return to a file. Either flag means that the named file
+// is a C header, unless the file is the program itself.
 void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
@@ -122,7 +123,7 @@ void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& l
     if (words.empty())
         return;
     std::string_view name = words.next();
-    bool own = name == options_.source_name || name.starts_with('<'); // <stdin>
+    bool own = name == options_.source_name || name.starts_with('<'); // such as <stdin>
     if (own)
         return lexer.set_file(options_.library ? files_(options_.source_name)
                                                : nullptr);
@@ -141,7 +142,7 @@ void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
     std::string_view word = words.next();
     if (word.empty() || word == "ident")
         return;
-    const bool is_line = word == "line"; // cpp omits the word
+    const bool is_line = word == "line"; // cpp writes `# 12` instead of `#line 12`
     if (is_line)
         word = words.next();
     if (is_line || all_digits(word))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Handles control lines: #pragma, #line, #error, #ident, and `# 12 "file"` from cpp.
 //
-// #pragma D option takes effect before the program is parsed (scan_options), even if it
-// is at the end of the text; this class only records it. The other pragmas are also
-// recorded in the Unit. The checker finds out whether the names in them exist.
+// #pragma D option takes effect before the program is parsed (scan_options()), even if
+// it is at the end of the text. This class only records the option in the Unit. It also
+// records the other pragmas there, and the checker reports names in them that do not
+// exist.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

@@ -13,8 +13,8 @@ struct SpecifierWords {
     bool is_short = false, is_signed = false, is_unsigned = false;
     bool is_const = false, is_volatile = false, userland = false;
     bool is_complex = false, is_int128 = false, is_atomic = false;
-    Key word = Key::None;       // void, char, int, float, double
-    const Type* type = nullptr; // a struct, a typedef, string
+    Key word = Key::None;       // void, char, int, float or double, if given
+    const Type* type = nullptr; // a struct, union, enum, typedef or string, if given
     Place at;
 
     bool has_type() const { return type != nullptr || word != Key::None || is_int128; }

@@ -9,9 +9,9 @@
 
 namespace dt {
 
-// Writes clauses, and the variables, inlines and translators between them, in their
-// order. The tree must not have been checked yet, so that the names are as the program
-// wrote them. Types that the program declares are omitted.
+// Writes the options, clauses, variables, inlines and translators of a program in their
+// order. The tree must not have been checked yet, so that names are as the program
+// wrote them. Types and provider blocks that the program declares are omitted.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

@@ -3,7 +3,7 @@
 
 namespace dt {
 
-static constexpr int max_foreign_depth = 100; // limit for nested types
+static constexpr int max_foreign_depth = 100; // types nested more deeply become void
 
 const Type* ForeignTypes::type(const Type* of,
                                const std::shared_ptr<const TypeTable>& owner)
@@ -22,8 +22,9 @@ const Type* ForeignTypes::type(const Type* of,
     return made;
 }
 
-// Returns the session's type with this name. Returns null if there is none, or if it is
-// a predefined type that differs from the given one.
+// Returns the session's type with this name. Returns null if the session has no
+// complete type of this name and kind, or if its type is predefined and differs from
+// `of`.
 const Type* ForeignTypes::declared(const std::string& name, const Type* of) const
 {
     const Type* there = types_.lookup(name);

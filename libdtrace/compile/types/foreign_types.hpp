@@ -22,9 +22,9 @@ class ForeignTypes {
 public:
     explicit ForeignTypes(TypeTable& types) : types_(types) {}
 
-    // Returns the corresponding type of this table. `owner` keeps the original type
-    // alive, and this table keeps `owner` alive. Types that already belong to this
-    // table are returned unchanged.
+    // Returns the corresponding type of the session's table. `owner` keeps the original
+    // type alive, and this object keeps `owner` alive. A type that already belongs to
+    // the session's table is returned unchanged.
     const Type* type(const Type* of, const std::shared_ptr<const TypeTable>& owner);
 
 private:

@@ -45,7 +45,7 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
-    // a placeholder: a type that refers to itself while it is being made gets void
+    // Until the type has been made, void takes its place in types that refer to it.
     made[ref] = types_.void_type();
     const Type* type = make_described(from, ref, from.type(ref), depth);
     if (!measure(type))
@@ -96,8 +96,8 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// Computes the extent of a type from the types to which it refers. Returns false if it
-// is too large.
+// Computes the extent of a type from the extents of the types to which it refers.
+// Returns false if the extent exceeds max_target_depth or max_types.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -119,7 +119,7 @@ bool TargetTypes::measure(const Type* type)
     return true;
 }
 
-// Returns the type that D has under this name if the two are the same, else a new type.
+// Returns D's type of this name if its properties are the same, else a new type.
 const Type* TargetTypes::make_scalar(const DebugType& described)
 {
     using Kind = DebugType::Kind;

@@ -4,11 +4,11 @@
 //
 //   DebugTypes of a module ── type() ──> Type of the table, one for each entry
 //
-// The members of a struct are looked up when complete() is called for it. So the
-// conversion of a pointer does not convert all types that can be reached from it. The
-// checker completes the type of every expression. Types that D also has, such as int,
-// become D's types. Pointers in types of a process are userland; pointers in the
-// kernel's types are not.
+// The members of a struct are converted when complete() is called for the struct. So
+// the conversion of a pointer does not convert all types that can be reached from the
+// pointer. The checker completes the type of every expression. Types that D also has,
+// such as int, become D's types. Pointers in types of a process are userland; pointers
+// in the kernel's types are not.
 //
 // The data are untrusted. A type that contains itself, or that is larger than any type
 // in real programs, becomes void. A member outside its struct is omitted. So recursive
@@ -37,7 +37,8 @@ public:
     }
     // Returns the type of an entry. Its members, if it has any, are complete.
     const Type* type(DebugTypes& from, DebugRef ref);
-    // Fills in the members of the struct or union that the type is or points to.
+    // Fills in the members of a struct or union. If the type is a typedef, pointer or
+    // array, fills in the members of the struct or union to which it leads.
     void complete(const Type* type);
 
 private:
@@ -46,8 +47,8 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
-    // How many types a walk over a type visits, and how deep it goes. The members of a
-    // struct are not counted.
+    // The depth of a recursive walk over a type, and the number of types that the walk
+    // visits. The members of a struct are not counted.
     struct Extent {
         int height = 0;
         std::uint32_t n_types = 1;

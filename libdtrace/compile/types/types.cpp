@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The type table. It has one object for each type.
 //
-//   names_   "int", "uint8_t"           -> intrinsic types and typedefs
-//   tags_    "struct foo", "union foo"    -> each keyword has a name space of its own,
+//   names    "int", "uint8_t"           -> intrinsic types and typedefs
+//   tags     "struct foo", "union foo"    -> each keyword has a name space of its own,
 //                                          as in classic DTrace
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
 // A struct that has been named but not defined is a Struct with complete == false. Its
-// body is filled in place, so that existing pointers to it stay valid. undo_ records
-// every change of names_ and tags_; rollback() reads it backwards.
+// body is filled in place, so that existing pointers to the struct stay valid. `undo`
+// records every change, and rollback() reverts the changes in reverse order.
 #include "libdtrace/compile/types/types.hpp"
 
 #include "libdtrace/compile/types/types_predefined.hpp"
@@ -24,10 +24,12 @@ namespace {
 
 using Names = std::unordered_map<std::string, Type*>;
 
+// One change of the table. If `names` is set, `key` was added to that map, or its value
+// `type` was replaced. If `before` is set, it is a copy of `type`, made before the body
+// of `type` was filled in. Otherwise, `key` is the name of a new enumerator.
 struct Undo {
-    Names* names = nullptr; // if set: `key` was added to it, or denoted `type` before
+    Names* names = nullptr;
     std::string key;
-    // if `before` is set: the incomplete type that it is a copy of
     Type* type = nullptr;
     std::unique_ptr<Type> before;
 };
@@ -99,7 +101,7 @@ struct TypeTable::Impl {
     Names first_names, first_tags; // types that redeclare() has replaced
     std::unordered_map<std::string, FoundEnumerator> enumerators;
     std::vector<Undo> undo;
-    std::unordered_set<const Type*> fresh; // declared since mark()
+    std::unordered_set<const Type*> fresh; // types that were declared since mark()
     std::map<std::pair<const Type*, bool>, Type*> pointers;
     std::map<std::tuple<const Type*, std::uint64_t, bool>, Type*> arrays;
     std::map<std::tuple<const Type*, std::vector<const Type*>, bool>, Type*> functions;
@@ -179,7 +181,7 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // These are types that programs cannot name. Their sizes are those in records.
+    // Programs cannot name these types. Each size is that of a value in a record.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);
@@ -396,8 +398,6 @@ void TypeTable::add_enumerator_scope(const Type* enumeration)
     for (std::size_t i = 0; i < enumeration->enumerators.size(); ++i) {
         const std::string& name = enumeration->enumerators[i].name;
         if (impl_->enumerators.emplace(name, FoundEnumerator{enumeration, i}).second) {
-            // This entry is the name of an enumerator. To undo it, only the name is
-            // removed.
             impl_->undo.push_back({nullptr, name, nullptr, nullptr});
         }
     }

@@ -31,11 +31,11 @@ enum class TypeKind {
     Union,
     Enum,
     Typedef,
-    Forward,  // a tag that has no body yet
+    Forward,  // not used; a tag without a body has complete == false
     String,   // char[strsize], by reference
-    Stack,    // result of stack(), ustack()
-    SymAddr,  // sym(), mod(), func()
-    UsymAddr, // usym(), umod(), uaddr()
+    Stack,    // result of stack() or ustack()
+    SymAddr,  // result of sym(), mod() or func()
+    UsymAddr, // result of usym(), umod() or uaddr()
     Dynamic, // <DYN>: type not known yet (aggregation result, array before first store)
 };
 
@@ -58,21 +58,21 @@ struct Type {
     std::string name; // "int", "foo" for struct foo, a typedef's name; may be empty
     std::uint64_t size = 0;      // bytes
     std::uint32_t align = 1;     // bytes
-    std::uint32_t own_align = 0; // Typedef: its own alignment, if it declares one
-    bool is_signed = false;      // Integer
-    bool is_char = false;        // Integer: char, signed char, unsigned char
+    std::uint32_t own_align = 0; // for Typedef: the alignment that it declares, or 0
+    bool is_signed = false;      // for Integer
+    bool is_char = false;        // for Integer: char, signed char, unsigned char
     bool is_bool = false;
-    // only in a Typedef that adds qualifiers
+    // set only in a Typedef without a name, which adds qualifiers to its base
     bool is_const = false, is_volatile = false;
-    bool userland = false; // stored in the traced process: loads read its memory
+    bool userland = false; // loads read the memory of the traced process
     // Pointer, Array: the element type; Typedef: the type that it names; Function: the
     // result
     const Type* base = nullptr;
     // Array: number of elements; 0 if it is flexible
     std::uint64_t count = 0;
-    std::vector<Member> members;         // Struct, Union
-    std::vector<Enumerator> enumerators; // Enum
-    std::vector<const Type*> parameters; // Function
+    std::vector<Member> members;         // for Struct and Union
+    std::vector<Enumerator> enumerators; // for Enum
+    std::vector<const Type*> parameters; // for Function
     bool varargs = false;
     Passing passing = Passing::ByMembers;
     bool complete = true; // Struct, Union, Enum: has a body; Array: has a size
@@ -109,8 +109,8 @@ bool has_same_body(const Type& one, const Type& other);
 
 class TypeTable {
 public:
-    // strsize: the size of `string` in bytes. The table starts with the intrinsic types
-    // and predefined typedefs.
+    // Creates a table with the intrinsic and predefined types. strsize is the size of
+    // `string` in bytes.
     explicit TypeTable(std::uint64_t strsize = 256);
     ~TypeTable();
 
@@ -140,22 +140,23 @@ public:
     // Creates a type, or returns the existing one; the caller fills in its body.
     // Returns null if the name belongs to another kind of type.
     Type* declare(TypeKind kind, std::string_view name);
-    // Replaces a predefined type, or one declared before mark(), by a new, incomplete
-    // type of the same name. Returns null if the name was declared after mark().
+    // Replaces a predefined type, or a type declared before mark(), with a new,
+    // incomplete type of the same name. Returns null if there is no such type, or if it
+    // was declared after mark().
     Type* redeclare(TypeKind kind, std::string_view name);
-    bool is_fresh(const Type* type) const; // declared since mark()
+    bool is_fresh(const Type* type) const; // whether it was declared since mark()
     Type* anonymous(TypeKind kind);
 
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
     void add_enumerator_scope(const Type* enumeration);
 
-    // Sets the size of `string` in bytes. #pragma D option strsize may change it before
-    // its first use.
+    // Sets the size of `string` in bytes. #pragma D option strsize may change the size
+    // before the first use of `string`.
     void set_strsize(std::uint64_t strsize);
 
-    // rollback() removes the types that were declared or completed since mark(), so
-    // that a program that fails to compile leaves no types. Pointers to types stay
-    // valid.
+    // mark() records the current state. rollback() undoes the declarations and
+    // completions of types since mark(), so that a program that fails to compile leaves
+    // no types. Pointers to types stay valid.
     std::size_t mark();
     void rollback(std::size_t mark);
 

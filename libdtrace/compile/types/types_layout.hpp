@@ -12,7 +12,7 @@
 //
 // GCC's attributes and #pragma pack change these rules. A packed member starts at the
 // next byte (a bit-field at the next bit), unless it has an explicit alignment. The
-// limit that #pragma pack sets overrides both.
+// limit that #pragma pack sets applies to natural and to explicit alignments.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -21,24 +21,26 @@ namespace dt {
 
 // The attributes in a member's declaration that affect its offset.
 struct MemberPlacing {
-    std::uint32_t align = 0; // minimum; 0: not given
+    std::uint32_t align = 0; // minimum alignment in bytes; 0: not given
     bool packed = false;
 };
 
 class StructLayout {
 public:
-    // Lays out a struct, or a union if into.kind is Union: then every member starts at
-    // 0. limit: the largest alignment of a member. 0 means no limit.
+    // Starts the layout of a struct or union, depending on into.kind. In a union, every
+    // member starts at offset 0. `limit` is the largest alignment of a member in bytes,
+    // which #pragma pack sets. 0 means no limit.
     explicit StructLayout(Type& into, std::uint32_t limit = 0)
         : into_(into), limit_(limit)
     {
     }
 
     void add(std::string name, const Type* type, MemberPlacing placing = {});
-    // bits is at most the width of the type. It is 0 only if there is no name.
+    // Adds a bit-field. `bits` is at most the width of the type, and is 0 only if there
+    // is no name.
     void add_bitfield(std::string name, const Type* type, std::uint32_t bits,
                       MemberPlacing placing = {});
-    void finish(std::uint32_t align = 1); // align: minimum alignment
+    void finish(std::uint32_t align = 1); // align: minimum alignment in bytes
 
     std::uint64_t size_bits() const { return end_bits_; }
 
@@ -48,7 +50,7 @@ private:
 
     Type& into_;
     std::uint32_t limit_;
-    // the first free bit after the members so far (of a struct)
+    // offset of the first free bit after the members so far; always 0 in a union
     std::uint64_t next_bit_ = 0;
     std::uint64_t end_bits_ = 0;
     std::uint32_t align_ = 1;

@@ -78,7 +78,7 @@ std::string around(const Type* type, std::string middle)
     case TypeKind::Typedef:
         if (!type->name.empty())
             return with(type->name, middle);
-        if (type->base->is_pointer()) // "int *const", not "const int *"
+        if (type->base->is_pointer()) // prints "int *const", not "const int *"
             return around(type->base, qualifiers(type) + middle);
         return qualifiers(type) + around(type->base, std::move(middle));
     case TypeKind::Dynamic:

@@ -46,7 +46,8 @@ const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& typ
             type = named(name, in, types);
         if (type == nullptr)
             type = is_pointer ? table.void_type() : table.lookup_original("long");
-        // ignores a const after the last asterisk, which concerns the kernel's own copy
+        // A const after the last asterisk qualifies only the kernel's copy of the
+        // argument, so it is ignored.
         if (token.empty())
             return type;
         type = table.pointer_to(table.qualified(type, is_const, false, false), true);

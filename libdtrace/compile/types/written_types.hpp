@@ -11,9 +11,9 @@
 
 namespace dt {
 
-// in: the types of a process (DebugTypes::place()). Null: only D's types are known. A
-// pointer to an unknown type becomes a pointer to void. Any other unknown type becomes
-// long.
+// Converts the text. `in` contains the kernel's types, with pointers into the memory of
+// a process (DebugTypes::place()). If `in` is null, only D's types are known. A pointer
+// to an unknown type becomes a pointer to void. Any other unknown type becomes long.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

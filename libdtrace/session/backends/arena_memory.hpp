@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The memory of an arena in user space: three memfds, mapped one after the other.
 //
-//   program fd   written only through our mapping; sealed against new writable mappings
+//   program fd   written only through the mapping of this process; sealed against new
+//                writable mappings
 //   data fd      written by every host; targets map it
-//   private fd   written by us and by the agent; no other process maps it
+//   private fd   written by this process and by the agent; no other process maps it
 //
 // The kernel module has its own arena without a private part. Its program and data
 // parts are mapped in the same way.

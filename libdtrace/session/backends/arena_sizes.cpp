@@ -13,9 +13,9 @@
 // files (RLIMIT_FSIZE), because its parts are files in memory, and the address space of
 // this process and of the targets (RLIMIT_AS).
 //
-// If the control group of a target has little free memory, no pages of the arena are
-// charged to targets: the arena is made small, and this process touches all of it
-// first.
+// If the control group of a target has little free memory, no pages of the arena must
+// be charged to targets. The arena is then made small, and this process touches all of
+// its pages before the targets do.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
 #include "dif/actions.h"
@@ -56,8 +56,8 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// How many clauses and probes the programs of a session have, and how much memory they
-// need.
+// The numbers of clauses, probes and so on in the programs of a session, and the memory
+// that the programs need.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -91,7 +91,7 @@ struct Needs {
     }
 };
 
-constexpr std::uint64_t name_bytes = 256; // for the names of a probe, in the heap
+constexpr std::uint64_t name_bytes = 256; // space in the heap for one probe's names
 
 dt_arena_config arena_config(const Options& options, const Needs& needs)
 {
@@ -209,11 +209,12 @@ Layout layout_of(const dt_arena_config& config)
     return {program, total - program};
 }
 
-// The limits for the memory of the arena.
+// The limits for the memory of the arena, in bytes.
 struct Room {
-    std::uint64_t file = no_limit;    // for each part
-    std::uint64_t address = no_limit; // for all parts
-    std::uint64_t touched = no_limit; // for the data part, if we touch it first
+    std::uint64_t file = no_limit;    // maximum size of each part
+    std::uint64_t address = no_limit; // maximum size of all parts together
+    // size of the data part, if this process must touch all of it
+    std::uint64_t touched = no_limit;
 };
 
 // Returns the first limit that the layout exceeds, as text, or "" if it fits.
@@ -237,9 +238,9 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
 
 // Makes the arena smaller by one step. If only_program is true, halves the numbers of
 // probes and ECBs. Otherwise the first steps halve the buffers, down to 512 KiB. The
-// next ones reduce the number of shards, because few are usually needed, and the space
-// for global variables. The last ones reduce buffers and shards as far as possible.
-// Returns false if no further step is possible.
+// next steps reduce the number of shards, because few shards are usually needed, and
+// the space for global variables. The last steps reduce buffers and shards as far as
+// possible. Returns false if no further step is possible.
 bool shrink(dt_arena_config& config, bool only_program)
 {
     if (only_program) {
@@ -328,7 +329,8 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
     room.address = address_space_left(0) / 2;
     const std::uint64_t smallest = smallest_arena_bytes(config);
     for (pid_t pid : pids_of_targets(state)) {
-        // A target that cannot map even the smallest arena is traced with breakpoints.
+        // A target that cannot map even the smallest arena is traced with breakpoints,
+        // so it does not limit the size of the arena.
         const std::uint64_t left = address_space_left(pid) / 2;
         if (left >= smallest)
             room.address = std::min(room.address, left);
@@ -357,7 +359,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
                                    why.find("address space") != std::string::npos);
         if (!shrink(config, only_program) && !shrink(config, !only_program)) {
             if (error == ENOMEM && room.touched != no_limit)
-                break; // the arena cannot be made smaller
+                break; // uses the smallest arena, although it exceeds the limit
             return state.fail(error, "the smallest buffers need " + why);
         }
     }

@@ -15,8 +15,9 @@ std::uint64_t n_busy_shards();
 
 // Adjusts the sizes and rates in the options: halves buffers until enough memory is
 // available for them, or fails if bufresize=manual forbids that. If the user gave no
-// aggsize, uses default_aggsize, or the general default if that is 0. Also fails if
-// there is no such CPU as -x cpu names. Returns 0, or -1 after SessionState::fail().
+// aggsize, uses default_aggsize, or the general default if default_aggsize is 0. Also
+// fails if -x cpu names a CPU that does not exist. Returns 0, or -1 after
+// SessionState::fail().
 int fit_options(SessionState& state, std::uint64_t default_aggsize);
 
 // Makes the arena of a session whose probes fire in processes. It is no larger than the

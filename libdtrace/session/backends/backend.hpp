@@ -7,7 +7,7 @@
 //   KernelBackend    the kernel module, which owns the arena; probes in processes are
 //                    uprobes
 //
-// Session::go() chooses one and calls it in this order:
+// Session::go() chooses a backend and calls its functions in this order:
 //
 //   make_arena  prepare_agent  load ...  add_probes  enable ...  touch_arena  plant ...
 //   attach  fire(BEGIN)  start_timers

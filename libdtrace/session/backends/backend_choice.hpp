@@ -19,12 +19,12 @@ struct SessionState;
 
 struct BackendFacts {
     bool module_usable = false;  // the kernel module's device is open
-    bool module_wanted = false;  // -x mechanism=uprobe
-    bool kernel_probes = false;  // also true if the program reads kernel memory
-    bool process_probes = false; // pid and static probes, also in later processes
+    bool module_wanted = false;  // -x mechanism=uprobe is set
+    bool kernel_probes = false;  // kernel probes, or clauses that need the module
+    bool process_probes = false; // pid or static probes, now or in later processes
     bool profile_probes = false;
     bool tick_probes = false;
-    bool named_targets = false; // by -p or -c
+    bool named_targets = false; // the user named targets with -p or -c
 };
 
 enum class BackendChoice {

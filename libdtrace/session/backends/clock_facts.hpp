@@ -19,9 +19,9 @@
 namespace dt {
 
 struct ClockFacts {
-    std::string source;      // current_clocksource; empty: unknown
+    std::string source;      // the kernel's current clock source; empty if unknown
     bool vdso_alone = false; // the vDSO needs no system call to read the time
-    bool one_rate = false;   // constant_tsc and nonstop_tsc
+    bool one_rate = false;   // the CPU has the flags constant_tsc and nonstop_tsc
     bool cpus_agree = false; // the TSC is the same on all CPUs
 };
 

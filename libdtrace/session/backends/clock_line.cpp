@@ -80,9 +80,9 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns the rate since the previous renewal, in ns << line_shift per count. If it
-// differs much from the previous rate, it is ignored the first time, because the
-// machine may have slept or been migrated in between.
+// Returns the rate since the previous renewal, in ns << line_shift per count. If the
+// rate differs by more than 1/64 from the previous rate, returns the previous rate
+// once, because the machine may have slept or been migrated since the previous renewal.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;

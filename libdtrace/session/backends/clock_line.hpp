@@ -4,7 +4,7 @@
 //
 //            ,-- CLOCK_MONOTONIC
 //   ns     ,'_,--
-//        ,',-'   each line begins at the end of the one before, and has the slope
+//        ,',-'   each line begins at the end of the previous line, and has the slope
 //      ,'-'      that reaches CLOCK_MONOTONIC when the next renewal is due
 //      counter
 //
@@ -61,9 +61,9 @@ private:
 
     ClockSource own_source_;
     ClockSource* source_;
-    std::optional<ClockSample> last_; // of the last renewal
-    dt_clock line_{};                 // our copy; targets can overwrite the arena's
-    std::uint64_t rate_ = 0;          // ns << 32 per count
+    std::optional<ClockSample> last_; // the sample of the last renewal
+    dt_clock line_{};                 // a copy; targets can overwrite the arena's line
+    std::uint64_t rate_ = 0;          // rate of the counter, in ns << 32 per count
     bool doubted_ = false;
     std::uint64_t period_ns_ = 0, due_ns_ = 0;
 };

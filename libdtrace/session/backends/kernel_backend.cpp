@@ -38,8 +38,8 @@ dt_arena_config kernel_arena_config(const SessionState& state)
     return config;
 }
 
-// Uses the arena of the module's device. From now on, the module walks user stacks with
-// the tables that the session passes.
+// Uses the arena of the module's device. From this time on, the session passes the
+// module the tables for walking user stacks.
 void KernelBackend::use(ArenaMemory arena)
 {
     s_.arena.emplace(std::move(arena));
@@ -90,7 +90,8 @@ int KernelBackend::make_arena()
     }
 }
 
-// The agent plants nothing, so it needs no arena.
+// Lists all probes in processes as not yet planted. The agent plants nothing, so it
+// does not get the arena.
 int KernelBackend::prepare_agent()
 {
     for (const auto& process : s_.processes.all())
@@ -181,7 +182,7 @@ static std::string text_of_error(const dtk_site& site)
 }
 
 // Attaches sites. `ids` contains the probe of each site. Reports a probe if none of its
-// sites can be attached. If a probe has several sites, some of them may fail.
+// sites can be attached, but not if only some of them cannot be attached.
 int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
                                 const std::vector<std::uint32_t>& ids)
 {
@@ -213,7 +214,8 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
     return 0;
 }
 
-// Returns only the modules' names, because their use counts change all the time.
+// Returns the names of the loaded modules. Use counts are omitted, because they change
+// all the time.
 static std::string loaded_modules()
 {
     std::ifstream file("/proc/modules");
@@ -310,7 +312,7 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
     auto watched =
         s_.processes.agent()->plant(process.pid, {}, Mechanism::uprobe, {}, {});
     if (!watched && watched.error().code == Code::gone)
-        return 0; // its exit is reported as an event
+        return 0; // the process has exited, which is reported as an event
     if (!watched)
         return s_.fail(watched.error());
     if (walks_user_stacks())

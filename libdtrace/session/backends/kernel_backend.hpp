@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Probes that fire in the kernel module. This backend is used if a program needs a
 // probe or a value that only the module has, or with -x mechanism=uprobe
-// (backend_choice.hpp has the exact rule). Then all probes of the session fire in the
-// module, including BEGIN, END, tick and profile.
+// (backend_choice.hpp has the exact rule). In that case all probes of the session fire
+// in the module, including BEGIN, END, tick and profile.
 //
-// The module owns the arena, and the consumer drains it like any other. Processes
-// cannot write to that arena, so probes in processes are uprobes (uprobes.hpp).
+// The module owns the arena, and the consumer drains it like an arena in user space.
+// Targets cannot write to the module's arena, so probes in processes are uprobes
+// (uprobes.hpp).
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -18,7 +19,7 @@
 
 namespace dt {
 
-// Returns the sizes of the module's arena for the executed programs.
+// Returns the sizes of the module's arena for the session's enabled programs.
 dt_arena_config kernel_arena_config(const SessionState& state);
 
 class KernelBackend : public Backend {
@@ -62,7 +63,7 @@ private:
     std::uint32_t first_unattached_ =
         1;                // the first probe that attach() has not handled
     std::string modules_; // names of the kernel's modules at the last check
-    std::uint64_t modules_looked_at_ = 0; // monotonic ns
+    std::uint64_t modules_looked_at_ = 0; // time of the last check, in monotonic ns
 };
 
 } // namespace dt

@@ -25,7 +25,7 @@ static std::string first_line(const char* path)
 // does not refuse.
 static std::string why_it_would_not_load()
 {
-    // such as "none [integrity] confidentiality"
+    // A line such as "none [integrity] confidentiality" has the mode in brackets.
     std::string lockdown = first_line("/sys/kernel/security/lockdown");
     const bool locked = lockdown.find("[integrity]") != std::string::npos ||
                         lockdown.find("[confidentiality]") != std::string::npos;
@@ -38,7 +38,8 @@ static std::string why_it_would_not_load()
     return "";
 }
 
-// Returns "fbt, sdt, syscall, proc, ... and callout_execute".
+// Returns the names of the kernel's providers as one text: "fbt, sdt, syscall, proc,
+// ... and callout_execute".
 static std::string kernel_providers()
 {
     std::vector<std::string_view> names{"fbt", "sdt", "syscall"};

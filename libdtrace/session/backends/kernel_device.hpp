@@ -2,10 +2,10 @@
 // The connection to the kernel module: one open file of /dev/dtrace (abi/ioctl.h).
 //
 // A session in user space changes its own arena with dt_load(), dt_probe_add() and
-// dt_ecb_add(). With this device, the module changes the arena. Draining is the same:
-// it reads the mapped arena. A list is passed in one call, or in several if it is very
-// long. Closing the file ends the tracing, even if the kernel closes it because this
-// process has died.
+// dt_ecb_add(). With this device, the module changes the arena, and the session sends
+// requests. The consumer drains the mapped arena in both cases. A list is passed in one
+// call, or in several if it is very long. Closing the file ends the tracing, even if
+// the kernel closes it because this process has died.
 #pragma once
 
 #include "abi/ioctl.h"
@@ -33,15 +33,16 @@ public:
     // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
              dt_load_error* error);
-    // Adds n probes. `names` holds four texts for each, and each text ends with a NUL.
-    // Returns how many probes were added.
+    // Adds n probes. `names` contains four texts for each probe, and each text ends
+    // with a NUL. Returns how many probes were added.
     Result<std::uint32_t> add_probes(std::string_view names, std::uint32_t n);
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
-    // Attaches sites, and sets the error of each.
+    // Attaches sites. Sets the member `error` of each site to 0 or a negative errno.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Adds a table and returns its number. Error limit: there is no space for it.
+    // Adds a table of unwind rules and returns its number. Error limit: there is no
+    // space for the table.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Replaces the maps of a process. Error gone: there is no such process.
+    // Replaces the list of mappings of a process. Error gone: there is no such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
     // Stores the pids of processes that have text for which ustack() found no table.
     // Returns the number of pids stored.
@@ -49,7 +50,7 @@ public:
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
     // Makes this device the consumer of the anonymous enabling. Error not_found: there
-    // is none.
+    // is no anonymous enabling.
     struct Claimed {
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous

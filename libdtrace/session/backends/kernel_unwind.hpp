@@ -20,8 +20,8 @@ public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
     // Passes the mappings of a process to the kernel module, which then unwinds the
-    // process's stacks with tables. If this fails, prints a debug message; the stacks
-    // are unwound with frame pointers.
+    // process's stacks with tables. If this fails, prints a debug message, and the
+    // module unwinds the stacks with frame pointers.
     void pass_maps(pid_t pid);
     // Passes the mappings of the processes that ustack() has found, for a limited time
     // in each call. now_ns is monotonic time.

@@ -177,7 +177,7 @@ pid_t parent_of(pid_t pid)
 
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    // The number is limited, because parents may change during the walk.
+    // The number of steps is limited, because parents may change during the walk.
     constexpr int max_generations = 4096;
     pid_t ancestor = ::getpid();
     for (int i = 0; i < max_generations && ancestor > 0; i++) {
@@ -230,7 +230,7 @@ void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1
 {
     int cpu = ::sched_getcpu();
     host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
-    // Does not use the last shard, because the agent tries that one first.
+    // Does not prefer the last private shard, because the agent tries that one first.
     const auto* arena = static_cast<const dt_arena*>(host_.arena);
     const dt_u32 n_own = arena->n_shards - arena->n_shared;
     host_.shard = n_own > 1 ? arena->n_shared + host_.cpu % (n_own - 1) : host_.cpu;

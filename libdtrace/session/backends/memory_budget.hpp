@@ -20,8 +20,8 @@ constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 // limit also applies to files in memory.
 std::uint64_t file_size_limit();
 
-// Returns how many more bytes a process may map (RLIMIT_AS), or no_limit. 0 is this
-// process.
+// Returns how many more bytes a process may map (RLIMIT_AS), or no_limit. A pid of 0
+// means this process.
 std::uint64_t address_space_left(pid_t pid);
 
 // Returns the number of bytes that are available without swapping (MemAvailable of
@@ -35,15 +35,15 @@ std::uint64_t largest_aggregated_bytes();
 
 // A mounted hierarchy of control groups that accounts memory.
 struct MemoryHierarchy {
-    std::string folder;   // where it is mounted
+    std::string folder;   // where the hierarchy is mounted
     std::string root;     // the directory of the hierarchy that is mounted there
-    bool unified = false; // version 2
+    bool unified = false; // true for version 2 of control groups
 };
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);
 
 // Returns how many more bytes the control groups of a process and their parents allow.
-// Returns no_limit if there is no limit or if it is unknown. Supports both versions of
-// cgroups(7).
+// Returns no_limit if there is no limit or if it is unknown. A pid of 0 means this
+// process. Supports both versions of cgroups(7).
 std::uint64_t control_group_left(pid_t pid);
 
 // Computes the same from the texts of /proc/PID/cgroup and /proc/self/mountinfo.

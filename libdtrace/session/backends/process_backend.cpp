@@ -142,7 +142,7 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
                                                seen_text(process), statics);
     if (!planted) {
         if (planted.error().code == Code::gone)
-            return 0; // its exit is reported as an event
+            return 0; // the process has exited, which is reported as an event
         return s_.fail(planted.error());
     }
     debug("process %d: %zu places to fire at, %u planted, %zu refused, %zu gone",
@@ -213,7 +213,7 @@ void ProcessBackend::report_sampled()
 int ProcessBackend::start_timers()
 {
     std::vector<Timer> timers;
-    std::vector<ProfileTimer> sampled; // the agent samples these, in the targets
+    std::vector<ProfileTimer> sampled; // probes that the agent fires on targets
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;

@@ -51,7 +51,9 @@ private:
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
     bool agent_is_prepared_ = false;
-    bool arena_is_charged_to_us_ = false; // because targets have little memory left
+    // This process touches the arena first, because the control group of a target has
+    // little memory left.
+    bool arena_is_charged_to_us_ = false;
 };
 
 } // namespace dt

@@ -44,7 +44,7 @@ void TimerThread::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    // This write cannot fail, because it is the only one to the eventfd.
+    // This write cannot fail, because nothing else is written to the eventfd.
     (void)!::write(wake_fd_, &one, sizeof one);
     thread_.join();
     ::close(std::exchange(wake_fd_, -1));

@@ -15,15 +15,16 @@ namespace {
 
 constexpr int linux_enotsupp = 524; // an errno of the kernel that libc does not define
 
-// Returns 1 + the condition of a conditional jump, nullopt for a jump that depends on
-// the count register, and 0 for all other instructions.
+// Returns 1 + the condition code of a conditional jump (the low four bits of its
+// opcode), nullopt for a jump that depends on the count register (loop, jrcxz), and 0
+// for all other instructions.
 std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
 {
     auto at = [&](std::size_t i) {
         return i < text.size() ? std::to_integer<unsigned>(text[i]) : 0u;
     };
     std::size_t i = 0;
-    while (at(i) == 0x2e || at(i) == 0x3e || at(i) == 0xf2) // hints, bnd
+    while (at(i) == 0x2e || at(i) == 0x3e || at(i) == 0xf2) // branch hints, bnd
         i++;
     if ((at(i) & 0xf0) == 0x70)
         return 1 + (at(i) & 15);

@@ -43,6 +43,7 @@ static std::string without_interpreter(std::string_view text)
     return out;
 }
 
+// Replaces the characters that the name of a macro cannot contain. For example,
 // "6.1.0-18-amd64" becomes "6_1_0_18_amd64".
 static std::string as_word(std::string text)
 {
@@ -81,7 +82,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
         args.emplace_back("-traditional-cpp");
     if (by.list_headers)
         args.emplace_back("-H");
-    // A script includes files by "name" from its own directory.
+    // `#include "name"` in a script also searches the directory of the script.
     if (auto folder = std::filesystem::path(name).parent_path(); !folder.empty())
         args.insert(args.end(), {"-iquote", folder.string()});
     auto add = [&args](const char* flag, const std::vector<std::string>& values) {
@@ -103,8 +104,8 @@ static Result<Fd> file_of(std::string_view text)
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
         return errno_error("create a memory file for the preprocessor");
-    // A preprocessor that reopens /dev/stdin runs as our user, so only the user needs
-    // access. The default mode is 0777.
+    // The default mode of a memfd is 0777. Only our user needs access, because the
+    // preprocessor, which may reopen /dev/stdin, runs as our user.
     if (fchmod(file.get(), 0600) != 0)
         return errno_error("set the permissions of the preprocessor's memory file");
     for (std::size_t done = 0; done < text.size();) {
@@ -172,7 +173,8 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name)
 {
-    // Names the script in messages, unless the name would need quoting in C.
+    // A line marker names the script, so that messages of the preprocessor name it. If
+    // the name would need quoting in C, "<program>" is used instead.
     bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
         return c < ' ' || c == '"' || c == '\\';
     });

@@ -6,8 +6,9 @@
 
 namespace dt {
 
-// Reads an integer type. BTF marks only few character types. Since Linux 6.2 the
-// kernel's `char` is unsigned, but it still becomes D's char.
+// Reads an integer type. BTF marks only few character types, so they are recognised by
+// name. Since Linux 6.2 the kernel's `char` is unsigned, but it still becomes D's char,
+// which is signed.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;
@@ -77,7 +78,7 @@ DebugType BtfTypes::type(DebugRef ref)
     const btf_type* its = entry(ref);
     if (its == nullptr)
         return into;
-    build_index(); // which determines whether the data record the sign of enumerations
+    build_index(); // sets says_signs_, which is used for enumerations below
     into.name = text(its->name_off);
     switch (btf_kind(its)) {
     case BTF_KIND_INT:
@@ -122,7 +123,7 @@ DebugType BtfTypes::type(DebugRef ref)
         into.base = its->type;
         break;
     case BTF_KIND_TYPE_TAG:
-    case BTF_KIND_RESTRICT: // has no meaning in D
+    case BTF_KIND_RESTRICT: // like a type tag, it has no meaning in D
         into.name.clear();
         [[fallthrough]];
     case BTF_KIND_TYPEDEF:

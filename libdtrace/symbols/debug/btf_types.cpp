@@ -79,7 +79,8 @@ std::pair<DebugTypes*, DebugRef> BtfTypes::owner(DebugRef ref)
     return {this, ref};
 }
 
-// The first definition takes precedence over later ones and over declarations.
+// Records the entry of each name. The first definition of a name takes precedence over
+// later definitions and over declarations.
 void BtfTypes::build_index()
 {
     if (indexed_)
@@ -199,7 +200,7 @@ std::optional<std::int64_t> BtfTypes::find_enumerator(std::string_view name)
     return base_ != nullptr ? base_->find_enumerator(name) : std::nullopt;
 }
 
-// BTF has no addresses.
+// Finds nothing, because BTF has no addresses.
 std::optional<DebugFunction> BtfTypes::function_at(std::uint64_t)
 {
     return std::nullopt;

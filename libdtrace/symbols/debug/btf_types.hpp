@@ -6,12 +6,13 @@
 //
 // A DebugRef is BTF's number for a type. The types that a module shares with the kernel
 // proper belong to the base. owner() returns the owner of a number, so that a type is
-// created only once. Pointers lead to the kernel unless the caller says otherwise. BTF
-// has no addresses. It describes only variables in certain sections, on most kernels
-// only the per-CPU variables.
+// created only once. Pointers contain kernel addresses unless the caller passes
+// Place::Process. BTF has no addresses. It describes only variables in certain
+// sections, on most kernels only the per-CPU variables.
 //
 // The data are untrusted. libbpf checks that the sections are complete. This class
-// checks each number and name: an invalid one becomes void or an empty name.
+// checks each type number, which becomes void if it is invalid, and each offset of a
+// name, which becomes an empty name.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -28,9 +29,9 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // `base` must outlive the result. It is null for the kernel proper. With
-    // Place::Process, the types describe data that programs pass to the kernel. Errors:
-    // not_found if there is no such file, corrupt if libbpf refuses it.
+    // Opens a BTF file. `base` must outlive the result. It is null for the kernel
+    // proper. With Place::Process, the types describe data that programs pass to the
+    // kernel. Errors: not_found if there is no such file, corrupt if libbpf refuses it.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);
@@ -79,8 +80,9 @@ private:
     Place place_ = Place::Kernel;
     DebugRef first_ = 1, end_ = 1; // range of the file's own numbers
     bool indexed_ = false, enumerated_ = false;
-    bool says_signs_ =
-        false; // whether signs of enumerations are recorded; older kernels do not
+    // Whether the data record which enumerations are signed. Data of older kernels do
+    // not.
+    bool says_signs_ = false;
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;
     std::unordered_map<std::string_view, std::int64_t> enumerators_;

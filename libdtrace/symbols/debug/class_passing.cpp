@@ -8,11 +8,12 @@ namespace dt {
 static constexpr int max_depth = 64; // limit for nested classes
 
 // Returns whether the entry is a copy constructor, a move constructor or a destructor
-// that the author of the class declared.
+// that the author of the class declared, without deleting it or defaulting it in the
+// class.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);
-    // strips the template's arguments
+    // Constructors of templates are named without the template's arguments.
     class_name = class_name.substr(0, class_name.find('<'));
     bool is_destructor = name.starts_with('~');
     if (dwarf_hasattr(die, DW_AT_artificial) != 0 ||

@@ -2,10 +2,10 @@
 // Determines which C++ classes are passed by address: those that are "non-trivial for
 // the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
 //
-// Some compilers record this (DW_AT_calling_convention). Otherwise it follows from the
-// class's declarations and members. DWARF 5 records whether a declared function is
-// defaulted, and GCC adds this fact to older versions. Where the fact is missing and
-// matters, the result is Unknown.
+// Some compilers record this (DW_AT_calling_convention). If it is not recorded, it
+// follows from the class's declarations and members. DWARF 5 records whether a declared
+// function is defaulted, and GCC adds this fact to older versions of DWARF. If the
+// result depends on this fact and the fact is not recorded, the result is Unknown.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"
@@ -24,7 +24,8 @@ private:
     Passing ask(Dwarf_Die* type, int depth);
     Passing by_its_parts(Dwarf_Die* type, int depth);
 
-    // a class that is still being examined has the value ByMembers
+    // The results so far. A class that is still being examined has the value ByMembers,
+    // so that circular (invalid) data do not cause endless recursion.
     std::unordered_map<const void*, Passing> known_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finds candidates by name and verifies them by content.
+// Finds candidates for a debug file by name and verifies them by content.
 //
-// .gnu_debuglink is "name NUL padding crc32". Only the base name is used, so a link
-// such as ../../etc/shadow is harmless. The CRC covers the complete debug file.
+// .gnu_debuglink is "name NUL padding crc32". A name that contains a slash, such as
+// ../../etc/shadow, is refused. The CRC covers the complete debug file.
 #include "libdtrace/symbols/debug/debug_file.hpp"
 
 #include "base/regular_file.hpp"
@@ -20,7 +20,7 @@ namespace dt {
 
 namespace {
 
-// Larger files are not checked, because computing their CRC would take seconds.
+// Larger files are not used, because computing their CRC would take seconds.
 constexpr off_t largest_checked = off_t{4} << 30;
 
 struct Link {

@@ -24,10 +24,10 @@ std::span<const std::string> debug_folders();
 void add_debug_folder(const std::string& folder);
 
 // Returns whether the path is absolute and in one of the directories. ".." is resolved
-// as text.
+// in the text of the path, without following symbolic links.
 bool in_debug_folder(const std::string& path);
 
-// Returns the path of the file. libdw looks for related files next to it.
+// Returns the path of an open file. libdw looks for related files next to this path.
 std::string path_of(const Fd& file);
 
 // Returns whether every path that libdw tries for the split file of this unit is in one

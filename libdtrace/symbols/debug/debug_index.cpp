@@ -32,7 +32,8 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         names_left_out += !index.contains({kind, name});
         return;
     }
-    // The definition of a declared entry may be outside of the entry's namespace.
+    // The definition of an entry that a namespace declares may be outside of the
+    // namespace. It counts as one level deeper, like the declaration.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);
@@ -71,7 +72,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             break;
         case DW_TAG_enumeration_type:
             add_tag(Kind::Enum);
-            // The enumeration's type is needed to know the sign of the values.
+            // The index refers to the enumeration instead of the enumerator, because
+            // the enumeration's type determines the sign of the value.
             for_children(die, [&](Dwarf_Die* child) {
                 if (dwarf_tag(child) == DW_TAG_enumerator)
                     add(DebugIndexKey::enumerator, child, depth, die);

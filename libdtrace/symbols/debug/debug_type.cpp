@@ -86,7 +86,8 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
             auto count = number(child, DW_AT_count);
             if (!count) {
                 count = number(child, DW_AT_upper_bound);
-                // Some compilers encode a missing count as unsigned, with all bits set.
+                // Some compilers encode a missing upper bound as an unsigned number
+                // with all bits set.
                 if (count && static_cast<std::uint32_t>(*count) == UINT32_MAX)
                     count = std::nullopt;
                 else if (count)
@@ -103,8 +104,9 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// Reads a vector type. D does not use its elements. How wide vectors are passed depends
-// on the compiler's flags.
+// Reads a vector type. It becomes opaque, because D cannot use its elements. For
+// vectors of more than 16 bytes, the way they are passed depends on the compiler's
+// flags and is therefore unknown.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
@@ -131,7 +133,8 @@ bool DwarfTypes::State::member(Dwarf_Die* die, DebugType& into)
         member.offset_bits = *offset;
     } else if (auto from_the_left = number(die, DW_AT_bit_offset);
                from_the_left && bits) {
-        // DWARF 2 counts from the most significant bit of the unit.
+        // DW_AT_bit_offset (DWARF 2) counts from the most significant bit of the
+        // storage unit.
         std::uint64_t unit_bytes = 0;
         Dwarf_Die type;
         if (auto bytes = number(die, DW_AT_byte_size))
@@ -286,7 +289,7 @@ DebugType DwarfTypes::type(DebugRef ref)
     case DW_TAG_packed_type:
     case DW_TAG_shared_type:
     case DW_TAG_subrange_type:
-        refer(Kind::Typedef); // no name: use the type itself
+        refer(Kind::Typedef); // a typedef without a name stands for its base type
         out.name.clear();
         break;
     case DW_TAG_subroutine_type:

@@ -25,7 +25,7 @@
 
 namespace dt {
 
-// An entry of one DebugTypes; 0: void.
+// The number of an entry of one DebugTypes. 0 is the type void.
 using DebugRef = std::uint32_t;
 
 struct DebugMember {
@@ -57,12 +57,15 @@ struct DebugType {
     Passing passing = Passing::ByMembers;
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t align = 0; // as declared; 0: follows from the type
+    std::uint64_t align = 0; // as declared, in bytes; 0 if the type determines it
     bool is_signed = false;
-    // Struct, Union, Enum: the definition is present, not only a declaration
+    // For Struct, Union and Enum: the definition is present, not only a declaration.
     bool is_complete = true;
-    DebugRef base = 0; // Pointer, Array, Typedef, Const, Volatile, Function: result
-    // Array: the size of each dimension, the outermost first; nothing: not known.
+    // For Pointer, Array, Typedef, Const and Volatile: the type to which it refers. For
+    // Function: the result.
+    DebugRef base = 0;
+    // For Array: the number of elements in each dimension, the outermost first. Nullopt
+    // if it is not known.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
     std::vector<std::pair<std::string, std::int64_t>> enumerators;
@@ -85,10 +88,12 @@ struct DebugFunction {
 
 struct DebugVariable {
     DebugRef type = 0;
-    std::optional<std::uint64_t>
-        addr; // link-time; nothing: defined elsewhere, or one per thread
-    bool per_cpu =
-        false; // a per-CPU variable of the kernel: addr is relative to each CPU's base
+    // The link-time address. Nullopt if the variable is defined in another file, or if
+    // each thread has one.
+    std::optional<std::uint64_t> addr;
+    // Whether this is a per-CPU variable of the kernel. The address of its symbol is
+    // relative to each CPU's base.
+    bool per_cpu = false;
 };
 
 class DebugTypes {
@@ -121,8 +126,8 @@ public:
     DebugTypes(const DebugTypes&) = delete;
     DebugTypes& operator=(const DebugTypes&) = delete;
 
-    // Whether the data describe memory of a process or of the kernel. Their pointers
-    // lead to that memory.
+    // Whether the data describe memory of a process or of the kernel. Pointers in the
+    // data are addresses in that memory.
     enum class Place { Process, Kernel };
     virtual Place place() const { return Place::Process; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: the state of a DwarfTypes. dwarf_types.cpp opens it and finds
-// functions, debug_index.cpp finds names, debug_type.cpp reads types.
+// Internal to symbols/: the state of a DwarfTypes. dwarf_types.cpp opens the data and
+// finds functions, debug_index.cpp finds names, debug_type.cpp reads types.
 #pragma once
 
 #include "base/fd.hpp"
@@ -20,11 +20,12 @@
 
 namespace dt {
 
-constexpr int max_namespaces = 64;                 // limit of nesting
-constexpr std::size_t max_debug_members = 1 << 16; // limit for a type or function
+constexpr int max_namespaces = 64; // limit of nested namespaces and types
+// The maximum number of members, enumerators or parameters of a type or function.
+constexpr std::size_t max_debug_members = 1 << 16;
 
-// Limits on how many entries of one file are visited and kept. Forged data can lead to
-// one entry by many paths, and all its units can share one long list of ranges. In
+// Limits on how many entries of one file are visited and kept. In forged data, many
+// paths can lead to one entry, and all units can share one long list of ranges. In
 // genuine data an entry is visited at most twice (for names and for functions) and
 // takes more than four bytes, so one visit for every two bytes of the file is enough.
 constexpr std::size_t least_debug_walks = std::size_t{1} << 24;
@@ -33,7 +34,7 @@ constexpr std::size_t max_debug_names = std::size_t{1} << 24;
 constexpr std::size_t max_debug_ranges = std::size_t{1} << 22;
 
 struct DebugIndexKey {
-    // A DebugTypes::Kind or one of these.
+    // Values of `kind` in addition to those of DebugTypes::Kind.
     static constexpr int variable = 8, enumerator = 9;
     int kind = 0;
     std::string_view name;
@@ -65,7 +66,7 @@ struct DwarfTypes::State {
     Fd alternate_file;
     std::unique_ptr<Dwarf, End> alternate;
     std::unique_ptr<Dwarf, End> dwarf;
-    std::string path; // path of the file
+    std::string path; // of `file`
 
     std::vector<Dwarf_Die> entries; // indexed by DebugRef - 1
     std::unordered_map<const void*, DebugRef> refs;
@@ -88,16 +89,17 @@ struct DwarfTypes::State {
     // has not reported yet.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
-    // Returns whether a type's or function's list of n parts may grow further.
+    // Returns whether a list of n members, enumerators or parameters may grow further.
     bool may_add_to(std::size_t n)
     {
         list_left_out |= n >= max_debug_members;
         return n < max_debug_members;
     }
 
-    // The number of entries that may still be walked. A long name uses up several.
+    // The number of entries that may still be visited. In the index, a long name counts
+    // as one entry for every 64 bytes.
     std::size_t walks_left = least_debug_walks;
-    // Counts entries. Returns false if no more may be walked.
+    // Counts n visits. Returns false if no more entries may be visited.
     bool may_walk(std::size_t n)
     {
         walks_left -= std::min(walks_left, n);
@@ -112,7 +114,7 @@ struct DwarfTypes::State {
     template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);
-    // Maps the name to the entry, or to `what` if given.
+    // Maps the name of `die` to `die`, or to `what` if it is not null.
     void add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what = nullptr);
     void build_ranges();
     void collect_functions(Dwarf_Die* parent, int depth,
@@ -131,7 +133,8 @@ template <class F> void DwarfTypes::State::for_units(Dwarf* from, F visit) const
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die, split;
     std::uint8_t type = 0;
-    // libdw opens the file of a split unit only when that unit is requested.
+    // dwarf_cu_info() opens the file of a split-off unit, so may_follow_split_unit()
+    // checks the file before that call.
     while (dwarf_get_units(from, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
         const bool elsewhere = type == DW_UT_skeleton &&
                                may_follow_split_unit(path, &die) &&

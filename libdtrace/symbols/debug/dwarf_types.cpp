@@ -17,7 +17,7 @@
 
 namespace dt {
 
-// Even large programs have only a tenth of this number.
+// The maximum number of units in a file. Even large programs have only a tenth of it.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
 // Returns whether functions in this language may receive their arguments in different
@@ -29,8 +29,9 @@ static bool has_own_convention(int language)
            language == DW_LANG_Haskell || language == DW_LANG_D;
 }
 
-// Returns the size that a section in the older compressed form claims: "ZLIB", 8 bytes
-// big-endian.
+// Returns the uncompressed size that a section in the older compressed form claims.
+// Such a section begins with "ZLIB" and the size in 8 bytes, big-endian. Returns 0 for
+// other sections.
 static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
 {
     constexpr std::size_t header_bytes = 12;
@@ -56,9 +57,9 @@ static std::uint64_t most_debug_bytes()
                               static_cast<std::uint64_t>(page) / 8);
 }
 
-// Checks the sizes that headers claim, because libdw and zlib allocate that much
-// memory: a compressed section of zeros takes a thousandth of its size in the file.
-// Returns the sum.
+// Checks the sizes that headers of debug sections claim, because libdw and zlib
+// allocate that much memory. The file may be a thousand times smaller, for example if a
+// section consists of compressed zeros. Returns the sum of the sizes.
 static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();
@@ -85,8 +86,8 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
     return n_bytes;
 }
 
-// Returns the number of units in a section. Each unit starts with its length. Stops at
-// max_units.
+// Returns the number of units in a section. Each unit starts with its length. Stops
+// counting when there are more than max_units.
 static std::size_t count_units(const Elf_Data& data)
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;
@@ -165,7 +166,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Otherwise libdw would search for the alternate file itself, in any directory.
+    // Finds the alternate file here. Otherwise libdw would search for it in any
+    // directory that the data name.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);
@@ -284,7 +286,8 @@ std::optional<DebugFunction> DwarfTypes::function_at(std::uint64_t addr)
     auto after = std::upper_bound(
         state.ranges.begin(), state.ranges.end(), addr,
         [](std::uint64_t at, const State::Range& range) { return at < range.begin; });
-    // Only invalid data have overlapping ranges.
+    // Only invalid data have overlapping ranges, so only the last range that begins at
+    // or before the address is checked.
     if (after == state.ranges.begin() || addr >= std::prev(after)->end)
         return std::nullopt;
     Dwarf_Die unit = std::prev(after)->unit;

@@ -2,7 +2,7 @@
 // The DWARF of a file: types by name, the types of variables, the parameters of
 // functions.
 //
-//   .debug_info of the file, of its debug file, of data shared by both (dwz)
+//   .debug_info of the file or its debug file, and of the alternate file (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
 // A name denotes the first definition that is found, as in a debugger without a
@@ -15,9 +15,9 @@ namespace dt {
 
 class DwarfTypes final : public DebugTypes {
 public:
-    // The caller may close the file afterwards. Errors: corrupt if it has no DWARF or
-    // libdw refuses it; limit if there is too much of it; unsupported if a part is in a
-    // file that is not found.
+    // Opens the DWARF of an ELF file. The caller may close the file afterwards. Errors:
+    // corrupt if the file has no DWARF or libdw refuses it; limit if the DWARF is too
+    // large; unsupported if a part of it is in an alternate file that is not found.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 

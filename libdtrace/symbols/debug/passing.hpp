@@ -4,8 +4,8 @@
 
 namespace dt {
 
-// Facts that do not follow from the kind of a type or its members (System V psABI,
-// 3.2.3).
+// How a value is passed (System V psABI, 3.2.3). ByMembers means that this follows from
+// the kind of the type and its members.
 enum class Passing {
     ByMembers,
     ByReference,   // by address: non-trivial classes of C++

@@ -46,8 +46,8 @@ private:
         return after != out_.text.begin() && (after - 1)->contains(at);
     }
 
-    // Uses sections if there are any, because segments may contain both text and
-    // constants.
+    // Adds the ranges of text and data. Uses sections if any of them contains text,
+    // because segments may contain both text and constants.
     void add_ranges(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {
@@ -73,8 +73,8 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps the ranges in the file part of one segment. If ranges overlap, keeps the
-    // first.
+    // Keeps the ranges that are completely in the file part of one segment. If ranges
+    // overlap, keeps only the first.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {
@@ -128,7 +128,8 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        // Functions with a size are in functions(), except those without a name.
+        // ElfImage::functions() contains the functions that have a size and a name, so
+        // only the other functions are added here.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
         if (!function)
             out_.symbols.push_back(symbol.st_value);
@@ -141,7 +142,7 @@ private:
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
-        // All LSDA tables are usually in one section.
+        // All LSDA tables are usually in this section, so only this section is read.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         // Functions rarely share a table. If forged data gave all functions the same
@@ -171,9 +172,10 @@ private:
                    std::back_inserter(out_.functions));
     }
 
-    // Reads struct rseq_cs of <linux/rseq.h>: version and flags, start, length, abort
-    // address. In a file that is not linked to fixed addresses, these are only in the
-    // relocations.
+    // Adds the critical sections of restartable sequences. Each is a struct rseq_cs of
+    // <linux/rseq.h> (32 bytes): version and flags, start, length, abort address. In a
+    // file that is not linked to fixed addresses, only the relocations contain the two
+    // addresses.
     void add_restartable(const ElfSections& file)
     {
         const ElfSection* section = file.find("__rseq_cs");
@@ -197,8 +199,8 @@ private:
         }
     }
 
-    // Adds the addresses that the dynamic linker will write into the data. They are in
-    // the relocations; the data has zeros in the file.
+    // Adds the addresses that the dynamic linker will write into the data. Only the
+    // relocations contain them, because the data in the file are zeros there.
     void add_relocated(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {

@@ -22,13 +22,14 @@ struct CodePlaces {
     std::vector<std::uint64_t> labels;    // other addresses of code, ascending
     std::vector<std::uint64_t> symbols;   // addresses of code or data, ascending
     std::vector<AddressRange> sized;      // functions with known ends, sorted by start
-    // values of relocations that are addresses in text
+    // The values of relocations that are addresses in text, ascending.
     std::vector<std::uint64_t> relocated;
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)
     bool absolute = false;                 // linked to run at these addresses
 };
 
-// The work is limited by the file's size and elf_limits.
+// Collects the places of an image. The work is limited by the file's size and
+// elf_limits.
 CodePlaces read_code_places(ElfImage& image);
 
 } // namespace dt

@@ -42,8 +42,8 @@ struct ElfImage::State {
     std::string interpreter;
     ElfKind kind = ElfKind::shared_object;
 
-    // Filled by functions(). The buffers that names refer to are declared before the
-    // table.
+    // The following members are filled by functions(). Names in the table refer to
+    // buffers of the other members.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;
@@ -53,7 +53,8 @@ struct ElfImage::State {
 
     std::optional<std::vector<AddressRange>> frames;
     std::mutex reading; // protects the members windows and large
-    // indexed by link-time address
+    // The text that was read: windows by link-time address, larger ranges by link-time
+    // address and size.
     std::map<std::uint64_t, std::vector<std::byte>> windows;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 
@@ -202,8 +203,8 @@ void ElfImage::State::open_debugdata()
         debugdata = std::move(*elf);
 }
 
-// A debug file is needed only if the image has no .symtab: otherwise it would contain
-// the same symbols again.
+// Loads the function symbols. If the image has a .symtab, no debug file is opened,
+// because it would contain the same symbols again.
 void ElfImage::State::load_functions()
 {
     collector = std::make_unique<SymbolCollector>(file->segments());
@@ -226,8 +227,9 @@ void ElfImage::State::load_functions()
     functions.emplace(std::move(symbols));
 }
 
-// Adds ranges of .eh_frame that no symbol covers. The procedure linkage table is one
-// range for all of its stubs and is not a function.
+// Adds a function for each range of .eh_frame that no symbol covers. Skips .init, .fini
+// and the procedure linkage tables. The range of such a table contains all of its stubs
+// and is not a function.
 void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
 {
     std::vector<Frame> found = read_frames(*file);
@@ -380,8 +382,8 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
                 return loaded.error();
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
-        // Overlapping segments share window addresses, and the shorter one may have
-        // been read first.
+        // Overlapping segments share window addresses. If the shorter segment was read
+        // first, the window may end before the requested range does.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

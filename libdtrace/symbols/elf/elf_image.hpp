@@ -43,7 +43,7 @@ struct ElfSegment {
 enum class ElfKind {
     executable, // ET_EXEC: runs at the addresses for which it was linked
     pie, // ET_DYN that is marked as a program (DF_1_PIE, or it has an interpreter)
-    shared_object, // ET_DYN otherwise: libraries, the dynamic linker, the vDSO
+    shared_object, // all other ET_DYN: libraries, the dynamic linker, the vDSO
 };
 
 // Limits for the memory that is allocated for one file. A file that needs more is
@@ -113,8 +113,9 @@ public:
     // data such as jump tables. Bytes after file_bytes are zero. The span is valid as
     // long as the image exists. Error invalid: the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
-    // Copies the same bytes into the caller's memory, for data that is read once.
-    // Returns false if the file does not have all of them. Any thread may call it.
+    // Copies the bytes that the file loads at `at` into the caller's memory. Used
+    // instead of bytes() for data that is read only once. Returns false if the file
+    // does not contain all of the bytes. Any thread may call read().
     bool read(std::uint64_t at, std::span<std::byte> into) const;
     // Returns the executable segment that contains `at`. Returns null if there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;
@@ -122,8 +123,8 @@ public:
     // none.
     std::optional<AddressRange> section(std::string_view name);
 
-    // Internal to symbols/: the file itself, then the files found to contain its
-    // symbols.
+    // Internal to symbols/: returns the file itself, followed by its debug file and its
+    // .gnu_debugdata if they were used to find functions.
     std::vector<const ElfSections*> files();
 
 private:

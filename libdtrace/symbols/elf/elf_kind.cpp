@@ -52,8 +52,8 @@ std::string interpreter_of(const ElfSections& file)
 }
 
 // A file with an interpreter may still be a shared library, for example libc.so.6.
-// Position-independent programs that were linked before DF_1_PIE existed differ from it
-// by having no DT_SONAME.
+// Unlike such a library, a position-independent program that was linked before DF_1_PIE
+// existed has no DT_SONAME.
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
 {
     if (file.header().e_type == ET_EXEC)

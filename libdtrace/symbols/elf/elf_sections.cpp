@@ -109,7 +109,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
         }
         return out;
     }
-    // Sizes beyond the file's are refused before memory is allocated.
+    // The number of bytes is limited to the file's size before memory is allocated.
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0)
         return errno_error("stat");
@@ -196,8 +196,8 @@ Result<Ok> ElfSections::read_headers()
         return libelf_error("open");
     if (elf_kind(elf_.get()) != ELF_K_ELF || !gelf_getehdr(elf_.get(), &header_))
         return Error{Code::corrupt, "the ELF header is incomplete"};
-    // Repeats the check on the copy that is used from here on: the file may have
-    // changed.
+    // The file may have changed since check_counts() read it. Therefore the class and
+    // the type are checked again in libelf's copy, which is used from here on.
     if (gelf_getclass(elf_.get()) != ELFCLASS64 ||
         (header_.e_type != ET_EXEC && header_.e_type != ET_DYN))
         return Error{Code::corrupt, "the ELF header changed while it was read"};

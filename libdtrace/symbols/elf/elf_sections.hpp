@@ -73,15 +73,15 @@ public:
     // Reads bytes of the file into the caller's memory, and returns their number. Any
     // thread may call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Returns the bytes from addr to the end of the file data loaded there, at most
-    // max_bytes.
+    // Returns the bytes that the file loads at addr, up to the end of the file data of
+    // the segment, and at most max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
     std::vector<std::byte> build_id() const;
     int fd() const { return fd_.get(); }
 
-    // Records that a table of the file was too large and truncated. Any thread
-    // may call it.
+    // Records that a table of the file was truncated because it was too large. Any
+    // thread may call add_cut().
     void add_cut(std::string cut) const;
     // Returns each message of add_cut() once.
     std::vector<std::string> take_cuts() const;
@@ -96,9 +96,9 @@ private:
     Result<Ok> read_program_headers();
     void read_section_headers();
 
-    Fd fd_;                        // the file, or
-    std::vector<std::byte> bytes_; // the bytes
-    // protects the reading of a section, which changes elf_
+    Fd fd_;                        // empty if bytes_ contains the image
+    std::vector<std::byte> bytes_; // an image that is not a file
+    // Protects elf_ while a section is read, because libelf then changes it.
     mutable std::mutex reading_;
     mutable std::mutex cutting_;
     mutable std::vector<std::string> cuts_; // all messages of add_cut()

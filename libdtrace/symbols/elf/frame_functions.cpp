@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Every FDE of .eh_frame covers one function, or one part of a split one. The first two
+// Every FDE of .eh_frame covers a function, or a part of a split function. The first
+// two
 // fields of an FDE are start and length, in the encoding that the 'R' of its CIE's
 // augmentation names (DWARF exception header encoding, LSB "Linux Standard Base Core"
-// 10.5). If the augmentation has a 'z', the FDE's own augmentation data follow. With an
-// 'L', these contain the address of the language's table for the function.
+// 10.5). If the augmentation has a 'z', the FDE's own augmentation data follow. If it
+// has an 'L', these data contain the address of the function's language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"
@@ -24,7 +25,7 @@ constexpr unsigned char pe_unknown = 0xff;
 
 struct Encodings {
     unsigned char start =
-        DW_EH_PE_absptr; // pe_unknown: the augmentation is not understood
+        DW_EH_PE_absptr; // pe_unknown if the augmentation is not known
     unsigned char table = DW_EH_PE_omit;
 };
 
@@ -117,7 +118,7 @@ public:
     FrameReader(const ElfSections& file, Bytes bytes, std::uint64_t addr)
         : file_(file), bytes_(bytes), addr_(addr)
     {
-        // libdw only reads the buffer
+        // libdw only reads the buffer, so it may be const.
         data_.d_buf = const_cast<std::byte*>(bytes.data());
         data_.d_type = ELF_T_BYTE;
         data_.d_version = EV_CURRENT;
@@ -223,12 +224,13 @@ private:
         return std::nullopt;
     }
 
-    // Returns the frame at the start of an FDE. `at` is the offset after its range.
+    // Returns the frame at the first address of an FDE. `at` is the offset after the
+    // two fields of the FDE's range.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
-        if (common.has_data) { // the length, which takes one byte
+        if (common.has_data) { // skips the data; their length is in the first byte
             if (at >= bytes_.size() || (bytes_[at] & std::byte{0x80}) != std::byte{0})
                 return common.at_call;
             at += 1 + std::to_integer<std::size_t>(bytes_[at]);
@@ -247,7 +249,7 @@ private:
             (application != 0 && application != DW_EH_PE_pcrel) ||
             (encoding & DW_EH_PE_indirect) != 0 || at >= bytes_.size())
             return 0;
-        if (bytes_[at] == std::byte{0}) // the length, which takes one byte
+        if (bytes_[at] == std::byte{0}) // the length of the data, in one byte
             return 0;
         auto value = read_encoded(bytes_, ++at, encoding & pe_format);
         if (!value || value->value == 0)

@@ -11,9 +11,9 @@ namespace dt {
 
 struct Frame {
     AddressRange range;
-    std::uint64_t table = 0; // link-time address of its LSDA; 0: none
-    std::uint32_t index = 0; // index in .eh_frame
-    bool split_off = false;  // not a function but a part of one: split_off.hpp
+    std::uint64_t table = 0; // link-time address of its LSDA; 0 if there is none
+    std::uint32_t index = 0; // position among the frames of .eh_frame
+    bool split_off = false;  // the range is a part of a function (split_off.hpp)
 };
 
 // Returns the frames sorted by address, no two with the same start. Empty if there is

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint64_t largest_hash_bytes = 64 << 20;
 constexpr std::uint16_t version_hidden = 0x8000;
 
-// The fields of PT_DYNAMIC, as link-time addresses; 0: absent.
+// Fields of PT_DYNAMIC: link-time addresses, and the size of the string table. An
+// absent field is 0.
 struct Dynamic {
     std::uint64_t symtab = 0, strtab = 0, strtab_bytes = 0;
     std::uint64_t hash = 0, gnu_hash = 0, versym = 0;

@@ -13,8 +13,8 @@
 namespace dt {
 
 // Collects the symbols of several files that describe one image. Names are views into
-// the given ElfSections and into the collector's own copies: both must outlive the
-// table.
+// the given ElfSections and into the collector's own copies, so the files and the
+// collector must outlive the symbols.
 class SymbolCollector {
 public:
     // `segments` are the segments of the image. A symbol outside the executable
@@ -23,8 +23,9 @@ public:
     {
     }
 
-    // Adds .symtab and .dynsym. Without section headers, adds the table that PT_DYNAMIC
-    // points to.
+    // Adds the symbols of .symtab and .dynsym. If the section headers do not list
+    // .dynsym, adds the table to which PT_DYNAMIC points. `what` names the file in
+    // messages.
     void add(const ElfSections& file, const std::string& what);
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }

@@ -18,8 +18,9 @@ namespace dt {
 
 namespace {
 
-// The maximum number of functions that at() searches backwards for one that contains a
-// nested function. Real nesting is at most two levels deep.
+// The maximum number of functions that at() examines. It goes back from the last
+// function that starts at or before the address. If functions are nested, an earlier
+// function may contain the address. Real nesting is at most two levels deep.
 constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
@@ -37,16 +38,17 @@ bool preferred(const FunctionName& a, const FunctionName& b)
     return ka != kb ? ka < kb : a.text < b.text;
 }
 
-// Sorts small keys instead of complete symbols, which is twice as fast for 100,000 of
-// them.
+// A small key that is sorted instead of the complete symbol. This is twice as fast for
+// 100,000 symbols.
 struct Key {
     std::uint64_t addr;
     std::uint32_t index;
 };
 
-// A stable radix sort from the lowest digit (std::stable_sort for few keys). The
-// addresses in a file are close together, so few passes are needed. This takes a tenth
-// of the time of a comparison sort.
+// Sorts with a stable radix sort that begins with the lowest digit, or with
+// std::stable_sort if there are few keys. The addresses in a file are close together,
+// so the radix sort needs few passes and takes a tenth of the time of a comparison
+// sort.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;
@@ -126,10 +128,12 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
             functions_.push_back(
                 {symbol.addr, 0, static_cast<std::uint32_t>(names_.size()), 0});
         Function& function = functions_.back();
-        // Aliases may differ in size (assembler). The largest determines the function.
+        // Aliases of a function in assembler may differ in size. The largest size
+        // counts.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // A name that a second table repeats is stored once. Its duplicate is among the
-        // names before it, and may have a different binding.
+        // If a second symbol table repeats a name, the name is stored only once. The
+        // copy may have a different binding, so other names may be between the two.
+        // Therefore the last 16 names of the function are compared.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

@@ -39,8 +39,8 @@ struct FunctionName {
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
     bool old_version = false; // name@VERSION: a new program would not be linked to it
-    bool from_frame = false;  // no symbol: fde.ADDRESS, derived from .eh_frame
-    bool split_off = false;   // from_frame, and a part of a function like NAME.cold
+    bool from_frame = false;  // fde.ADDRESS, because only .eh_frame has the function
+    bool split_off = false;   // from_frame, and a part of a function (like NAME.cold)
 
     // Returns whether this is a part that the compiler split off from a function.
     bool is_of_part() const;
@@ -97,11 +97,11 @@ private:
     void index_names() const;
 
     std::vector<Function> functions_;
-    // The maximum end of functions_[0..i], used to find functions that contain a nested
-    // one.
+    // max_end_[i] is the maximum end of functions_[0] to functions_[i]. It is used to
+    // find functions that contain nested functions.
     std::vector<std::uint64_t> max_end_;
     std::vector<FunctionName> names_;
-    std::vector<std::uint32_t> function_of_; // indexed like names_
+    std::vector<std::uint32_t> function_of_; // index in functions_ of each name
     mutable std::vector<std::pair<std::uint32_t, std::uint32_t>> by_hash_;
 };
 

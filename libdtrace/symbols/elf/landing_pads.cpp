@@ -7,7 +7,9 @@
 //   encoding  length of the call sites
 //   call site: start, length, landing pad, action    landing pad 0: none
 //
-// with offsets in the last encoding, and lengths and actions in LEB128.
+// The start, length and landing pad of a call site are in the last of the encodings.
+// The offset of the type table, the length of the call sites and the actions are in
+// LEB128.
 #include "libdtrace/symbols/elf/landing_pads.hpp"
 
 #include <dwarf.h>
@@ -17,7 +19,7 @@ namespace dt {
 namespace {
 
 // Reads values in sequence. A value beyond the end of the bytes, or in an unknown
-// encoding, is 0 and sets `bad`.
+// encoding, is read as 0, and bad() returns true afterwards.
 class Reader {
 public:
     Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}

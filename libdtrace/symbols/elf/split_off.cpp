@@ -13,7 +13,7 @@ constexpr std::uint64_t text_at_once = 1 << 20;
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
-// Reads operands, within the bounds of the bytes.
+// Reads the operands of call frame instructions. After the last byte, it reads zeros.
 class Operands {
 public:
     explicit Operands(Bytes bytes) : bytes_(bytes) {}
@@ -84,8 +84,9 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Recognises 0f 80..8f and a displacement of four bytes. A match by chance has a
-// probability of 2^-40 per byte.
+// Returns whether the text contains a conditional jump to `target`: 0f 80..8f and a
+// displacement of four bytes. `at` is the address of the text. Random bytes match with
+// a probability of 2^-44 at each position.
 bool branches_to(Bytes text, std::uint64_t at, std::uint64_t target)
 {
     constexpr std::size_t length = 6;
@@ -161,7 +162,7 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
         case DW_CFA_val_offset_sf:
         case DW_CFA_GNU_negative_offset_extended:
             operands.unsigned_number();
-            operands.unsigned_number(); // has the same length as a signed one
+            operands.unsigned_number(); // skips signed numbers as well
             break;
         case DW_CFA_expression:
         case DW_CFA_val_expression:

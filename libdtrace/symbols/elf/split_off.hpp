@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Internal to symbols/: finds the ranges of .eh_frame that are not functions but parts
-// that a compiler split off, for a file without symbols (NAME.cold).
+// that a compiler split off from functions. A file with symbols names them NAME.cold,
+// so this code is used for files without symbols.
 //
 // Either of two signs identifies a part:
 // - At the start of the part, the rule for the caller's stack pointer is not the one in
@@ -10,8 +11,8 @@
 //   has a conditional branch to the part's start. Compilers describe a function's parts
 //   one after the other.
 //
-// A part that has neither sign is treated as a function. This happens if the part is
-// reached only by jumps after the frame was removed.
+// A part that has neither sign is treated as a function, for example if it is reached
+// only by unconditional jumps after the function has removed its frame.
 #pragma once
 
 #include "libdtrace/symbols/elf/frame_functions.hpp"
@@ -28,8 +29,9 @@ struct CanonicalFrame {
     bool operator==(const CanonicalFrame&) const = default;
 };
 
-// Returns the frame after the call frame instructions (DWARF 5, 6.4.2) up to the first
-// advance of the address. Stops before an unknown instruction.
+// Executes call frame instructions (DWARF 5, 6.4.2) up to the first advance of the
+// address or an unknown instruction. Returns the resulting frame. `from` is the frame
+// before the instructions.
 CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
                                 std::int64_t data_factor);
 

@@ -25,8 +25,8 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
     return nullptr;
 }
 
-// Recognises 90, and 0f 1f /r with prefixes: the forms in which compilers and
-// assemblers write a nop of any length.
+// Returns whether the text begins with a nop: 90 or 0f 1f /r, with any prefixes. These
+// are the forms in which compilers and assemblers write a nop of any length.
 bool is_nop(std::span<const std::byte> text)
 {
     auto byte = [&text](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
@@ -41,8 +41,8 @@ bool is_nop(std::span<const std::byte> text)
            (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
 }
 
-// The second nop of dtrace/sdt.h. If its first bytes are overwritten, the remaining
-// bytes still form a nop.
+// The second nop of dtrace/sdt.h. Without its first byte or its first two bytes, it is
+// still a nop. Therefore an address inside it is detected by the preceding bytes.
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 
@@ -69,7 +69,8 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
            is_nop(bytes) && !is_inside_nop_10(image, at);
 }
 
-// Returns the function's name as -l shows it. Text that no symbol covers has no name.
+// Returns the function's name as -l shows it, or "" if no symbol covers the address.
+// Sets `offset` to the offset in the function.
 std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
@@ -116,7 +117,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // The number of problems is limited by the reader of the notes.
+    // Adds problems whose number the parsers of the notes have limited.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

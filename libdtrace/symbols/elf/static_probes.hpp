@@ -21,8 +21,8 @@ namespace dt {
 
 struct StaticSite {
     std::uint64_t at = 0;        // link-time
-    std::uint64_t offset = 0;    // from its function's start; 0: not in a function
-    std::uint64_t semaphore = 0; // link-time; 0: none
+    std::uint64_t offset = 0;    // in its function; 0 if it is not in a function
+    std::uint64_t semaphore = 0; // link-time address, or 0 if there is no semaphore
     std::string arguments;       // usdt/operands.hpp
 };
 
@@ -35,15 +35,16 @@ struct StaticProbe {
 
 struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
-    // usdt/definition_notes.hpp: provider and text; a provider may have several.
+    // Pairs of provider and text (usdt/definition_notes.hpp). A provider may have
+    // several texts.
     std::vector<std::pair<std::string, std::string>> definitions;
-    // The syntax of those arguments that do not show which syntax they use.
+    // The syntax of arguments whose text is valid in both syntaxes.
     usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };
 
-// Returns an empty result if the file has no static probes. Looks up function names
-// only if there are probes.
+// Reads the static probes of an image. The result is empty if there are none. Function
+// names are looked up only if there are probes.
 StaticProbes read_static_probes(ElfImage& image);
 
 } // namespace dt

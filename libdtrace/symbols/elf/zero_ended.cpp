@@ -26,15 +26,16 @@ std::list<std::vector<char>> end_debug_sections_with_zero(Elf* elf)
         else if ((header.sh_flags & SHF_COMPRESSED) != 0)
             elf_compress(section, 0, 0);
         Elf_Data* data = elf_getdata(section, nullptr);
-        Elf_Data* raw = elf_rawdata(section, nullptr); // libdw reads either form
+        Elf_Data* raw =
+            elf_rawdata(section, nullptr); // libdw may read this form instead
         if (data == nullptr || data->d_buf == nullptr || data->d_size == 0 ||
             raw == nullptr || raw->d_size != data->d_size)
             continue;
         const char* bytes = static_cast<const char*>(data->d_buf);
         if (bytes[data->d_size - 1] == 0)
             continue;
-        std::vector<char>& longer =
-            added.emplace_back(bytes, bytes + data->d_size); // d_size is not changed
+        std::vector<char>& longer = added.emplace_back(
+            bytes, bytes + data->d_size); // d_size still excludes the zero
         longer.push_back(0);
         data->d_buf = raw->d_buf = longer.data();
     }

@@ -118,7 +118,8 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)
 {
-    // Per-CPU symbols may be offsets, which look like addresses in processes.
+    // Addresses in the lower half belong to processes. Per-CPU symbols may have such
+    // values, because they are offsets, so the lookup excludes these values.
     if (static_cast<std::int64_t>(addr) >= 0 || !load() || hidden_)
         return std::nullopt;
     auto found = at_loaded(addr);
@@ -145,7 +146,8 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
     return std::nullopt;
 }
 
-// Returns where a symbol ends. `entry` is the last one at its address.
+// Returns the address at which a symbol ends. `entry` is the last entry at the symbol's
+// address.
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];
@@ -159,8 +161,9 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
         return end;
     const Entry& next = entries_[entry + 1];
     // A symbol extends to the next one only if both belong to the same module and the
-    // next one is within the module's range. Otherwise the area between them belongs to
-    // no symbol.
+    // next one is within the module's range. Otherwise the symbol ends at the end of
+    // its page or its module's range, and the area up to the next symbol belongs to no
+    // symbol.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

@@ -58,9 +58,10 @@ public:
         std::uint64_t offset = 0;
     };
 
-    // Errors: not_found (no symbol of that name), permission (addresses are hidden), or
-    // the reason why kallsyms cannot be read. The module is a name or a glob. If it is
-    // empty, all modules are searched, the kernel proper first.
+    // Finds a symbol. The module is a name or a glob. If it is empty, all modules are
+    // searched, and symbols of the kernel proper are preferred. Errors: not_found (no
+    // symbol has that name), permission (addresses are hidden), or the reason why
+    // kallsyms cannot be read.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
     // Returns whether D programs may use this name for a module. Does not read the
@@ -72,7 +73,8 @@ public:
     // Makes the next lookup read the files again.
     void refresh();
 
-    // "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000", "0x7"
+    // Returns text such as "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000" if only
+    // the module is known, or "0x7" if nothing is known.
     std::string format_address(std::uint64_t addr);
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads /proc/kallsyms: "ffffffff81000000 T _text", or "... t ext4_init_fs\t[ext4]" for
-// a module. Reads /proc/modules: "ext4 1138688 2 jbd2,mbcache, Live
-// 0xffffffffc0a5b000".
+// Reads the lines of two files:
+//
+//   /proc/kallsyms   "ffffffff81000000 T _text", or "... t ext4_init_fs\t[ext4]" for a
+//                    module
+//   /proc/modules    "ext4 1138688 2 jbd2,mbcache, Live 0xffffffffc0a5b000"
 //
 // Lines in any other form are skipped.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
@@ -91,7 +93,7 @@ Result<Ok> KernelSymbols::load()
     if (!text)
         return text.error().during("read the kernel's symbols");
     text_ = std::move(*text);
-    // a kernel without modules has no such file
+    // A kernel without modules does not have this file.
     auto modules = read_text(paths_.modules);
     modules_text_ = modules ? std::move(*modules) : "";
     looked_ns_ = monotonic_ns();
@@ -131,7 +133,8 @@ void KernelSymbols::parse()
             return std::string_view("DdBbRr").find(entry.type) !=
                    std::string_view::npos;
         });
-    // Even without CONFIG_KALLSYMS_ALL, the list contains a few data symbols.
+    // Even without CONFIG_KALLSYMS_ALL, the list contains a few data symbols, so a
+    // share of less than 1 % means that the option is not set.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
@@ -174,7 +177,7 @@ void KernelSymbols::parse_ranges()
 {
     each_line(modules_text_, [this](std::string_view line) {
         std::string_view name = take_word(line), size = take_word(line);
-        for (int i = 0; i < 3; i++) // skip users, names of users, state
+        for (int i = 0; i < 3; i++) // skips use count, names of users, state
             take_word(line);
         std::string_view addr = take_word(line);
         Range range;
@@ -183,7 +186,7 @@ void KernelSymbols::parse_ranges()
             return;
         if (!read_number(addr.substr(2), 16, range.begin))
             return;
-        range.module = module_number(name); // even if the addresses are hidden
+        range.module = module_number(name); // recorded even if addresses are hidden
         range.end = range.begin + std::min(n_bytes, UINT64_MAX - range.begin);
         if (range.begin != 0)
             ranges_.push_back(range);

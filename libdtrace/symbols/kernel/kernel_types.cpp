@@ -34,7 +34,7 @@ Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
             base = *proper;
         }
         if (!has_file(name)) {
-            // This error is not cached: the module may be loaded later.
+            // This error is not cached, because the module may be loaded later.
             return Error{Code::not_found,
                          is_proper ? "the kernel has no type data (" + folder_ +
                                          "/vmlinux: CONFIG_DEBUG_INFO_BTF)"
@@ -100,8 +100,8 @@ template <class F> Result<Ok> KernelTypes::each(std::string_view module, F visit
     return types(KernelSymbols::proper).error();
 }
 
-// Returns whether the symbol is a clone that GCC made of a function. Its parameters may
-// differ from the function's.
+// Returns whether the symbol is a clone that GCC made of a function. The clone's
+// parameters may differ from the function's.
 static bool is_changed_clone(std::string_view name)
 {
     for (std::string_view mark : {".isra.", ".constprop.", ".part.", ".cold"})

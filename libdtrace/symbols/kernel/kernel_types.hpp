@@ -34,15 +34,16 @@ public:
     // Returns the types of a module. Error not_found: the kernel or this module has no
     // BTF, or there is no such module.
     Result<BtfTypes*> types(std::string_view module);
-    // Returns the types of the kernel proper for data that programs pass to it, in
-    // which pointers lead to a process's memory. Error not_found as in types().
+    // Returns the types of the kernel proper for data that programs pass to the kernel.
+    // Pointers in such data are addresses in the process. Error not_found as in
+    // types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
         std::string name;
-        BtfTypes* types = nullptr; // null: it has no BTF
+        BtfTypes* types = nullptr; // null if the module has no BTF
     };
-    // Returns the module with a name. "" means the kernel proper; "*" means all
+    // Returns the module that `scope` names. "" means the kernel proper. "*" means all
     // modules, the kernel proper first.
     Result<std::vector<Module>> modules(std::string_view scope);
 
@@ -61,10 +62,11 @@ private:
     using Place = DebugTypes::Place;
 
     bool has_file(const std::string& module) const;
-    // name: canonical
+    // Returns the types of a module, which are opened at the first call. `name` is a
+    // result of KernelSymbols::canonical().
     Result<BtfTypes*> opened(const std::string& name, Place place);
-    // Calls `visit` for the module's types, or for those of all modules if the name is
-    // empty, until it returns true. Fails if there are no types.
+    // Calls `visit` for the module's types, or for the types of each module if the name
+    // is empty, until `visit` returns true. Returns an error if there are no types.
     template <class F> Result<Ok> each(std::string_view module, F visit);
 
     KernelSymbols& symbols_;

@@ -14,8 +14,8 @@
 namespace dt {
 
 struct KernelVariableRow {
-    // The type in C. "[ ]" extends to the next symbol, but not beyond the length of a
-    // string: the kernel's list of symbols has no sizes.
+    // The type in C. An array "[ ]" extends to the next symbol, because the kernel's
+    // list of symbols has no sizes. An array of char is at most as long as a D string.
     std::string_view name, type;
 };
 

@@ -59,8 +59,9 @@ public:
     }
 
 private:
-    // Removes the variables of the previous input, but does not clear their storage: a
-    // program finds the bytes that an earlier program or a hostile target left there.
+    // Removes the variables of the previous input, but does not clear their storage.
+    // So the next program finds arbitrary bytes there, like those that a hostile target
+    // may write.
     void restore()
     {
         dt_arena& a = session_.arena();

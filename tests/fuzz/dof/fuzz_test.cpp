@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs the fuzz target without libFuzzer on every seed and on a fixed number of
-// mutations, with a fixed random seed, so that the ordinary tests run the same inputs
-// every time.
+// Runs the fuzz target without libFuzzer on every seed and on DOF_FUZZ_RUNS (100000)
+// mutations. The random generator always starts from the same value, so that the
+// ordinary tests run the same inputs every time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +16,8 @@ namespace {
 
 void run(const std::vector<char>& image)
 {
-    // an allocation of the exact size, so that sanitizers detect a read past its end
+    // Allocate exactly the size of the image, so that sanitizers detect a read past its
+    // end.
     std::vector<std::uint8_t> copy(image.begin(), image.end());
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }

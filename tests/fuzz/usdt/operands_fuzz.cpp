@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses arbitrary text as a probe's arguments. Operands must be consistent: known
-// registers and sizes, or a reason why they cannot be read.
+// Parses arbitrary text as a static probe's arguments. Each operand must have known
+// registers and sizes, or a reason why it cannot be read.
 #include "usdt/operands.hpp"
 
 #include <cstdlib>

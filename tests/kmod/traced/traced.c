@@ -4,11 +4,12 @@
  * /sys/module/traced/parameters:
  *
  *   calls   writing N calls traced_function() N times with interrupts off
- *   ticks   the clock ticks of the processor that the last N calls took; on a
- *           machine that counts instructions (tests/vm/run
- *           --count-instructions), one tick is one instruction
+ *   ticks   the number of time stamp counter ticks that the last write to `calls`
+ *           or `loop` took; on a virtual machine that counts instructions
+ *           (tests/vm/run --count-instructions), one tick is one instruction
  *   loop    writing N runs a loop of two instructions N times, to check `ticks`
- *   empty   1: attaches an ftrace callback that does nothing
+ *   empty   writing 1 attaches an ftrace callback that does nothing to the
+ *           function; writing 0 removes it
  *   text    the first bytes of the function
  */
 #include <linux/compiler.h>

@@ -136,7 +136,8 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
                   expect_name_in(children[0]);
               }),
               0);
-    EXPECT_EQ(n_removed([&] { expect_name_in(children[2]); }), 1); // of children[1]
+    // This frees the symbols of children[1].
+    EXPECT_EQ(n_removed([&] { expect_name_in(children[2]); }), 1);
     EXPECT_EQ(n_removed([&] { expect_name_in(children[0]); }), 0);
     EXPECT_EQ(n_removed([&] { dtrace_setopt(session.get(), "pgmax", "1"); }), 1);
     EXPECT_EQ(dtrace_setopt(session.get(), "pgmax", "0"), -1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A consumer as an external program would write it: C11, with only <dtrace.h> and the
- * library. It runs a complete session and checks what the library reports. It exits
- * with status 1 if there is a difference.
+ * library. It runs a complete session and compares everything that the library reports
+ * with the expected values. It exits with status 1 if there is a difference.
  */
 #include <dtrace.h>
 
@@ -89,7 +89,10 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* The columns are the sum twice and the maximum. The key "b" has no maximum. */
+/*
+ * Each row has a key and three columns: the sum, the sum again, and the maximum. The
+ * key "b" has no maximum.
+ */
 static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 {
 	int64_t most = 0;

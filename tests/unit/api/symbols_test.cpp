@@ -89,7 +89,7 @@ TEST_F(Symbols, ObjectsAreTheModulesWithTheirRanges)
     EXPECT_STREQ(all.at(static_cast<std::size_t>(main.dto_id)).dto_name, "records");
     EXPECT_NE(main.dto_text_size, 0u);
     EXPECT_NE(main.dto_data_size, 0u);
-    EXPECT_NE(main.dto_bss_size, 0u); // rounds
+    EXPECT_NE(main.dto_bss_size, 0u); // contains the variable `rounds`
     ASSERT_EQ(dtrace_object_info(session.get(), DTRACE_OBJ_RTLD, &linker), 0)
         << error_of(session);
     EXPECT_EQ(std::string(linker.dto_name).substr(0, 3), "ld-");

@@ -21,7 +21,8 @@ using namespace dt;
 
 namespace {
 
-// Contains every kind of record and aggregation that reads counts or lengths from data.
+// A session with every kind of record and aggregation for which the consumer reads
+// counts or lengths from the data.
 struct Everything : Session {
     Everything() : Session(4)
     {
@@ -355,7 +356,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
 }
 
 // The members of a union share their bytes, so a few bytes are printed once for each
-// member.
+// member. The consumer must limit this output.
 TEST(Hostile, PrintOfAUnionWithManyArraysIsCut)
 {
     for (const OutputForm form : {OutputForm::text, OutputForm::json}) {

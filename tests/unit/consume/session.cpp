@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds sessions by hand.
+// Builds sessions without the compiler and without the engine.
 #include "session.hpp"
 
 #include "dif/distribution.h"

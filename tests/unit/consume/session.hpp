@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A session built by hand: an arena, clauses without DIF, and records that are written
-// to shards as the engine would. Tests compare the consumer's exact output.
+// A session that a test builds step by step: an arena, clauses without DIF, and records
+// that the test writes to shards in the way of the engine. Tests compare the consumer's
+// exact output.
 #pragma once
 
 #include "dif/engine.h"

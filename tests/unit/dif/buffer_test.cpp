@@ -281,7 +281,7 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
 }
 
 // A target can fill the buffer of each speculation in each shard, and end all
-// speculations.
+// speculations. Even then, one call of dt_clean() moves only a limited number of bytes.
 TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
 {
     DofBuilder dof;

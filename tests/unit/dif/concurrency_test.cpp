@@ -242,7 +242,7 @@ TEST(Concurrency, ProcessesKilledAtAnyMomentLeaveAConsistentArena)
             ASSERT_EQ(s.shard(n).lock, 0u);
     }
     EXPECT_GT(seen, 0u);
-    // everything still works
+    // Records and aggregations still work.
     s.fire("n", {3});
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.aggregations().size(), 1u);
@@ -276,8 +276,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
-    // After a timeout, the load does not yield 0: the firing is dropped, without a
-    // fault.
+    // The load waits for the bucket until a timeout. It then drops the firing without a
+    // fault. It must not yield 0, because the variable may have a value.
     s.fire("load");
     EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
@@ -286,7 +286,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// A store through an address that no load has returned searches for the variable.
+// A store through an address that no load has returned searches for the variable. This
+// search must end.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;

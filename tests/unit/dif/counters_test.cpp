@@ -94,7 +94,7 @@ dt_counted_key& table(Session& s, const dt_action& a, unsigned n)
                               (std::uint64_t{n} << dt_counted_key_shift(&a))));
 }
 
-// Stores a key as native code does. Returns its counters.
+// Stores a key as native code does. Returns the counters of this key.
 std::uint64_t* known(Session& s, unsigned set, const dt_action& a, unsigned n,
                      std::vector<std::uint64_t> key)
 {
@@ -150,7 +150,8 @@ TEST(Counters, AreReportedWithTheirKeys)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The target can write the table, so it may refer to a name that does not exist.
+// The target can write the table of keys, so a key may refer to a name that does not
+// exist.
 TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;

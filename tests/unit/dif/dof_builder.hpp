@@ -162,7 +162,7 @@ public:
 
 class DofBuilder {
 public:
-    // "provider:module:function:name"
+    // Adds a clause. `probe` has the form "provider:module:function:name".
     Clause& clause(const std::string& probe)
     {
         Clause c;

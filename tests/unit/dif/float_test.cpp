@@ -108,7 +108,7 @@ TEST(Float, LeavesTheEnvironmentOfItsCallerAlone)
 {
     fesetround(FE_UPWARD);
     feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO); // exceptions now raise signals
+    feenableexcept(FE_INVALID | FE_DIVBYZERO); // these exceptions now raise SIGFPE
     std::uint64_t third = dt_flop(DIF_OP_FDIV, bits(1), bits(3));
     std::uint64_t nan = dt_flop(DIF_OP_FDIV, bits(0), bits(0));
     std::uint64_t infinite = dt_flop(DIF_OP_FDIV, bits(1), bits(0));

@@ -32,7 +32,7 @@ TEST(Work, AFiringEndsWhenItsBudgetIsUsedUpAndThatIsCounted)
 {
     Session s;
     load_clauses(s, 200);
-    // the clock advances by this each time it is read; each clause reads it once
+    // The clock advances by 5 ms each time it is read, and each clause reads it once.
     s.host.step = 5 * ms;
     s.host.host.budget_ns = 300 * ms;
     s.fire("n");
@@ -70,8 +70,8 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// ERROR's clauses are part of the firing: none of them runs after the firing has been
-// ended.
+// ERROR's clauses are part of the firing, so none of them runs after the time limit has
+// ended the firing.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -181,7 +181,8 @@ bool Differential::aim_memory(Case& c)
         (Sandbox::address(sandbox_.data().data()) + 4096 + random_() % 8192) & align;
     Reg moved = memory.base != Reg::none ? memory.base : memory.index;
     if (moved == Reg::none)
-        // An instruction that only reads may also read this thread's own block.
+        // An instruction that only reads may also read this thread's control block, to
+        // which fs points.
         return memory.segment == Segment::fs && insn.n_operands == 2 &&
                insn.operands[0].kind == Operand::reg &&
                static_cast<std::uint64_t>(memory.disp) < 56;

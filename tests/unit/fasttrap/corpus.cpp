@@ -98,7 +98,7 @@ Bytes random_instruction(std::mt19937_64& random)
         } else {
             put(random());
         }
-        // The map is random. Most opcodes are valid in at least one map.
+        // The opcode map is random as well. Most opcodes are valid in at least one map.
         put(t.opcode);
     } else {
         if (percent(60))

@@ -96,14 +96,15 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
 {
     const std::pair<const char*, Code> table[] = {
         {"06", Code::corrupt},                               // push %es
-        {"0f04", Code::corrupt},                             // nothing
-        {"48", Code::corrupt},                               // cut off
-        {"e80000", Code::corrupt},                           // cut off
-        {"", Code::corrupt},                                 //
+        {"0f04", Code::corrupt},                             // no such opcode
+        {"48", Code::corrupt},                               // truncated
+        {"e80000", Code::corrupt},                           // truncated
+        {"", Code::corrupt},                                 // no bytes
         {"66666666666666666666666666666690", Code::corrupt}, // too long
         {"62f40c1848ff", Code::unsupported},                 // APX
-        {"66 e8 0001 0000", Code::unsupported},              // rel16 or rel32
-        {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes
+        // The next two differ between Intel and AMD: rel32 or rel16; pops 8 or 2 bytes.
+        {"66 e8 0001 0000", Code::unsupported},
+        {"66 c3", Code::unsupported},
         {"66 67 0f 78 c0 03 04",
          Code::unsupported}, // extrq, which capstone reads as vmread
     };

@@ -3,8 +3,8 @@
 // as a copy.
 //
 //   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
-//             displacement can be changed to reach the data. The slot is far above,
-//             where none can.
+//             displacement can be changed to reach the data. The slot is at an address
+//             from which no 32-bit displacement reaches the data.
 //   arrange   Fills the registers with random values, except that memory operands point
 //             into the data and jumps lead to a pad.
 //   compare   Compares registers, defined flags, rip, data and vector state. After a
@@ -87,11 +87,11 @@ class Differential {
 public:
     explicit Differential(std::uint64_t seed) : random_(seed) {}
 
-    // Runs one instruction natively and in our way. If the verdict is `differs`,
-    // report() gives the reason.
+    // Runs one instruction natively, and then by emulation or as a copy. If the verdict
+    // is `differs`, report() gives the reason.
     Verdict check(std::span<const std::byte> bytes);
 
-    // Like run(), but for a sequence of instructions without branches.
+    // Like check(), but for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
     // Returns how many times an operation was emulated and compared.
@@ -130,7 +130,8 @@ private:
 
 // Returns whether the harness may run insn and the result depends only on the state.
 bool may_run(const Instruction& insn);
-bool forms_no_access(const Instruction& insn); // lea, nop
+// Returns whether the memory operand of insn is not accessed (lea, nop).
+bool forms_no_access(const Instruction& insn);
 bool is_popf(const Instruction& insn);
 bool is_string(const Instruction& insn);
 std::string disassemble(std::span<const std::byte> bytes);

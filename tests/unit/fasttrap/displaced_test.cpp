@@ -182,7 +182,7 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     EXPECT_EQ(finish_out_of_line(out, run, regs), SlotEnd::unfinished); // a fault
     EXPECT_EQ(regs, before);
 
-    regs.rip = 0x500000; // sigreturn, exec
+    regs.rip = 0x500000; // as after sigreturn(2) or execve(2)
     EXPECT_EQ(finish_out_of_line(out, run, regs), SlotEnd::elsewhere);
     EXPECT_EQ(regs.rip, 0x500000U);
 }

@@ -274,8 +274,8 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
 }
 
 // Maps two functions. The first is nop; movabs $constant, %rax; ret. The second begins
-// with `load`, an instruction that refers to offset `offset` of the first. `word` is a
-// word in the data, or 0 for none.
+// with `load`, an instruction that refers to offset `offset` of the first. `word` is
+// the value of a word in the data, or 0 if the data has no such word.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
 {
@@ -334,7 +334,8 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
 {
     const TargetAddr first{0x401000};
-    // movdqu 3(f), %xmm1; mov 3(f), %ecx; mov 4(f), %rcx; mov %rcx, 3(f)
+    // The instructions are, in this order: movdqu 3(f), %xmm1; mov 3(f), %ecx;
+    // mov 4(f), %rcx; mov %rcx, 3(f).
     EXPECT_FALSE(map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x8b, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x48, 0x8b, 0x0d}, 4).is_code(first + 11));
@@ -394,7 +395,7 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
     EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
-    // The instruction before the sequence.
+    // ex_restartable is the instruction before the sequence.
     EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable)));
     EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }
@@ -446,8 +447,8 @@ TEST(AddressSet, FindsItsNeighboursAcrossWords)
     EXPECT_FALSE(set.has({1500}));
 }
 
-// Both decoders use the same table for what follows an opcode. Here they must agree on
-// everything else.
+// Both decoders use the same table for the bytes that follow an opcode. This test
+// compares everything else.
 TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);

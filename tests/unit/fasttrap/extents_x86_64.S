@@ -19,7 +19,7 @@
         .globl ex_begin
 ex_begin:
 
-        function ex_loop                        /* back to entry + 2 */
+        function ex_loop                        /* a branch leads back to entry + 2 */
         xor %eax, %eax
 1:      inc %eax
         dec %edi
@@ -99,7 +99,7 @@ ex_neighbour_middle:
         end ex_differences
 
         .p2align 4, 0x90
-        function ex_goto                        /* addresses in data */
+        function ex_goto                        /* its table has addresses */
         lea ex_words(%rip), %rdx
         mov (%rdx,%rdi,8), %rax
         jmp *%rax
@@ -111,7 +111,7 @@ ex_neighbour_middle:
         end ex_goto
 
         .p2align 4, 0x90
-        function ex_anywhere                    /* a table that cannot be found */
+        function ex_anywhere                    /* its table cannot be found */
         mov %rdx, %rcx
         mov (%rsi,%rdi,8), %rax
         mov %rcx, %rdx
@@ -262,7 +262,7 @@ ex_padding_constants:
         end ex_padding_table
 
         .p2align 4, 0x90
-        function ex_halts                       /* as musl's __stack_chk_fail */
+        function ex_halts                       /* like musl's __stack_chk_fail */
         hlt
         place ex_halts_ret
         ret

@@ -98,8 +98,8 @@ TEST_F(FunctionTest, ReportsBytesThatAreNoInstruction)
 
 TEST_F(FunctionTest, FindsNoReturnInsideOfTheShadowStacksInstructions)
 {
-    // incsspq %rcx; sub $255, %rax; ret. From its last byte on, incsspq decodes as a
-    // jump.
+    // incsspq %rcx; sub $255, %rax; ret. The last byte of incsspq and the bytes after
+    // it would decode as a jump.
     const unsigned char text[] = {0xf3, 0x48, 0x0f, 0xae, 0xe9, 0x48,
                                   0x2d, 0xff, 0x00, 0x00, 0x00, 0xc3};
     auto sites =

@@ -7,7 +7,7 @@
 //
 // A signal also ends the run. The handler runs on its own stack and reads the registers
 // from the signal's context. So the stack pointer may have any value while the
-// instruction runs. Only one thread may use it, for one run at a time.
+// instruction runs. Only one thread may call native_run(), for one run at a time.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -22,12 +22,12 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688; // XSAVE's standard format up to AVX-512
 
 struct NativeState {
-    // Before the run, the initial registers. After the run, the final ones, where rip
-    // is the address of the pad or of the signal.
+    // Before the run, the initial registers. After the run, the final ones. rip is then
+    // the address of the pad, or of the instruction that raised the signal.
     Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
     int signal = 0;                  // 0 if the run reached a pad
-    std::uint64_t fault_address = 0; // of the signal
+    std::uint64_t fault_address = 0; // si_addr of the signal
 };
 
 // A place where the instruction may continue. A pad is a jump back to the test. If

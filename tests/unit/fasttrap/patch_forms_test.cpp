@@ -129,18 +129,19 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     EXPECT_EQ(patch.text[4], std::byte{0x67});
     EXPECT_EQ(jump_at(patch.text, patch.at, 5), patch.stubs[0]);
     EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), patch.moved[2].head);
-    EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov
+    EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov after the push
     EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov after the first one
 }
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // In both jumps, the second byte is the start of an instruction: a mov in the
-    // first, and a push that follows a push in the second.
+    // In both jumps, the second byte is the start of an instruction, so neither jump
+    // can have a prefix. This instruction is a mov in the first jump, and a push that
+    // follows a push in the second one.
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
-    // The second jump has exactly five bytes.
+    // The second jump has exactly five bytes, so it has no room for a prefix.
     plan = Text("534889fb b801000000 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
 }
@@ -172,7 +173,7 @@ TEST(PatchForms, APairReachesAWindowFurtherOn)
 
 TEST(PatchForms, AnInstructionOfAPairIsProbedInIt)
 {
-    // xor %eax,%eax; ret | ...: entry and return
+    // xor %eax,%eax; ret | ... The entry and the return are sites.
     Text text("31c0 c3 4889f8 4889f2 c3");
     const Window window =
         window_of(text.site(0, 1, 0, 3).behind(10, 0).site(2, 2, 0, 3).behind(10, 0));
@@ -459,7 +460,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
     // jmp *%rax, followed by 20 30 f6 05. Without a prefix, f6 would be the highest
-    // byte.
+    // byte of the displacement, which would be negative.
     const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
@@ -471,7 +472,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // One kept byte less is not enough.
+    // If one byte less may be kept, no jump is possible.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
     // pop %rbp; ret: a thread that jumps to the ret would not trap.
@@ -501,7 +502,7 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 {
     std::string hex = "c3 10203006 90909090";
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
-    // Another patch begins three bytes after it.
+    // Another patch begins three bytes after the ret.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
     // A site of unknown extent is in the kept bytes. It may become a breakpoint.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
@@ -547,8 +548,8 @@ TEST(PatchForms, EachHasItsText)
 
 TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
 {
-    // pop %rbp; ret. A punned jump that keeps the bytes after them leads to a place
-    // above the text.
+    // pop %rbp; ret. A punned jump that keeps the bytes after these two instructions
+    // leads to an address above the text.
     Text text("5dc3 8d4006 4889f2 c3");
     text.site(0, 7, 0, 2).behind(9, 4);
     std::set<PatchForm> forms;

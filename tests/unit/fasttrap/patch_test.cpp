@@ -77,9 +77,11 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     // sub $8,%rsp; xor %eax,%eax; pop %rbx; pop %rbp; ret
     EXPECT_EQ(shape(window_of(Text("4883ec08 31c0 5b 5d c3").site(8))),
               (Shape{4, 9, {8}}));
-    // It extends only as far as needed: pop, ret and three bytes of padding are enough.
+    // The window extends back only as far as needed. Here, pop, ret and three bytes of
+    // padding are enough.
     EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
-    // It does not extend over a branch target, a call, a system call or an endbr64.
+    // The window does not extend over a branch target, a call, a system call or an
+    // endbr64.
     EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
               "there is no padding after it");
     EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)),
@@ -88,7 +90,7 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "there is no padding after it");
 }
 
-// Returns where the copy of the branch in moved[i] leads. The copy is a jcc with a
+// Returns the target of the copy of the branch in moved[i]. The copy is a jcc with a
 // 32-bit displacement.
 TargetAddr branch_to(const Patch& patch, std::size_t i)
 {
@@ -136,7 +138,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
 
 TEST(PatchPlan, JoinsWindowsThatOverlap)
 {
-    // push %rbp; mov %rsp,%rbp; xor %eax,%eax; pop %rbp; ret: entry and return
+    // push %rbp; mov %rsp,%rbp; xor %eax,%eax; pop %rbp; ret
+    // The sites are the entry and the return.
     Text text("55 4889e5 31c0 5d c3");
     EXPECT_EQ(shape(window_of(text.site(0, 1).site(7, 2))), (Shape{0, 8, {0, 7}}));
 }
@@ -156,12 +159,12 @@ TEST(PatchPlan, GivesEverySiteOfALineItsHead)
 
 TEST(PatchPlan, EndsAWindowAtACall)
 {
-    // push %rbx; call; ...: the window ends after the call
+    // push %rbx; call; pop %rbx; ret. The window ends after the call.
     EXPECT_EQ(shape(window_of(Text("53 e800010000 5b c3").site(0))),
               (Shape{0, 6, {0}}));
     // call *%rax is too short, and a window cannot continue after a call.
     EXPECT_EQ(reason_of(Text("ffd0 4889").site(0)), "a call ends the window too early");
-    // Instructions before the call may be moved.
+    // The window may begin at an instruction before the call.
     EXPECT_EQ(shape(window_of(Text("4889f7 ffd0 4889c3").site(3))), (Shape{0, 5, {3}}));
 }
 
@@ -248,7 +251,8 @@ TEST(PatchPlan, RefusesByName)
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "it lies in padding that is never executed");
-    // The same applies if no window begins before the site.
+    // A site in the middle of an instruction is also refused if no window begins before
+    // the site.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
 }
@@ -319,8 +323,8 @@ TEST(PatchBuild, SaysWhereAThreadIsAndHowItLeaves)
     EXPECT_EQ(loop.head, loop.to);
     EXPECT_EQ(place(loop.to)->on, Text::at(1));
     EXPECT_EQ(place(loop.to + 2)->kind, PatchPlace::inside);
-    EXPECT_EQ(place(loop.to + 2)->on, Text::at(3)); // not taken
-    EXPECT_EQ(place(loop.to + 4)->on, Text::at(0)); // taken
+    EXPECT_EQ(place(loop.to + 2)->on, Text::at(3)); // the branch is not taken
+    EXPECT_EQ(place(loop.to + 4)->on, Text::at(0)); // the branch is taken
     EXPECT_EQ(place(call.head)->on, Text::at(3));
     EXPECT_EQ(place(call.to)->kind, PatchPlace::moved);
     EXPECT_EQ(place(call.to + 5)->kind, PatchPlace::inside);

@@ -35,7 +35,8 @@ std::string refused(const std::string& hex)
     return std::string(moving.reason);
 }
 
-// The instructions are at 0x401000.
+// Each original instruction is at 0x401000, unless the test passes another address to
+// instruction().
 
 TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {
@@ -47,9 +48,10 @@ TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 
 TEST(Relocate, RewritesTheDisplacementOfDataInReach)
 {
-    // mov 0x1000(%rip),%rax: 0x402007, which is -0xff000 from the copy's end
+    // mov 0x1000(%rip),%rax reads from 0x402007. The displacement from the end of the
+    // copy to that address is -0xff000.
     EXPECT_EQ(moved("488b0500100000"), bytes_of("488b05 0010f0ff"));
-    // cmpl $1,0(%rip): the immediate is after the displacement
+    // cmpl $1,0(%rip) has its immediate after the displacement.
     EXPECT_EQ(moved("833d0000000001"), bytes_of("833d 0000f0ff 01"));
     // jmp *0x1000(%rip)
     EXPECT_EQ(moved("ff2500100000"), bytes_of("ff25 0010f0ff"));
@@ -87,7 +89,7 @@ TEST(Relocate, JumpsToTheOriginalTarget)
 {
     EXPECT_EQ(moved("eb10"), bytes_of("e9 0d00f0ff")); // to 0x401012
     EXPECT_EQ(moved("e900010000"), bytes_of("e9 0001f0ff"));
-    EXPECT_EQ(moved("f2e900010000"), bytes_of("e9 0101f0ff")); // bnd
+    EXPECT_EQ(moved("f2e900010000"), bytes_of("e9 0101f0ff")); // bnd jmp
     EXPECT_EQ(moved("eb10", far_to), bytes_of("ff2502000000 cccc 1210400000000000"));
 }
 
@@ -103,7 +105,7 @@ TEST(Relocate, BranchesOnTheSameCondition)
         EXPECT_EQ(far.size(), 24U);
     }
     EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
-    // a branch hint, which has no effect
+    // The prefix is a branch hint. It has no effect, so the copy omits it.
     EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff"));
     EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
     EXPECT_EQ(moved("7510", far_to),
@@ -131,7 +133,7 @@ TEST(Relocate, PushesTheOriginalReturnAddress)
               bytes_of("68 05104000 ff2505000000 cccccccccc 0511400000000000"));
 }
 
-// If the program has set AC, an unaligned literal would cause SIGBUS.
+// If the program has set the AC flag, an unaligned literal would cause SIGBUS.
 TEST(Relocate, AlignsLiterals)
 {
     const std::uint64_t address = 0x401005;
@@ -156,12 +158,13 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("3effd0"), bytes_of("68 03104000 3effe0")); // notrack
     EXPECT_EQ(moved("ff5008"), bytes_of("68 03104000 ff6008"));
     EXPECT_EQ(moved("ff1500100000"), bytes_of("68 06104000 ff25 fb0ff0ff"));
-    // After the push, the stack pointer is 8 lower.
+    // The push lowers the stack pointer by 8, so the displacement increases by 8.
     EXPECT_EQ(moved("ff542408"), bytes_of("68 04104000 ff642410"));
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // r12 needs a SIB byte as well, but is not the stack pointer.
+    // Like rsp, r12 needs a SIB byte as a base. The push does not change r12, so the
+    // displacement stays the same.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

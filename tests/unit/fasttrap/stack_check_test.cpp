@@ -12,8 +12,8 @@ namespace dt {
 
 namespace {
 
-// Returns the length of the stack check in the code. Appends enough nops to contain the
-// target of a forward branch.
+// Returns the length in bytes of the stack check at the start of the code. Appends
+// enough nops to contain the target of a forward branch.
 std::size_t check_of(std::initializer_list<unsigned char> code)
 {
     std::vector<std::byte> text;
@@ -58,10 +58,10 @@ TEST(StackCheck, IsNotWhereNothingAsksForStack)
     EXPECT_EQ(check_of({0x48, 0x83, 0xc0, 0x01, 0xc3}), 0U);       // add; ret
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0xc3}), 0U);       // no branch
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x77, 0x20}), 0U); // ja
-    EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x08, 0x76, 0x20}), 0U); // another word
-    EXPECT_EQ(check_of({0x49, 0x3b, 0x46, 0x10, 0x76, 0x20}), 0U); // %rax
-    EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 0, 4, 0, 0}), // far away
-              0U);
+    EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x08, 0x76, 0x20}), 0U); // compares 8(%r14)
+    EXPECT_EQ(check_of({0x49, 0x3b, 0x46, 0x10, 0x76, 0x20}), 0U); // compares %rax
+    // The jbe leads 1024 bytes forward, too far for the code that grows the stack.
+    EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 0, 4, 0, 0}), 0U);
 }
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs copies as the ptrace-agent does: in another process, single-stepped or continued
-// to the trap after the copy. Compares the result with a native run of the original.
+// Runs copies of displaced instructions in another process, as the ptrace-agent does. A
+// copy is single-stepped, or continued to the trap after it. Compares the result with a
+// native run of the original instruction.
 #include "corpus.hpp"
 #include "differential.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -22,8 +23,8 @@ using namespace dt::test;
 
 namespace {
 
-// A stopped child with a copy of this process's memory. Its only thread runs when the
-// test requests it.
+// A stopped child with a copy of this process's memory. Its only thread runs only when
+// the test calls run() or run_plan().
 class Tracee {
 public:
     Tracee()
@@ -62,7 +63,8 @@ public:
             pread(memory_.get(), into.data(), into.size(), static_cast<off_t>(at)),
             static_cast<ssize_t>(into.size()));
     }
-    // Continues or single-steps the child until it stops. Returns the signal.
+    // Continues or single-steps the child until it stops. Returns the signal that
+    // stopped the child, or 0 if the child has ended.
     int run(Registers& regs, bool to_trap)
     {
         user_regs_struct user = user_;
@@ -80,7 +82,8 @@ public:
         regs = from_user_regs(user);
         return WSTOPSIG(status);
     }
-    // Runs one instruction according to its plan, in as many runs as needed.
+    // Runs one instruction according to its plan, in up to 100 runs. Returns the signal
+    // that ended the last run, or -1 if the instruction is still unfinished.
     int run_plan(const Displaced& plan, std::uint64_t slot, Registers& regs,
                  SlotEnd& end)
     {
@@ -102,8 +105,8 @@ private:
     user_regs_struct user_{};
 };
 
-// Returns whether insn uses only general registers, because the child has its own
-// vector and x87 state.
+// Returns whether insn uses only general registers. The test skips other instructions,
+// because the child has its own vector and x87 state.
 bool general_registers_only(const Instruction& insn)
 {
     unsigned op = insn.opcode;
@@ -115,7 +118,8 @@ bool general_registers_only(const Instruction& insn)
            (op >= 0xc8 && op < 0xd0);
 }
 
-// ptrace does not write this flag, so the child keeps what its last popf set.
+// The ID flag, bit 21 of RFLAGS. ptrace does not write it, so the child keeps the value
+// that its last popf set.
 constexpr std::uint64_t id_flag = 1 << 21;
 
 TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Switch statements, compiled several times with different flags. SUFFIX distinguishes
- * the names. Each function returns with `ret` or with a tail call in its text, never
- * through its jump table.
+ * the names. Each function returns with `ret` or with a tail call. No entry of a jump
+ * table leads out of its function.
  */
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
@@ -29,7 +29,7 @@ __attribute__((noipa)) int NAME(dense_switch_)(int kind, int a, int b)
     }
 }
 
-/* The dispatch is in a loop, so that the table's address is hoisted out of it. */
+/* The compiler loads the address of this switch's table before the loop. */
 __attribute__((noipa)) int NAME(loop_switch_)(const unsigned char* text, int n)
 {
     int sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that places for trampolines meet the constraints, and that no place is
-// allocated twice.
+// Tests that trampolines are placed where the jump to them has the trap bytes that its
+// window needs and their data is in reach, and that no place is allocated twice.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// One window for each combination of displacement bytes that must be trap bytes. Bit k
-// of the number stands for byte k.
+// Windows that differ in which bytes of the jump's displacement must be trap bytes. Bit
+// k of the number is set if byte k must be a trap byte.
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax
@@ -54,7 +54,7 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         EXPECT_EQ(trapping_bytes(window), mask) << hex;
         std::vector<Reach> reach = reach_of(window);
         ASSERT_FALSE(reach.empty());
-        // Add an area where the window needs one, as a caller would map it.
+        // Add an area at an address that the window can use, as the agent would.
         TargetAddr start = window.at() + 5 + static_cast<std::uint64_t>(reach[0].from);
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
@@ -82,7 +82,7 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
     for (const Reach& reach : reaches) {
         std::int64_t start = (reach.from + 4095) & ~4095;
         if (start < 0 || reach.to - start < 4 << 20)
-            continue; // below address 0 for text at this address
+            continue; // the area would begin below address 0 or not fit
         TrampolineSpace space;
         space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
         for (const auto& [hex, mask] : windows_by_mask()) {
@@ -99,8 +99,8 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
 
 TEST(TrampolineSpace, KeepsDataInReach)
 {
-    // mov 0x7fff0000(%rip),%rax: its data is far above, so the trampoline must not be
-    // far below
+    // The data of mov 0x7fff0000(%rip),%rax is far above the text, so the trampoline
+    // must not be far below the text.
     Window window = window_of(Text("488b050000ff7f c3").site(0));
     for (const Reach& reach : reach_of(window))
         EXPECT_GE(reach.from, -0x10000 - 0x2000);

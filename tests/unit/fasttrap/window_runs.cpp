@@ -46,8 +46,8 @@ namespace dt::test {
 
 namespace {
 
-// Seen from the sandbox's code, the start of the area has a displacement whose highest
-// byte is 0x06 and whose second-highest byte is 0x0f to 0x1f.
+// A jump from the sandbox's code to the start of the area has a displacement whose
+// highest byte is 0x06, a trap byte, and whose second-highest byte is 0x0f to 0x1f.
 constexpr std::uint64_t area_at = 0x26200000;
 constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 
@@ -86,8 +86,8 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // A jump to any other place near the text hits a trap, in the same way in both
-    // runs.
+    // Fill the code area with int3, so that a stray jump out of the sequence traps in
+    // the same way in both runs.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
@@ -148,8 +148,8 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Returns where a run begins: at the start of the sequence, at an instruction that a
-// stub of a patch serves, or at the end of a punned window.
+// Returns the address at which a run begins: the start of the sequence, an instruction
+// that a stub of a patch serves, or the end of a punned window.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -167,7 +167,8 @@ TargetAddr WindowRuns::entry_of(const Sequence& s)
     return s.at;
 }
 
-// Patches the sequence. Returns false if every site is refused.
+// Patches the sequence. Returns false if every site is refused, or if there is no space
+// for a trampoline.
 bool WindowRuns::patch(Sequence& s)
 {
     std::vector<PatchSite> sites;
@@ -201,7 +202,7 @@ bool WindowRuns::patch(Sequence& s)
             map_for_stub(window);
             to = space_.take(window, n);
             if (!to)
-                continue; // this place is not free
+                continue; // no address that the punned jump reaches is free
         }
         if (!to) {
             report_ = "no place for a trampoline";
@@ -305,7 +306,7 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
 }
 
 // Returns whether an `enter` with a nesting level copies words of the text, which now
-// contains jumps. It copies from the address in rbp.
+// contains jumps. `enter` copies the words below the address in rbp.
 static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
                         const std::byte* code)
 {
@@ -341,7 +342,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // rsp does not point to a stack
+                return skipped; // it faulted, because rsp does not point to a stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];
@@ -350,7 +351,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             if (ours.fault_address == pc.value)
                 ours.fault_address = ours.regs.rip;
         }
-        if (added != 0) // the return address, which the original did not push
+        if (added != 0) // ignore the return address that only the copy pushed
             ft_window_sites[15] = {0, 0, before};
     }
     std::vector<std::size_t> below = below_red_zones();
@@ -379,8 +380,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Returns whether the original's result depends on these bytes of data. Real programs
-// do not read them.
+// Returns whether the result of the unpatched sequence depends on the data bytes at
+// `indices`, which are below the red zone. Real programs do not read such bytes.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
@@ -388,7 +389,8 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    // Each flag must depend on at least one of these changes: parity, carry, sign.
+    // At least one of these changes must affect each flag that depends on the bytes
+    // (parity, carry, sign).
     for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
         for (std::size_t i : indices)
             other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);

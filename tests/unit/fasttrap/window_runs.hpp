@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Runs a sequence of instructions twice from one state: once unchanged, and once with
-// windows that are planned, built and written over it, in which probes fire.
+// Runs a sequence of instructions twice from the same state: once unchanged, and once
+// with patched windows in which probes fire.
 //
 //   arrange    One instruction, the key, gets the state that it needs (arrange.cpp). The
 //              other instructions are before and after it.
-//   patch      Chooses random sites and branch targets, and uses plan_windows,
-//              TrampolineSpace and build_patch as the agent does.
+//   patch      Chooses random sites and branch targets, and uses plan_windows(),
+//              TrampolineSpace and build_patch() as the agent does.
 //   runtime    A stub replaces dt_rt_enter: it counts, stores rsp and jumps to the tail.
 //   compare    Compares what Differential compares, and how many times each site fired.
 //              Ignores the words below the red zone, which heads and the stub write.
@@ -24,7 +24,7 @@ namespace dt::test {
 class WindowRuns {
 public:
     enum Ended : std::uint8_t {
-        skipped, // there is no state for it, or rsp does not point to a stack
+        skipped, // the runs cannot be compared, for example if rsp points to no stack
         refused, // all sites were refused
         same,
         faulted, // both runs faulted in the same way
@@ -44,10 +44,11 @@ public:
     bool dense_targets = false; // makes most instructions branch targets
     const std::string& report() const { return report_; }
 
-    std::map<ControlFlow, std::uint64_t> n_moved; // instructions in windows that ran
+    // Instructions in windows that ran, by their control flow.
+    std::map<ControlFlow, std::uint64_t> n_moved;
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix
-    std::uint64_t n_from_behind = 0; // windows in runs that began after a jump
+    std::uint64_t n_from_behind = 0; // windows in runs that began inside the sequence
     std::uint64_t n_left[8] = {};    // indexed by PatchPlace::Kind
 
 private:

@@ -17,17 +17,19 @@ struct WindowSequence {
     TargetAddr at;
     TargetAddr entry; // where the run begins
     std::vector<Instruction> insns;
-    std::vector<std::byte> text;    // with padding
+    std::vector<std::byte> text;    // bytes of insns, with padding after a jump or ret
     std::vector<std::size_t> sites; // indices in insns
     std::vector<Patch> patches;
     std::vector<std::size_t> taken; // size of each patch's code
     std::vector<bool> placed = std::vector<bool>(16);
 };
 
-// Arranges a sequence. Changes the displacements and addresses of the key so that they
-// are valid, and those of the other instructions if they are direct branches or
-// rip-relative. The text ends with the first instruction that does not continue with
-// the next one. Returns nullopt if the sequence must not be run.
+// Arranges the state that sequence[key], the key, needs, and places the other
+// instructions around the key. Changes the displacements and addresses of the key so
+// that they are valid, and those of other instructions that are direct branches or
+// rip-relative. The arranged sequence ends with the first instruction that ends a
+// window, such as a return, or that cannot be moved. Returns nullopt if it must not be
+// run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

@@ -45,8 +45,8 @@ protected:
     {
         return runs_.n_forms[form];
     }
-    // Returns false after five failures, because more reports would repeat the first
-    // ones.
+    // Counts the result of a run. Returns false after five failures, because more
+    // reports would repeat the first ones.
     bool add(WindowRuns::Ended ended)
     {
         ++counts_[ended];
@@ -62,9 +62,9 @@ protected:
                (op == x86::Op::pop && insn.operands[0].number != Reg::rsp);
     }
 
-    // Returns an instruction whose effect does not depend on the code around it. It
-    // leaves rsp pointing to a stack, because the program could otherwise find what the
-    // heads wrote.
+    // Returns an instruction whose effect does not depend on the code around it. The
+    // instruction leaves rsp pointing to a stack. Otherwise, the sequence could read
+    // the words that the heads wrote.
     Bytes simple(std::uint16_t must_not_write)
     {
         for (;;) {
@@ -80,7 +80,8 @@ protected:
             return bytes;
         }
     }
-    // Returns a random key, with a few simple instructions before and after it.
+    // Returns a random instruction, the key, with a few simple instructions before and
+    // after it. Stores the index of this instruction in `key`.
     std::vector<Bytes> random_sequence(std::size_t& key)
     {
         std::uint16_t kept = 0;
@@ -105,8 +106,8 @@ protected:
         return out;
     }
 
-    // Returns instructions of one to three bytes, a key of any kind, and more
-    // instructions.
+    // Returns up to four instructions of one to three bytes, followed by a
+    // random_sequence().
     std::vector<Bytes> short_sequence(std::size_t& key)
     {
         std::vector<Bytes> out;
@@ -184,8 +185,8 @@ TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)
         EXPECT_GT(runs_.n_left[kind], n_cases_ / 3000) << static_cast<int>(kind);
 }
 
-// Tests consecutive instructions from real functions, starting at their first
-// instruction or inside.
+// Tests consecutive instructions from real functions, starting at the function's first
+// instruction or at a later one.
 TEST_F(WindowTest, TextOfRealFunctionsDoesTheSameInTrampolines)
 {
     for (const char* path :

@@ -29,15 +29,16 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // Sets the known facts about the text that follows the last site's extent.
+    // Sets the end of the block after the last site's extent, and the number of bytes
+    // after the extent that do not change (PatchSite::beyond, n_steady).
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // Sets the ends of further blocks. The first value is the start of the first of
-    // these blocks.
+    // Sets PatchSite::further of the last site. ends[0] is the start of the first of
+    // these blocks, and the other values are the ends of the blocks.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)
@@ -51,7 +52,7 @@ public:
         sites_.back().loop_end = at(end);
         return *this;
     }
-    // Makes the last site avoid the form of this window.
+    // Makes the planner avoid the form of `window` (Window::way) for the last site.
     Text& avoiding(const Window& window)
     {
         sites_.back().avoid |= std::uint32_t{1} << window.way;

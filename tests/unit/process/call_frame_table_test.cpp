@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that the table has the same rules as libdw at each address, and that forged
-// entries take little time and memory.
+// Tests that a CallFrameTable gives the same rules as libdw at each address, and that
+// forged entries take little time and memory.
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
@@ -77,8 +77,8 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     expect_rule(frame, dwarf_rip, row.rip);
 }
 
-// Compares the table with libdw for all text in a file. Returns the number of addresses
-// that have a row.
+// Compares the table with libdw at every `stride`-th byte of a file's text. Returns the
+// number of these addresses that have a row.
 std::size_t compare(const std::string& path, std::uint64_t stride)
 {
     elf_version(EV_CURRENT);
@@ -145,7 +145,8 @@ template <class T> std::string bytes_of(T value)
 std::string section_with(const std::string& instructions, std::uint64_t n_bytes)
 {
     using namespace std::string_literals;
-    // Version 1, no augmentation, factors 1 and -8, the return register; CFA = %rsp + 8.
+    // Version 1, no augmentation, alignment factors 1 (code) and -8 (data), return
+    // address in column 16. CFA = %rsp + 8, return address at CFA - 8.
     const std::string common =
         bytes_of<std::uint32_t>(0) + "\1\0\1\x78\x10\x0c\7\x08\x90\1"s;
     std::string out = bytes_of(static_cast<std::uint32_t>(common.size())) + common;
@@ -171,11 +172,12 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
     }
 }
 
-// For this entry, libdw would allocate memory for all registers up to the one that it
-// names: a gigabyte.
+// For this entry, libdw would allocate a gigabyte, because it allocates memory for all
+// registers up to the one that the entry names.
 TEST(CallFrameTable, TakesNoMemoryForRegistersThatDoNotExist)
 {
-    const std::string section = section_with("\x07\xf0\xff\xff\x3f", 16); // undefined
+    // DW_CFA_undefined of register 0x7fffff0
+    const std::string section = section_with("\x07\xf0\xff\xff\x3f", 16);
     CallFrameTable table(as_bytes(section), 0);
     const FrameRow* row = table.row_at(text_at);
     ASSERT_NE(row, nullptr);

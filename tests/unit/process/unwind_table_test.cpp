@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a file's table has the same rules as its call frame information, at each
-// byte of its text.
+// Tests that the unwind table made from a file has the same rules as the file's call
+// frame information, at each byte of the text.
 #include "process/unwind_table.hpp"
 
 #include "process/call_frames.hpp"
@@ -107,8 +107,8 @@ TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
     EXPECT_TRUE(unwind_rows(Fd()).empty());
 }
 
-// Tests a program header that claims 2^46 bytes of text, and an empty file of a
-// terabyte.
+// Tests a program header that claims 2^46 bytes of text. Then extends the file to a
+// sparse terabyte, for which no rows are made.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

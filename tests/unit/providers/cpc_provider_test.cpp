@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the names of cpc probes, which are the names of counters.
+// Tests how names of cpc probes are parsed (event, mode, mask and count), and the
+// sites that the provider makes from them.
 #include "libdtrace/providers/cpc_provider.hpp"
 
 #include "abi/cpc.h"

@@ -53,7 +53,7 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
         maps.begin(image);
         maps.begin(image); // again, as for a second description
     }
-    // The main thread may read the images meanwhile.
+    // The main thread may read the images while the other thread computes extents.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);
@@ -105,7 +105,7 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
         rlimit none = before;
         none.rlim_cur = 1 << 20; // less than is mapped, so no mmap() succeeds
         setrlimit(RLIMIT_AS, &none);
-        void* held = nullptr; // the free blocks, as a linked list
+        void* held = nullptr; // linked list of all blocks that malloc() can still give
         for (std::size_t n = 1 << 20; n >= 1 << 10; n /= 2)
             while (auto* block = static_cast<void**>(std::malloc(n)))
                 held = (*block = held, block);
@@ -127,7 +127,8 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 }
 #endif
 
-// SIGINT must be delivered to the thread that waits for it.
+// A signal such as SIGINT must be delivered to the thread that waits for it, never to
+// the thread that computes extents.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
 {
     static volatile sig_atomic_t wrong_thread;
@@ -143,7 +144,7 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    // so that only the map's own thread could accept the signal
+    // Only the thread of `maps` could now take the signal.
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);

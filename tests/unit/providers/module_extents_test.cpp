@@ -28,7 +28,7 @@ extern "C" __attribute__((noinline, used)) int extents_test_catches(int n)
     }
 }
 
-// Two stores in a restartable sequence, declared as librseq declares them.
+// Two stores in a restartable sequence, with a descriptor as librseq declares it.
 extern "C" __attribute__((noinline, used)) void extents_test_restarts(long* into)
 {
     asm volatile(".pushsection __rseq_cs, \"aw\"\n"
@@ -150,7 +150,8 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
-// Decoding complete functions must give the same results as the sweep.
+// Tests that decoding complete functions gives the same results as the sweep over the
+// module's text.
 class ExtentsOfRealBinaries : public testing::TestWithParam<const char*> {
 protected:
     void expect_target(TargetAddr target) const
@@ -209,7 +210,8 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfADirectBranch)
 }
 
 // If analyze_function() does not find the bound of a table, it continues into the next
-// table, whose entries are not relative to the first.
+// table, whose entries are not relative to the first. This test therefore stops at the
+// start of the next table.
 TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
 {
     std::vector<TargetAddr> tables;

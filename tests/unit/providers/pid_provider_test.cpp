@@ -144,7 +144,7 @@ TEST_F(PidProviderTest, WrongOffsetsSayWhatIsThere)
                    {"'0x1'", "entry, return, or an offset in hex"});
     expect_refusal("pid$:a.out:provider_test_target:entri", "D_PROC_NAME",
                    {"did you mean entry?"});
-    // At least one byte of the function is not the start of an instruction.
+    // At least one of the offsets 1 to 7 is not the start of an instruction.
     bool refused = false;
     for (const char* offset : {"1", "2", "3", "4", "5", "6", "7"})
         refused =
@@ -214,7 +214,8 @@ class PidProviderLibraries : public PidProviderTest {
 protected:
     const std::string plugin = VICTIMS "/plugin.so";
 
-    // Returns the new probes, as if the libraries had changed.
+    // Reads the list of libraries again, and returns the probes of a description that
+    // are new since the last call.
     std::vector<std::uint32_t> new_ids(const std::string& text)
     {
         EXPECT_TRUE(symbols->refresh());
@@ -252,7 +253,7 @@ TEST_F(PidProviderLibraries, LoadedModulesKeepTheirSitesWhenAnotherIsLoaded)
     for (std::uint32_t id : loaded)
         EXPECT_EQ(registry.at(id).module, "plugin.so");
     EXPECT_EQ(new_ids("pid$:::entry"), std::vector<std::uint32_t>{}); // not new again
-    EXPECT_EQ(new_ids("pid$::*:entry"), loaded); // another description
+    EXPECT_EQ(new_ids("pid$::*:entry"), loaded); // new for this description
     EXPECT_EQ(places(own), before);
     EXPECT_TRUE(probes.probe(own)->sites[0].planted);
 }
@@ -279,7 +280,7 @@ TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
     EXPECT_FALSE(probes.probe(id)->sites[0].planted);
     plant(id);
 
-    // The library was loaded and unloaded between two refreshes.
+    // The library is unloaded, and loaded at another address, between two refreshes.
     base = second.base();
     second.close();
     constexpr std::size_t page = 4096;
@@ -323,7 +324,7 @@ TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
 {
     std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
     std::unique_ptr<ProcessSymbols> before =
-        std::move(symbols); // those of the process that has exited
+        std::move(symbols); // the symbols of the process that has exited
     EXPECT_EQ(ids("pid$::provider_test_target:entry"), std::vector{own});
     EXPECT_EQ(probes.probe(own)->sites.size(), 1U);
     EXPECT_FALSE(probes.probe(own)->sites[0].planted);

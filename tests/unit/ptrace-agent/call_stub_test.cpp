@@ -163,5 +163,5 @@ TEST(CallStub, ResumesAnInterruptedCallWithoutTheKernel)
     const user_regs_struct after = agent::resumed(before);
     EXPECT_EQ(after.rip, 0x1000u);
     EXPECT_EQ(after.rax, static_cast<unsigned long long>(SYS_read));
-    EXPECT_EQ(after.orig_rax, ~0ull); // so that the kernel does not restart it again
+    EXPECT_EQ(after.orig_rax, ~0ull); // so that the kernel does not restart the call
 }

@@ -39,9 +39,9 @@ static bool is_running(const std::string& program)
     return false;
 }
 
-// Waits for the processes of consumers that were killed, except `but`. This process is
-// their subreaper, so it becomes the parent of their agents. Returns false if one of
-// them does not exit.
+// Waits until the agents of killed consumers have exited. This process is a subreaper,
+// so the kernel makes it the parent of these agents. Other children are waited for too,
+// except `but`. Returns false if a process does not exit within 5 s.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -62,10 +62,9 @@ static bool wait_for_orphans(pid_t but)
     return true;
 }
 
-// Traces the target in another process, which is killed after a while. By then, that
-// process's agent may not have attached to the target yet. So the state of the target
-// alone does not show whether the agent will still change it. Returns true once the
-// agent has exited.
+// Traces the target from a consumer process, and kills the consumer after `after_us`.
+// Returns true when the consumer's agent has exited, or false if it does not exit. The
+// test cannot look at the target earlier, because the agent may still be attaching.
 static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
@@ -154,7 +153,7 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
-        // One command exits before the agent, the other after it.
+        // The first command exits before the agent, the second command after the agent.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();

@@ -14,12 +14,12 @@ TEST(ErrnoPlace, IsTheErrnoOfTheThread)
     TracepointTable table;
     AddressSpace space(getpid(), table);
     std::uint64_t fs_base = 0;
-    asm("mov %%fs:0,%0" : "=r"(fs_base)); // the thread pointer, by the ABI
+    asm("mov %%fs:0,%0" : "=r"(fs_base)); // %fs:0 contains the thread pointer
     const auto offset = space.errno_place.offset(space);
     ASSERT_TRUE(offset);
     EXPECT_EQ(fs_base + static_cast<std::uint64_t>(*offset),
               reinterpret_cast<std::uint64_t>(&errno));
-    space.errno_place.libraries_changed(); // an offset that was found stays
+    space.errno_place.libraries_changed(); // keeps a known offset
     EXPECT_EQ(space.errno_place.offset(space), offset);
 }
 

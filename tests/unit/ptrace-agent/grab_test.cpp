@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests attaching to running processes, probing them, and detaching without leaving a
-// trace.
+// Tests attaching to running processes, probing them, and detaching. Afterwards, the
+// processes must be unchanged.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests where an indirect jump leads, and whether that is outside the function.
+// Tests destination_of(), which returns the operand that an indirect jump reads its
+// destination from, and is_outside(), which compares a destination with a function.
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 

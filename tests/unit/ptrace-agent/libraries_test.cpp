@@ -33,15 +33,16 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
             session.plant_entry(pid, "plugin_work", 1, "/plugin.so");
             ++n_planted;
         }
-        // A reply to the previous change does not resume a thread that waits for the reply
-        // to this one.
+        // The thread waits for the reply to this change. A reply to the previous change
+        // does not resume it.
         ASSERT_TRUE(
             session.agent().resume_after_library_change(pid, event->status - 1));
         EXPECT_EQ(thread_state(pid, pid), 't');
         ASSERT_TRUE(session.agent().resume_after_library_change(pid, event->status));
     }
     EXPECT_EQ(n_planted, 3);
-    // The constructor calls the function once for each load, in addition to the 300 calls.
+    // For each of the three loads, the program calls the function 100 times and the
+    // constructor calls it once.
     EXPECT_EQ(session.hits(1), 303u);
     EXPECT_EQ(session.hits(2), 303u);
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
@@ -104,7 +105,8 @@ TEST(Libraries, ThatAreUnloadedReportTheProbesThatWereRemovedWithThem)
             auto functions = functions_of(pid, "/plugin.so");
             // Plant the probe at every second load.
             if (functions.count("plugin_work") != 0 && ++n_loads % 2 == 1) {
-                const Function& work = functions["plugin_work"]; // it has no branches
+                // plugin_work has no branches, so its extent is the complete function.
+                const Function& work = functions["plugin_work"];
                 sites[0].at = sites[0].first = work.at;
                 sites[0].end = work.at + work.bytes;
                 sites[0].probe = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests which threads profile-N examines, and how much time that takes.
+// Tests which threads profile-N examines at each tick, and how much time it may spend.
 #include "ptrace-agent/sample/rotation.hpp"
 
 #include <gtest/gtest.h>

@@ -23,7 +23,8 @@ RuntimeMap::Compiled clause(std::uint64_t code, std::uint32_t epid)
     return {TargetAddr{code}, TargetAddr{0x1000}, 0, epid};
 }
 
-// Returns the first n sites of a probe, in the order in which threads run them.
+// Returns the first n entries that serve a probe's site, in the order in which a firing
+// thread uses them. The first entry is config().sites[site].
 std::vector<dt_rt_site> chain(const RuntimeMap& map, std::uint32_t site, std::size_t n)
 {
     std::vector<dt_rt_site> all;
@@ -71,8 +72,8 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
 
 TEST_F(RuntimeMapTest, EachCompiledClauseHasASiteWithTheEpidAtWhichTheProbeContinues)
 {
-    fire_by(
-        {clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the engine runs the last
+    // The last clause has no compiled code, so the engine runs it.
+    fire_by({clause(0x10, 3), clause(0x20, 5), clause(0, 9)});
     map.set_back(site, TargetAddr{0x600000});
     auto sites = chain(map, site, 3);
     EXPECT_EQ(sites[0].code, 0x10u);
@@ -106,12 +107,13 @@ TEST_F(RuntimeMapTest, AProbeThatIsEnabledRepeatedlyReusesItsSites)
 TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings)
 {
     const std::vector<dt_rt_firing> two{{7, DT_RT_ENTRY, 0}, {8, DT_RT_OFFSET, 0}};
-    ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1))); // these are never freed
+    // The firings of `site` are never freed.
+    ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1)));
     for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
         auto other = map.add_site(TargetAddr{0x400100});
         ASSERT_TRUE(other);
         ASSERT_TRUE(map.set_firings(*other, std::span(two).first(1 + i % 2)));
-        if (i % 3 == 0) // its probes have been removed
+        if (i % 3 == 0) // as if the probes of this site had been removed
             map.set_firings(*other, {});
         map.free_site(*other);
     }
@@ -131,7 +133,8 @@ TEST_F(RuntimeMapTest, FreeingASiteAlsoFreesTheSitesOfItsOtherClauses)
     EXPECT_EQ(again, (std::set<std::uint32_t>{site, sites[0].next, sites[1].next}));
 }
 
-// Otherwise the sites of additional clauses would leave too few for other probes.
+// The additional sites of probes with several clauses must leave enough sites for other
+// probes.
 TEST_F(RuntimeMapTest, TheEngineRunsProbesOfSeveralClausesIfHalfOfTheSitesAreInUse)
 {
     for (std::uint32_t i = 1; i < DT_RT_MAX_SITES / 2; i++)

@@ -46,25 +46,30 @@ public:
         return wait_until([&] { return hits(probe) > n; });
     }
 
-    // Starts a victim and holds it at main(), or at another point.
+    // Starts a victim and holds it before main(), or at the point that `evaltime`
+    // selects.
     pid_t create(const std::vector<std::string>& argv,
                  EvalTime evaltime = EvalTime::postinit,
                  const std::vector<EnvChange>& env = {});
-    // Plant an entry or return probe on a function in the program (or in another
-    // object).
+    // Plants an entry probe on a function of the program, or of `object`.
     void plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
                      const std::string& object = "");
+    // Plants a return probe on a function of the program.
     void plant_return(pid_t pid, const std::string& function, std::uint32_t probe);
-    void plant(pid_t pid, const std::vector<Site>& sites); // fails if any is refused
+    // Plants sites. Fails the test if a site is refused.
+    void plant(pid_t pid, const std::vector<Site>& sites);
 
-    // Handles events until the process ends. Returns its wait status, or -1 after 30 s.
+    // Resumes the process, and handles events until it ends. Returns its wait status.
+    // Fails the test and returns -1 if the agent exits, or if no event arrives for 30
+    // s.
     int run_to_end(pid_t pid);
     // Returns the next event, or nullopt if there is none within this time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
     std::vector<AgentEvent> others; // the other events that run_to_end() received
 
     std::string output(); // the output of all commands so far
-    // Returns the number that follows a word in the output. For "calls 12", this is 12.
+    // Returns the number that follows a word in the output, or -1 if the word is not
+    // there. For the output "calls 12", printed("calls") returns 12.
     long printed(const std::string& word);
     AgentClient release_agent() { return std::move(*agent_); }
 
@@ -86,8 +91,9 @@ public:
     pid_t pid() const { return pid_; }
     std::string read_line();
     void say(const char* text);
-    int
-    finish(); // closes its stdin, reads its output to `rest`, returns its wait status
+    // Closes the victim's stdin, appends its output to `rest`, and waits until it ends.
+    // Returns its wait status.
+    int finish();
     std::string rest;
 
 private:

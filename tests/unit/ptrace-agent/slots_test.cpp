@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the slots of a target, with this process as the target.
+// Tests slots, the places in a target in which threads run copies of displaced
+// instructions. This process is the target.
 #include "own_page.hpp"
 #include "ptrace-agent/address_space.hpp"
 
@@ -21,7 +22,7 @@ TEST(Slots, AreGivenToOneThreadAtATime)
     EXPECT_TRUE(slots.contain(first));
     EXPECT_TRUE(slots.contain(second + (slot_bytes - 1)));
     EXPECT_FALSE(slots.contain(TargetAddr{0x1000 + 2 * slot_bytes}));
-    EXPECT_TRUE(slots.has_free(2)); // its own
+    EXPECT_TRUE(slots.has_free(2)); // thread 2 has a slot already
     EXPECT_FALSE(slots.has_free(3));
     slots.free(1);
     EXPECT_TRUE(slots.has_free(3));
@@ -40,7 +41,7 @@ TEST(Slots, CopyAnInstructionThatContinuesAfterTheOriginal)
     ASSERT_TRUE(space.write_text(text.at(), code));
     const auto mov = x86_64.decode(code, text.at());
     ASSERT_TRUE(mov);
-    EXPECT_FALSE(space.slots.copy(space, *mov)); // no slot
+    EXPECT_FALSE(space.slots.copy(space, *mov)); // there is no slot yet
     space.slots.add_page(page.at(), slot_bytes);
 
     const auto copy = space.slots.copy(space, *mov);

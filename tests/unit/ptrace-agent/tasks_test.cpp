@@ -55,7 +55,7 @@ TEST(Tasks, PlantingWhileAVforkChildRunsDoesNotHang)
     for (int i = 0; i < 100; ++i) {
         auto planted = session.agent().plant(pid, std::span(&site, 1));
         if (!planted)
-            break; // it has ended
+            break; // the process has ended
         (void)session.agent().remove(pid, std::span(&site, 1));
     }
     EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
@@ -78,7 +78,8 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
 }
 
 // The agent keeps data about the memory of the first program while it remembers the
-// children of that program. This must not affect the second program's probes.
+// children of that program. When the agent deletes that data, the probes of the second
+// program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;

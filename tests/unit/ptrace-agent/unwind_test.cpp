@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests frame rules, which are made from the call frame information of real programs. A
-// stack that is walked with the rules must be the same as the one that libunwind finds.
+// walk with the rules must find the same frames as libunwind.
 #include "session.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -105,7 +105,7 @@ public:
         return pcs;
     }
     // Walks the stack with the rules. Returns nullopt if there is no rule for an
-    // address.
+    // address or only one frame.
     std::optional<Pcs> by_rules(const Registers& regs)
     {
         auto read = [this](std::uint64_t at, std::uint64_t& value) {

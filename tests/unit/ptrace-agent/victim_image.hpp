@@ -17,7 +17,8 @@ struct Function {
     std::vector<std::byte> text; // its text in the file
 };
 
-// Returns the functions of the mapped program or library whose path ends in `name`.
+// Returns the functions and data objects of the mapped program or library whose path
+// ends in `name`.
 std::map<std::string, Function> functions_of(pid_t pid, const std::string& name);
 
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
@@ -25,12 +26,14 @@ std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n);
 // Returns all return sites of a function, with the probe's id.
 std::vector<Site> return_sites(const Function& function, std::uint32_t probe);
 
-// Compares all read-only text of files in the process with the files. Returns "" if they are
-// identical, otherwise the first difference.
+// Compares all read-only text that the process has mapped from files with these files.
+// Returns "" if the text is identical. Otherwise describes the first difference, or
+// names the file that cannot be read.
 std::string text_difference(pid_t pid);
 
 // Returns whether a thread of the process is stopped or traced.
 bool is_traced(pid_t pid);
-bool has_private_code(pid_t pid); // executable memory that belongs to no file
+// Returns whether the process has executable memory that belongs to no file.
+bool has_private_code(pid_t pid);
 
 } // namespace dt::test

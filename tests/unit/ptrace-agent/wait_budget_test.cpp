@@ -38,12 +38,12 @@ TEST(WaitBudget, CountsTheTimeOfNestedWaitsOnce)
         WaitBudget::Wait outer(budget);
         for (int i = 0; i < 4; ++i)
             wait_ms(budget, 10);
-        EXPECT_GE(budget.spent_ns(), 40 * ms); // while it lasts
+        EXPECT_GE(budget.spent_ns(), 40 * ms); // while `outer` lasts
     }
     EXPECT_GE(budget.spent_ns(), 40 * ms);
     EXPECT_LE(budget.spent_ns(), monotonic_ns() - began);
     const std::uint64_t spent = budget.spent_ns();
-    usleep(10'000); // no wait
+    usleep(10'000); // not inside a WaitBudget::Wait
     EXPECT_EQ(budget.spent_ns(), spent);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests entry and exit of the runtime: a probed program must notice neither.
+// Tests the code that enters and leaves the runtime. It must not change anything that
+// the probed program could notice.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>
@@ -125,8 +126,8 @@ std::uint64_t blocked_signals(const std::uint64_t* set = nullptr)
     return before;
 }
 
-// If the agent dies while it has blocked a thread's signals, the thread unblocks them
-// itself.
+// If the agent dies while it has blocked a thread's signals, the thread itself restores
+// its signal mask at the next site.
 TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
 {
     const std::uint64_t mine = 1ull << (SIGUSR2 - 1);
@@ -177,7 +178,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         if (child == 0) {
             ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
             raise(SIGSTOP);
-            // Do not use popfq here: a step over it would set the program's own TF.
+            // Do not use popfq here. A step over popfq would set the program's own TF.
             std::uint64_t after;
             __asm__ volatile("lea -256(%%rsp), %%rsp\n"
                              "test %2, %2\n"

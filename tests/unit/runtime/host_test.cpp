@@ -95,7 +95,7 @@ TEST(Runtime, KeepsThreadLocalVariablesApart)
     std::vector<std::uint64_t> tids(5);
     for (std::uint64_t t = 1; t <= 4; t++)
         threads.emplace_back([&, t] {
-            if (t % 2) // the other threads use a system call
+            if (t % 2) // a thread that is not added gets its tid by a system call
                 runtime.add_thread();
             tids[t] = static_cast<std::uint64_t>(gettid());
             for (int i = 0; i < 1000; i++) {
@@ -304,7 +304,7 @@ TEST(Runtime, StoresWhereTheProgramCouldAndNowhereElse)
         call(probed, text);
         EXPECT_STREQ(text, "new");
         EXPECT_EQ(runtime.session.records().size(), 0u);
-        // A constant, our text, our stacks, the arena.
+        // Addresses of a constant, and of the runtime's text, its stacks and the arena.
         const void* refused[] = {"constant", runtime.base() + 64,
                                  runtime.base() + DT_RT_STACKS + 64,
                                  runtime.session.memory()};
@@ -317,7 +317,7 @@ TEST(Runtime, StoresWhereTheProgramCouldAndNowhereElse)
     }
 }
 
-// --- operations of the agent ---
+// --- upcalls to the agent ---
 
 TEST(Runtime, AsksTheAgentForStacksAndWhatOnlyProcCanTell)
 {

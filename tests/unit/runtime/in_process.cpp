@@ -138,7 +138,8 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     put({0x5b});                   // pop %rbx
     put({0x48, 0x8d, 0xa4, 0x24}); // lea 128(%rsp),%rsp
     put32(128);
-    put({0xff, 0x25}); // jmp *target; aligned, for programs that run with AC set
+    put({0xff, 0x25}); // jmp *target
+    // The target is aligned, because a program may run with AC set.
     const std::uint32_t literal = trampoline_bytes - 8;
     put32(literal - n - 4);
     std::memcpy(at + literal, &target, 8);
@@ -313,8 +314,8 @@ void InProcess::set_clock()
     clock.seq = 2;
 }
 
-// The kernel does not clear AC for a signal handler. With AC set, unaligned accesses
-// trap, and sanitizers make some.
+// The kernel does not clear AC for a signal handler. With AC set, an unaligned access
+// causes SIGBUS, and sanitizers make such accesses.
 __attribute__((no_sanitize("address", "undefined"))) void
 InProcess::on_signal(int signal, siginfo_t* info, void* context)
 {

@@ -25,7 +25,7 @@ inline const void* address(Function function)
 
 class InProcess {
 public:
-    // Loads the program if there is one. load() adds more.
+    // Loads `program` if it is not empty. load() adds further programs.
     using Configure = std::function<void(dt_arena_config&)>;
     explicit InProcess(const std::string& program = "", unsigned n_shards = 4,
                        const Configure& configure = {});
@@ -43,8 +43,8 @@ public:
     };
     Function probed(std::vector<Probe> probes, const void* target,
                     std::uint32_t condition = 0);
-    // Compiles the clauses of the site's probe, up to the first one that only the
-    // engine can run. Returns "", or the reason if that is the very first one.
+    // Compiles the clauses of the site's probe, up to the first clause that only the
+    // engine can run. Returns "", or the reason if not even one clause is compiled.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
     bool use_rseq = true; // applies to clauses that are compiled afterwards
@@ -56,7 +56,8 @@ public:
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
     void add_thread(); // adds the calling thread
-    // Adds the arguments of a static probe. Returns its Probe::arg0.
+    // Adds the operands of a static probe's arguments. Returns the value for the
+    // probe's Probe::arg0.
     std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
     // Sets the session's clock as a consumer does, so that it follows CLOCK_MONOTONIC.

@@ -9,7 +9,7 @@ using namespace runtime_test;
 
 namespace {
 
-// If the engine must run a clause, it also runs all clauses after it.
+// If the engine must run a clause, it also runs all later clauses of the probe.
 TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
 {
     const char* const entries = "pid1:a.out:work:entry { self->n += arg0; }"
@@ -23,7 +23,7 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
         runtime.set_clock();
         runtime.add_thread();
         Function work = runtime.probed({entry}, address(probed_work));
-        call(work, 5); // the engine creates the slot
+        call(work, 5); // the engine creates the slot of self->n
         ASSERT_EQ(runtime.compile(work), "");
         for (int i = 0; i < 3; i++)
             call(work, 5);
@@ -40,7 +40,8 @@ TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
     }
 }
 
-// The clauses that have already run are not run again.
+// If compiled code cannot run a clause, the engine continues with that clause. It does
+// not run the earlier clauses again.
 TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
 {
     InProcess runtime("pid1:a.out:work:entry { @ = count(); }"
@@ -50,7 +51,7 @@ TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
     runtime.set_clock();
     Function work = runtime.probed({entry}, address(probed_work));
     ASSERT_EQ(runtime.compile(work), "");
-    call(work, 1); // a new key
+    call(work, 1); // only the engine can store the new key
     EXPECT_EQ(fired_by_engine(runtime), 1u);
     call(work, 1);
     EXPECT_EQ(fired_by_engine(runtime), 1u);

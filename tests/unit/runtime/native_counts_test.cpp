@@ -32,8 +32,9 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     }
 }
 
-// The abort address of a restartable sequence. The kernel kills a process if the word
-// before that address is not the signature that glibc has registered (RSEQ_SIG).
+// The second word is the abort address of a restartable sequence. The first word is the
+// signature that glibc has registered (RSEQ_SIG). The kernel kills a process if the
+// signature is not before the abort address.
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
 TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
@@ -81,7 +82,7 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         for (unsigned i = 0; i < 16; i++)
-            call(work, i & 7); // stores the keys
+            call(work, i & 7); // the engine stores the keys
         counted(runtime);
         std::uint64_t n_calls = call_from_many_threads(work, 400000);
         Counted n = counted(runtime);
@@ -94,7 +95,8 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
     }
 }
 
-// Each step interrupts the sequence. If it restarted each time, it would never end.
+// Each step of a debugger interrupts the restartable sequence. If the sequence
+// restarted after each step, it would never end.
 TEST(Native, ComesToAnEndUnderADebuggersSteps)
 {
     InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");
@@ -149,7 +151,7 @@ TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
         for (int i = 0; i < 3; i++) { // the keys are absent at first, then stored
             begins();
             mprotect(page, 4096, PROT_NONE);
-            // 8 bytes for the return address
+            // 8 bytes are for the return address of the call.
             with_stack_at(page + 4096 + 216 + 8, work);
             mprotect(page, 4096, PROT_READ | PROT_WRITE);
         }

@@ -53,8 +53,8 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     EXPECT_EQ(sum, 5u * 67);
 }
 
-// One clause has two probes with different names. The engine's entry and the counters
-// of compiled code have the same key.
+// One clause has two probes with different names. For each probe, the engine's entry
+// and the counters of compiled code must have the same key.
 TEST(Native, CountsByTheNamesOfTheProbeAndWhoTheThreadIs)
 {
     InProcess runtime("pid1:a.out::entry"

@@ -29,8 +29,9 @@ dt_operand memory(dt_u8 base, dt_s64 displacement, dt_u8 bytes, dt_u8 flags = 0)
     return {displacement, DT_OPERAND_MEMORY, bytes, flags, base, none, 0, 0, 0};
 }
 
-// Compiles trace(arg0) for this operand. fire() returns the recorded value, or ~0 after
-// a fault. `why` is the reason if the clause is not compiled.
+// Compiles a clause, by default trace(arg0), for a static probe whose arg0 is this
+// operand. fire() returns the recorded value, or ~0 after a fault. `why` is the reason
+// if the clause is not compiled.
 class Traced {
 public:
     explicit Traced(const dt_operand& operand, const char* text = "{ trace(arg0); }")
@@ -118,8 +119,8 @@ TEST(NativeOperands, OfTheFrameNeedNoRange)
     EXPECT_EQ(fired_by_engine(of_rsp.runtime), 0u);
 }
 
-// The engine reads unknown addresses with a system call. There is no fault, and no
-// signal that the program could notice.
+// The engine reads unknown addresses with a system call. An invalid address causes a D
+// fault, but no signal that the program could notice.
 TEST(NativeOperands, OfAnAddressThatNobodyKnowsAreTheEngines)
 {
     Registers registers{};
@@ -151,8 +152,8 @@ TEST(NativeOperands, OfMemoryThatHasGoneFaultOnceHereAndOnceInTheEngine)
     munmap(page, 4096);
 }
 
-// If the predicate is false, compiled code does not read the arguments of the actions,
-// just as the engine does not.
+// If the predicate is false, compiled code does not read the arguments of the actions.
+// Neither does the engine.
 TEST(NativeOperands, OfActionsAreReadBehindThePredicate)
 {
     InProcess runtime("pid1:a.out:work:entry /arg0 != 0/ { trace(arg1); }", 1);

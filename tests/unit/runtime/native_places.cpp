@@ -55,15 +55,15 @@ dt_operand Places::operand(Random& random) const
     out.reg = bases[random.below(std::size(bases))];
     if (out.reg == DT_OPERAND_NO_REG) {
         out.value = static_cast<dt_s64>(address(random));
-        // A segment base is 0 or this thread's own area.
+        // The base of gs is 0. The base of fs is this thread's control block.
         if (random.one_in(3))
             out.segment = 'g';
         else if (random.one_in(3)) {
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // with rsp (4), only the return address: value 0 and no index, because the rest
-        // of the stack differs between the runs
+        // With rsp (4) as the base, keep value 0 and no index. The operand is then the
+        // return address. The rest of the stack differs between the runs.
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))
@@ -82,8 +82,9 @@ void Places::point(Random& random, Registers& registers, const void* frame) cons
                                 &registers.rsi, &registers.r10, &registers.r12})
         if (!random.one_in(5))
             *each = address(random);
-    bool on_stack = random.one_in(4); // rcx must stay small: the rest of the stack
-                                      // differs between the runs
+    // If rbp points to `frame`, the index rcx must be small, so that the operand is in
+    // `frame`. The rest of the stack differs between the runs.
+    bool on_stack = random.one_in(4);
     if (on_stack)
         registers.rbp = reinterpret_cast<std::uint64_t>(frame);
     if (on_stack || !random.one_in(5))

@@ -37,9 +37,9 @@ private:
     std::mt19937_64 random_;
 };
 
-// The memory that operands refer to: a page that is in the agent's table, one that is
-// in the table but can no longer be read, and one that is not in the table. Both runs
-// use the same memory.
+// The memory that operands refer to: a page that is in the agent's table of ranges, a
+// page that is in the table but can no longer be read, and a page that is not in the
+// table. The compiled and the interpreted run use the same memory.
 class Places {
 public:
     Places();
@@ -50,14 +50,15 @@ public:
     {
         runtime.add_range(reinterpret_cast<const void*>(at_), 2 * page);
     }
-    // Most addresses are in the first page.
+    // Returns a random address in this memory. Most addresses are in the first page.
     std::uint64_t address(Random& random) const
     {
         return at_ + (random.one_in(4) ? random.below(3) : 0) * page +
                random.below(page - 300);
     }
     dt_operand operand(Random& random) const;
-    // Sets the registers that operands use as bases to addresses in this memory.
+    // Sets most registers that operands use as bases to addresses in this memory, and
+    // sometimes rbp to `frame`.
     void point(Random& random, Registers& registers, const void* frame) const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs random clauses both compiled and interpreted: both must leave the same
-// registers, state, aggregations, variables and drops. Arguments of static probes are
+// Runs random clauses twice, compiled and interpreted. Both runs must leave the same
+// registers, records, aggregations, variables and drops. Arguments of static probes are
 // in registers of all kinds, and in memory that is readable, unknown or forbidden, or
 // at invalid addresses.
 #include "tests/unit/runtime/native_places.hpp"
@@ -33,7 +33,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // what a clause so far does
+    bool records = false, has_predicate = false; // whether a clause so far does
 private:
     std::string action(unsigned n)
     {
@@ -56,8 +56,8 @@ private:
                    expression(2) + "; ";
         }
     }
-    // Most keys have only a few different values, as in real programs. Some are shorter
-    // than eight bytes.
+    // Returns an expression for a key. Most keys have only a few different values, as
+    // in real programs. Some keys are shorter than eight bytes.
     std::string key()
     {
         static const char* const names[] = {"probeprov", "probemod", "probefunc",
@@ -142,8 +142,8 @@ private:
 };
 
 // Makes a firing unusual in random ways. A busy shard and an expired lease are tested
-// only with clauses that need the shard: without it, compiled code continues to count,
-// and the engine does not.
+// only with clauses that need the shard. For other clauses the results would differ,
+// because compiled code counts without a shard and the engine does not.
 void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
@@ -194,7 +194,8 @@ std::string shown(const Outcome& outcome)
     return out;
 }
 
-// Returns the values that the clause recorded. The bytes between them are not defined.
+// Returns a record as text, with the values that the clause recorded. The bytes between
+// the values are omitted, because they are not defined.
 std::string shown(InProcess& runtime, const dif_test::Record& record)
 {
     const auto* ecbs = static_cast<dt_ecb*>(
@@ -284,7 +285,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                     config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_FILL;
             });
             dt_clock& clock = runtime.session.session().clock;
-            clock.seq = 2; // only disturb() advances it
+            clock.seq = 2; // the clock is valid; only disturb() advances its time
             clock.shift = 32;
             clock.mono_ns = 1000000;
             if (seed % 7 != 0)
@@ -336,8 +337,8 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    EXPECT_GE(n_of_static,
-              n_programs / 40); // static probes were mostly handled by compiled code
+    // Counts the programs in which compiled code ran most firings of a static probe.
+    EXPECT_GE(n_of_static, n_programs / 40);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

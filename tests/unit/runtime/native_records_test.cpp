@@ -43,7 +43,7 @@ TEST(Native, RecordsWhatTheEngineWouldRecord)
     }
 }
 
-// A record is never earlier than the previous one in its shard.
+// The time of a record is never before that of the previous record in its shard.
 TEST(Native, RecordsNoTimeBeforeTheShardsLast)
 {
     InProcess runtime(records_two, 1);
@@ -111,19 +111,20 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_EQ(n_records + runtime.session.drops(DTRACEDROP_PRINCIPAL) +
                   runtime.session.drops(DTRACEDROP_NOSHARD),
               n_calls);
-    // the engine runs only firings that found their shard taken
+    // The engine runs only the firings that found their shard busy.
     EXPECT_LT(fired_by_engine(runtime), n_calls);
 }
 
-// Kills a thread at each instruction in turn. A record that it has not published is not
-// visible, and its shard can be used again.
+// Kills a thread at each instruction of the compiled code in turn. A record that the
+// thread has not published must not be visible, and another thread must be able to use
+// the shard that it held.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);
     runtime.set_clock();
     Function work = runtime.probed({entry}, address(probed_work));
     ASSERT_EQ(runtime.compile(work), "");
-    call(work, 5); // stores the key
+    call(work, 5); // the engine stores the key
     ASSERT_EQ(runtime.session.records().size(), 1u);
     counted(runtime);
     const auto code = reinterpret_cast<std::uint64_t>(runtime.base()) + DT_RT_CODE;

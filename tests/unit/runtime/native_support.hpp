@@ -27,8 +27,10 @@ std::uint64_t fired_by_engine(InProcess& runtime);
 bool has_rseq();
 struct rseq& own_rseq();
 
-// Calls the function from fifty threads, which are moved between CPUs and interrupted.
-// Some give up their rseq registration. Returns how many calls they made.
+// Calls the function from fifty threads, which are moved between CPUs and interrupted
+// by a signal handler that also calls the function. Some threads give up their rseq
+// registration. Calls `meanwhile` repeatedly until the threads have finished. Returns
+// the number of calls, including those of the signal handler.
 std::uint64_t call_from_many_threads(Function function, unsigned n_calls,
                                      const std::function<void()>& meanwhile = {});
 

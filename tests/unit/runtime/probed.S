@@ -105,7 +105,10 @@ red_zone_back:
 	jnz	2b
 	ret
 
-	/* void with_stack_off_by(long bytes, void (*function)(void)) */
+	/*
+	 * void with_stack_off_by(long bytes, void (*function)(void)): calls the function
+	 * with %rsp lowered by this number of bytes.
+	 */
 	.globl with_stack_off_by
 with_stack_off_by:
 	push	%rbp
@@ -116,7 +119,10 @@ with_stack_off_by:
 	pop	%rbp
 	ret
 
-	/* void with_stack_at(void *top, void (*function)(void)) */
+	/*
+	 * void with_stack_at(void *top, void (*function)(void)): calls the function on the
+	 * stack that ends at `top`.
+	 */
 	.globl with_stack_at
 with_stack_at:
 	push	%rbp

@@ -12,7 +12,7 @@ using namespace runtime_test;
 namespace {
 
 // A site that is reached while %rbp points into a stack that the test has built. The
-// return addresses of its callers are `first`, `second` and `third`.
+// return addresses on that stack are `first`, `second` and `third`.
 class Stack : public testing::Test {
 protected:
     static constexpr std::uint64_t first = 0x11111, second = 0x22222, third = 0x33333;
@@ -80,7 +80,8 @@ TEST_F(Stack, IsWalkedByTheRulesOfItsPlaces)
     stack[11] = first;
     stack[20] = address(&stack[40]); // the frame of the first caller
     stack[21] = second;
-    stack[23] = third; // the second caller's frame: 8 bytes and this return address
+    // The second caller's frame consists of 8 bytes and this return address.
+    stack[23] = third;
     add(by_frame_pointer(site()));
     add(by_frame_pointer(first - 1));
     add({second - 1, 16, 0, DT_RT_FROM_RSP, DT_RT_FROM_NONE});
@@ -120,7 +121,7 @@ TEST_F(Stack, FollowsACfaThatWasSavedAndAFramePointerSavedElsewhere)
     std::uint64_t stack[64]{};
     stack[10] = address(&stack[30]); // the caller's %rbp, at %rbp
     stack[8] = address(&stack[21]);  // the CFA, at %rbp - 16
-    stack[20] = first;               // below the CFA
+    stack[20] = first;               // the return address, at CFA - 8
     stack[31] = second;
     add({site(), -16, 0, DT_RT_FROM_AT_RBP, DT_RT_FROM_RBP});
     add(by_frame_pointer(first - 1));
@@ -144,7 +145,8 @@ TEST_F(Stack, WithoutUnwindInformationFollowsTheFramePointerForABit)
     add(guess(second - 1));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
     EXPECT_EQ(n_asked, 0u);
-    // too far above the stack pointer for the agent, or below it
+    // The runtime does not follow an %rbp that is too far above the stack pointer or
+    // below the stack pointer. It makes an upcall instead.
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) + 0x6000)).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) - 0x6000)).empty());
     EXPECT_EQ(n_asked, 2u);
@@ -201,7 +203,8 @@ TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
     EXPECT_TRUE(fire(&elsewhere[10]).empty());
     EXPECT_TRUE(fire(nullptr).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
-    char local; // the frame of with_registers() is nearer to `local` than this
+    // The address is far below the stack pointer that the site has in with_registers().
+    char local;
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
     EXPECT_EQ(n_asked, 4u);
     EXPECT_EQ(runtime.n_faults, 0u);
@@ -220,8 +223,8 @@ TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
 
 TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
 {
-    // The stack of a thread: its range is in the table, but one of its pages cannot be
-    // read.
+    // This memory is the stack of a thread. It is in the table of ranges, but one of
+    // its pages cannot be read.
     constexpr std::size_t bytes = 1 << 20, page = 4096;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

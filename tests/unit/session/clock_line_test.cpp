@@ -19,7 +19,7 @@ std::uint64_t read_line(const dt_clock& c, std::uint64_t counter)
 // A counter that advances by 3 per ns, and a clock whose speed the test sets.
 struct FakeSource : ClockSource {
     std::uint64_t at = 1000;         // ns of true time
-    double mono = 5e12, speed = 1.0; // CLOCK_MONOTONIC
+    double mono = 5e12, speed = 1.0; // CLOCK_MONOTONIC in ns, and its speed
     bool is_clock = true;
 
     void pass(std::uint64_t ns)
@@ -46,7 +46,8 @@ TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }
-    // The source was selected manually, but the counter is just as good.
+    // The user selected another clock source, but the TSC has a constant rate and is
+    // the same on all CPUs.
     EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));
@@ -74,8 +75,9 @@ TEST(ClockLine, FollowsTheClockThroughChangesOfItsSpeedAndNeverGoesBack)
         for (int k = 0; k < 10; k++) {
             std::uint64_t now = read_line(clock, source.counter());
             ASSERT_GE(now, last);
-            // The speed changes by 200 ppm. It takes a second to detect the change and
-            // another second to correct for it.
+            // The speed changes by up to 200 ppm. It takes a second to detect the
+            // change and another second to correct for it, so the error is at most 400
+            // us.
             ASSERT_NEAR(static_cast<double>(now), source.mono, 400e3) << i;
             if (i % 1000 > 500) {
                 ASSERT_NEAR(static_cast<double>(now), source.mono, 1000) << i;
@@ -96,7 +98,7 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
     line.tend(clock, source.now_ns());
     source.pass(100'000'000);
     line.tend(clock, source.now_ns());
-    source.mono += 7e9; // meanwhile, the counter stands still
+    source.mono += 7e9; // during the sleep, the counter stands still
     line.tend(clock, source.now_ns());
     EXPECT_NEAR(static_cast<double>(read_line(clock, source.counter())), source.mono,
                 1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests well-formed tables with forged content: many entries claim the same bytes, so
-// that a naive reader takes time proportional to the product of two sizes. Each file
-// here is small.
+// Tests well-formed tables with forged content. Many entries claim the same bytes, so a
+// naive reader would take time proportional to the number of entries multiplied by the
+// number of bytes. Each file here is small.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -37,7 +37,7 @@ public:
         bytes_.resize((bytes_.size() + to - 1) / to * to);
         return *this;
     }
-    // Stores at `at` the number of bytes that follow this word.
+    // Stores a length in the 32-bit word at `at`: the number of bytes after this word.
     void set_length(std::size_t at) { set(at, bytes_.size() - at - 4); }
     void set(std::size_t at, std::size_t value)
     {
@@ -148,7 +148,7 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// A naive reader would take minutes.
+// Time limits in seconds. A naive reader would take minutes.
 constexpr double few_seconds = 10, half_a_minute = 30;
 
 TEST(ForgedTables, FunctionsThatClaimTheSameTextAreReadInLittleTime)
@@ -172,8 +172,8 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     append_cie(frames, "zL", std::string_view("\1\0", 2));
     for (std::size_t i = 0; i < n; i++)
         append_fde(frames, text_addr + 4096 + i * 8, 8, 1);
-    // The first byte is a filler: the section's address is 0, and a table address of 0
-    // would mean that there is no table.
+    // The first byte is a filler, because the section's address is 0 and a table at
+    // address 0 would mean that there is no table.
     table.u8(0).u8(0xff).u8(0xff).u8(1);
     const std::size_t length = n_sites * site_bytes;
     table.u8(0x80 | (length & 0x7f)).u8(0x80 | (length >> 7 & 0x7f)).u8(length >> 14);
@@ -185,7 +185,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // The label of the first function is found.
+    // The landing pad of the first function is found.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }

@@ -335,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// In the target's mount namespace, the victim is mounted over a different file.
-// Outside, the same path names that file.
+// In the target's mount namespace, the victim is mounted over a different file. Outside
+// of this namespace, the same path names the different file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

@@ -65,7 +65,7 @@ std::vector<std::byte> packed_xz(const std::vector<std::byte>& bytes)
 
 Victim::Victim(const std::string& program, std::vector<std::string> args)
 {
-    std::vector<char*> argv{const_cast<char*>(program.c_str())}; // not changed
+    std::vector<char*> argv{const_cast<char*>(program.c_str())}; // execv() reads it
     for (std::string& arg : args)
         argv.push_back(arg.data());
     argv.push_back(nullptr);

@@ -80,7 +80,8 @@ TEST(ProviderSource, NamesAreThoseOfClassicHeaders)
     EXPECT_NE(group_name(other), group_name(shop()));
 }
 
-// Python's build renames only the first upper-case name in each line.
+// Python's build renames only the first upper-case name in each line of a header. A
+// line must therefore not contain two names of macros.
 TEST(Header, NamesAMacroOnceInALine)
 {
     ProviderSource source = shop();

@@ -50,7 +50,7 @@ void set_tracers(Probe probe, std::uint16_t n)
     const_cast<dtrace_usdt_probe*>(probe)->n_tracers = n;
 }
 
-// Returns the file that is mapped at the address.
+// Returns the path of the file that is mapped at the address, or "" if there is none.
 std::string file_at(const void* address)
 {
     std::ifstream maps("/proc/self/maps");
@@ -97,7 +97,7 @@ bool is_in_a_library(const void* address)
     return dl_iterate_phdr(text_of_load_address, const_cast<void*>(address)) == 1;
 }
 
-// The contents of a descriptor's file, for an ELF reader.
+// Reads the ELF file to which a descriptor refers.
 class File {
 public:
     explicit File(int fd) : elf_(elf_begin(fd, ELF_C_READ, nullptr)) {}
@@ -176,7 +176,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     EXPECT_EQ(add(provider, probe, "a", nullptr, std::string(128, 'f').c_str()),
               EINVAL);
     EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f(int, char)+0"),
-              EINVAL); // a blank
+              EINVAL); // it contains a blank
     EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f*"), 0);
 }
 
@@ -240,8 +240,8 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// A probe whose stub is a function in the test, which receives what a tracer would
-// receive.
+// Returns a probe whose stub is a function of the test. That function receives the
+// arguments that a tracer would see.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};
@@ -355,8 +355,9 @@ TEST(UsdtLibrary, UnloadsWhatItLoaded)
     EXPECT_EQ(descriptor_of("/memfd:gone (deleted)"), -1);
 }
 
-// The dynamic linker identifies libraries by name, and the library's names contain
-// descriptor numbers.
+// The dynamic linker identifies loaded files by name, and libdtrace-usdt uses names
+// that contain descriptor numbers. If the program closes such a descriptor, another
+// file can get the same number.
 TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
 {
     Probe first = nullptr, second = nullptr;
@@ -378,7 +379,8 @@ TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
     close(other);
 }
 
-// Checks a condition in a child process, which may change its own state.
+// Returns whether a condition holds in a child process. The condition may change the
+// state of that process.
 template <class Holds> bool in_child(Holds holds)
 {
     pid_t child = fork();

@@ -2,8 +2,8 @@
 /*
  * Fires a probe for every kind of argument, N times. Its output is what a tracer of its
  * probes should print. It compiles as C and as C++. With SEMAPHORES, it fires only
- * enabled probes. At the end, it then prints how many it fired, and whether a semaphore
- * is still above zero.
+ * enabled probes, and at the end prints on stderr how many times a probe was enabled.
+ * With a third argument, it then waits for a byte on stdin and prints three semaphores.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	fprintf(stderr, "enabled %u times\n", n_enabled);
 	if (argc > 3) {
 		char c;
-		(void)!read(0, &c, 1); /* until the test continues it */
+		(void)!read(0, &c, 1); /* waits until the test writes a byte */
 		fprintf(stderr, "semaphores %d %d %d\n", kinds_none_semaphore,
 			kinds_small_semaphore, kinds_twelve_semaphore);
 	}

@@ -54,7 +54,7 @@ static __attribute__((noreturn)) void never_returns(void)
 	_exit(0);
 }
 
-/* --gc-sections removes it. */
+/* The linker removes this function with --gc-sections. */
 void dropped(void);
 void dropped(void)
 {

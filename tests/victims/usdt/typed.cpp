@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Probes that are C++ types. Each line of output is what a tracer of that probe should
-// print; the last line is how many times the arguments of DTRACE_FIRE() were evaluated.
+// print. At the end, the program prints on stderr how many times the arguments of
+// DTRACE_FIRE() were evaluated.
 #include <dtrace/usdt.hpp>
 
 #include <cstdio>

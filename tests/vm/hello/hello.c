@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-// The smallest module: does building, loading and unloading work?
+// The smallest kernel module. It shows whether building, loading and unloading work.
 #include <linux/module.h>
 
 static int __init hello_begin(void)

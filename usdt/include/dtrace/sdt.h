@@ -26,7 +26,7 @@
  * they are computed only while the probe is traced:
  *
  *   DTRACE_SEMAPHORE(app, query__start);             once, in one source file
- *   DTRACE_SEMAPHORE_EXTERN(app, query__start);      in the others
+ *   DTRACE_SEMAPHORE_EXTERN(app, query__start);      in the other files
  *   if (DTRACE_PROBE_ENABLED(app, query__start))
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
@@ -433,9 +433,10 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, or be in a register or in memory. Given the choice,
- * clang would store each argument in memory just for the probe. Arguments after the
- * sixth have the choice anyway, because there may be too few registers for twelve.
+ * An argument may be a constant, or be in a register or in memory. If memory is
+ * allowed, clang stores each argument in memory just for the probe. Memory is
+ * nevertheless allowed for the arguments after the sixth, because there may be
+ * too few registers for twelve.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT
@@ -527,8 +528,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #define DTRACE_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	DTRACE_SDT_PROBE_(provider, name, 12, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
-/* DTRACE_PROBEV(provider, name, arguments...), at most 12. */
-#define DTRACE_SDT_COUNT_(...) /* arguments after the first */                 \
+/* DTRACE_PROBEV(provider, name, arguments...) takes at most 12 arguments. */
+#define DTRACE_SDT_COUNT_(...) /* the number of arguments after the first */   \
 	DTRACE_SDT_COUNT1_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, x)
 #define DTRACE_SDT_COUNT1_(x, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 #define DTRACE_SDT_JOIN_(a, b) DTRACE_SDT_JOIN1_(a, b)

@@ -46,7 +46,7 @@ enum { DTRACE_USDT_MAX_ARGUMENTS = 12 };
 
 /* The library creates this; the inline functions below read it. */
 struct dtrace_usdt_probe {
-	/* the number of tracers, which they themselves update */
+	/* the number of tracers; the tracers update it */
 	volatile uint16_t n_tracers;
 	uint16_t n_arguments;
 	uint32_t reserved;
@@ -135,7 +135,7 @@ static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 	probe->reach(arguments);
 }
 
-/* Fires a probe with fewer values than it has arguments. */
+/* Fires a probe that has more arguments than n. The missing values are 0. */
 __attribute__((noinline, cold, unused)) static void
 dtrace_usdt_fire_filled_(const struct dtrace_usdt_probe *probe, const uint64_t *values,
 			 int n)

@@ -12,10 +12,10 @@
 //   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
 //
 // fire() costs a nop and the evaluation of its arguments. DTRACE_FIRE evaluates the
-// arguments only while the probe is traced. enabled() returns whether it is traced, for
-// other work that should be skipped. No library, source file or macro for the
-// declaration is needed: each probe has a semaphore, a 16-bit counter that its tracers
-// increment.
+// arguments only while the probe is traced. enabled() returns whether the probe is
+// traced, so that a program can skip other work. No library, source file or macro for
+// the declaration is needed. Each probe has a semaphore, a 16-bit counter that its
+// tracers increment.
 //
 // Names consist of letters, digits and _, and do not begin with a digit. A probe's name
 // may contain -. A provider's name must not end in a digit, because D appends the pid,
@@ -29,7 +29,8 @@
 // The notes have the format of <dtrace/sdt.h>. The names are passed as numbers, because
 // a template can pass only numbers to the assembler:
 //
-//   text = provider NUL name NUL ──> words of 8 bytes ──> .8byte for full words, and the rest
+//   text = provider NUL name NUL ──> words of 8 bytes ──> .8byte for each full word,
+//                                                 .4byte .2byte .byte for the rest
 #pragma once
 
 #if __cplusplus < 202002L
@@ -150,7 +151,7 @@ template <class Given, class Declared> constexpr bool fits_as()
         return std::is_convertible_v<Given, Declared>;
 }
 
-// One argument of a call, while it is converted to the declared type.
+// Converts one argument of a call to the declared type.
 template <class Declared> struct Given {
     Declared value{};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits on the names of a program's providers and probes. Used by dtrace/usdt.hpp,
- * libdtrace-usdt, and dtrace's compiler for -h and -G.
+ * Limits on the names of a program's providers and probes. dtrace/usdt.hpp,
+ * libdtrace-usdt, and dtrace's compiler for -h and -G use these limits.
  *
  * In D, the pid follows the provider's name, so this name must not end in a digit. D
  * allows 63 bytes for both together, and 63 bytes for a probe's name. In a note, __
@@ -10,7 +10,7 @@
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
 
-/* the pid takes up to 7, and one is spare */
+/* 63 without the pid, which has at most 7 digits, and one spare byte */
 #define DTRACE_USDT_MAX_PROVIDER_BYTES 55
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* as in the note */
 

@@ -7,14 +7,14 @@
  *   #include <sys/sdt.h>
  *   STAP_PROBE2(app, query__start, text, length);
  *
- * It does not overwrite SystemTap's header, but is installed in
+ * This header does not overwrite SystemTap's header. It is installed in
  * <includedir>/dtrace-usdt, which `pkg-config --cflags dtrace-usdt` puts first.
- * If a file has included one of the two, including the other has no effect.
+ * If a file has included one of the two headers, including the other has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC
  *   STAP_PROBE_ASM(provider, name, operands), and ..._TEMPLATE(n), ..._OPERANDS(n, ...)
- *   STAP_SDT_ARG_CONSTRAINT    nor, nr, g, ...: for all arguments in the file
+ *   STAP_SDT_ARG_CONSTRAINT    the asm constraint for all arguments in the file
  */
 #ifndef _SYS_SDT_H
 #define _SYS_SDT_H 1
@@ -30,7 +30,9 @@
 
 #include <dtrace/sdt.h>
 
-/* <dtrace/sdt.h> may have been included before the macro was defined. */
+/*
+ * <dtrace/sdt.h> may have been included before _SDT_HAS_SEMAPHORES was defined.
+ */
 #ifdef _SDT_HAS_SEMAPHORES
 #undef DTRACE_SDT_SEMAPHORE_
 #undef DTRACE_SDT_USE_
@@ -73,9 +75,10 @@
 #endif
 
 /*
- * For asm statements. The result is a string that other strings may precede and follow.
- * The operands are the text for the note, or STAP_PROBE_ASM_TEMPLATE(n) if the inputs
- * of the statement include STAP_PROBE_ASM_OPERANDS(n, values).
+ * STAP_PROBE_ASM() is for asm statements. The result is a string that other strings may
+ * precede and follow. The operands are the text for the note. They are
+ * STAP_PROBE_ASM_TEMPLATE(n) if the inputs of the statement include
+ * STAP_PROBE_ASM_OPERANDS(n, values).
  */
 #ifdef __ASSEMBLER__
 #define STAP_PROBE_ASM DTRACE_PROBE_ASM

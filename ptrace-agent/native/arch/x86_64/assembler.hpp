@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Encodes code at a known distance from the runtime's image, with xbyak. Only files in
-// this folder include this.
+// this folder include this header.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -48,8 +48,8 @@ public:
         return static_cast<std::uint64_t>(label.getAddress() - getCode());
     }
 
-    // Returns the operand for an eight-byte constant, which place_literals() puts after the
-    // code.
+    // Returns the operand for an eight-byte constant, which place_literals() puts after
+    // the code.
     Xbyak::Address literal(std::uint64_t value)
     {
         for (auto& [known, label] : literals_)
@@ -68,7 +68,8 @@ public:
         }
     }
 
-    // Returns the operand at an offset from fs_base, in the thread's own area.
+    // Emits the prefix for fs and returns the operand at an offset from fs_base. The
+    // next instruction that is emitted must be the one that uses the operand.
     Xbyak::Address fs(const Xbyak::AddressFrame& frame, std::int64_t offset)
     {
         db(0x64);
@@ -101,7 +102,7 @@ private:
     static void* buffer()
     {
         // Code that is aligned here has the same alignment in the target. Literals need
-        // that in programs that set AC.
+        // that in programs that set AC (alignment check) in the flags.
         alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Adds to counters. A thread adds to the set of its CPU without a lock, in a restartable
-// sequence (rseq(2)). If that is not possible, it adds to the shared set with a locked
-// instruction.
+// Adds to counters. A thread adds to the set of its CPU without a lock, in a
+// restartable sequence (rseq(2)). If that is not possible, it adds to the shared set
+// with a locked instruction.
 //
-// The addition is the last instruction of the sequence. If the thread is interrupted before
-// it (by preemption, a signal or a debugger's step), the kernel continues it at `abort`,
-// which adds to the shared set. So no sequence is tried twice, and a thread that is
-// single-stepped does not repeat it forever.
+// The addition is the last instruction of the sequence. If the thread is interrupted
+// before it (by preemption, a signal or a debugger's step), the kernel continues it at
+// `abort`, which adds to the shared set. So no sequence is tried twice, and a thread
+// that is single-stepped does not repeat it forever.
 //
 //        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
 //        start:  find the set of this CPU  (cpu_id is out of range if not registered)
@@ -71,8 +71,8 @@ template <class Add> void Counters::add_on_cpu(std::optional<Reg64> key, Add add
     sections_.push_back(std::move(section));
 }
 
-// Places the abort handlers of sequences after the routine, and the descriptors that the
-// kernel reads.
+// Places the abort handlers of sequences after the routine, and the descriptors that
+// the kernel reads.
 void Counters::place_sections()
 {
     for (auto& section : sections_) {
@@ -114,8 +114,8 @@ void Counters::count(const dt_action& action, std::optional<Reg64> key)
 void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     add_on_cpu(key, [this, &action, value](bool shared) {
-        // Notes that a value was added, even if the sum is 0. Several threads may do
-        // this.
+        // Notes that a value was added, even if the sum is 0. Several threads may store
+        // this 1 at the same time.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
             a_.lock();
@@ -123,9 +123,9 @@ void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 valu
     });
 }
 
-// Computes the bucket of a value (dif/distribution.h). Zero has bucket 63, a positive value
-// 64 + log2(value), a negative one 62 - log2(-value). With sign = 0 or -1 and size = |value|
-// all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
+// Computes the bucket of a value (dif/distribution.h). Zero has bucket 63, a positive
+// value 64 + log2(value), a negative value 62 - log2(-value). With sign = 0 or -1 and
+// size = |value|, all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
 void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     Reg64 size = registers_.in_pool(value)

@@ -13,7 +13,7 @@ class Counters : Part {
 public:
     explicit Counters(Frame& frame) : Part(frame) {}
 
-    // key: the offset of the key's counters from those of the action.
+    // key: a register with the offset of the key's counters from the action's counters.
     void count(const dt_action& action, std::optional<Reg64> key);
     void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
@@ -21,9 +21,9 @@ public:
     void add_fixups(Compiled& to) const; // for the first accesses to struct rseq
 
 private:
-    // Calls add(shared) to emit the addition. rcx contains the address of the CPU's set
-    // of counters, or of the key's counters in it. shared: other CPUs use this set,
-    // too.
+    // Calls add(shared) to emit the addition to a set of counters. rcx then contains
+    // the address of the set, plus the offset of the key's counters. If `shared` is
+    // true, several CPUs use the set, so the addition must be locked.
     template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
 
     struct Section {

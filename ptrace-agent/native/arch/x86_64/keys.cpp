@@ -2,7 +2,8 @@
 // Finds the counters of an aggregation's keys, before any action runs.
 //
 //   key ──hash──> place in the table ── has this key ──> offset of its counters
-//                     ├ has another key: try the next place, a few times; then the engine
+//                     ├ has another key: try the next places; after a few, the engine
+//                     │                  handles this firing
 //                     └ is empty: claim it for this key; the engine handles this firing
 //
 // dif/counters.h describes the table. Entries are never removed, so the result stays
@@ -29,8 +30,8 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
         a_.mov(to.cvt32(), from.cvt32());
 }
 
-// Computes the words of a key (dif/counters.h): the EPID if the key contains a name of the
-// probe, then each integer. Registers of the pool that contain words are held.
+// Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
+// the probe, then each integer. Registers of the pool that contain words are held.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
@@ -114,7 +115,7 @@ Reg64 Routine::find_key(const Step& step)
         static_assert(DT_COUNTED_CLAIMED == 1);
         a_.lock();
         a_.bts(qword[rcx], 0);
-        a_.jc(bail_); // another thread has claimed it
+        a_.jc(bail_); // another thread has claimed this place
         for (std::size_t i = 0; i < words.size(); ++i)
             a_.mov(ptr[rcx + 8 * (i + 1)], words[i]);
         a_.mov(qword[rcx], DT_COUNTED_KNOWN);

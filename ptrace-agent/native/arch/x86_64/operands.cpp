@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Reads the arguments of a static probe. The runtime does the same in runtime/operands.c.
-// There are three kinds:
+// Reads the arguments of a static probe. The runtime does the same in
+// runtime/operands.c. There are three kinds:
 //
 //   direct   a full register that the routine never changes: used in place
 //   moved    another register, a part of one, or a constant: read each time it is used
 //   ahead    memory, and values that need arithmetic: read once into a slot on the
-//            stack, before any action runs, so that the clause can still be left to the
-//            engine
+//            stack, before any action runs, because until then the engine can still
+//            execute the clause instead
 //
-// Memory is read only where it is expected to be readable: near the stack pointer, at an
-// address that the program's file contains, in the thread's own area, or in a range that
-// the agent found readable. The engine reads any other address. If the memory has been
-// unmapped since, the load faults. The agent then continues the thread in the engine
-// (`Fixup`), which reports the fault.
+// Memory is read only where it is expected to be readable: near the stack pointer, at
+// an address that the program's file contains, in the thread's own area, or in a range
+// that the agent found readable. The engine reads any other address. If the memory has
+// been unmapped since, the load faults. The agent then continues the thread in the
+// engine (`Fixup`), which reports the fault.
 #include "ptrace-agent/native/arch/x86_64/operands.hpp"
 
 #include "ptrace-agent/runtime/operands.h"
@@ -116,7 +116,8 @@ void OperandReader::read_operand(Reg64 to, const dt_operand& operand)
     accesses_.push_back(std::move(access));
 }
 
-// Computes the address of an operand, without its segment's base. Changes rcx and the flags.
+// Computes the address of an operand, without its segment's base. Changes rcx and the
+// flags.
 void OperandReader::address_of(Reg64 to, const dt_operand& operand)
 {
     auto displacement = static_cast<std::uint64_t>(operand.value);
@@ -134,9 +135,10 @@ void OperandReader::address_of(Reg64 to, const dt_operand& operand)
     }
 }
 
-// Continues only if the address is expected to be readable. The agent's ranges are searched
-// as in dt_rt_known(). ranges_seq is tested once, before the search. If the agent rewrites
-// the ranges after that, the agent is alive and handles a fault.
+// Emits code that leaves the clause to the engine unless the address is expected to be
+// readable. The agent's ranges are searched as in dt_rt_known(). ranges_seq is tested
+// once, before the search. If the agent rewrites the ranges after that test, a load may
+// fault, but then the agent is alive and handles the fault.
 void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
 {
     if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
@@ -215,8 +217,9 @@ void OperandReader::widen(Reg64 value, const dt_operand& operand)
     }
 }
 
-// Converts a float to a double by shifting its parts and changing the bias of the exponent.
-// Zero stays zero. Denormal and infinite values and NaN are left to the engine.
+// Converts a float to a double by shifting its parts and changing the bias of the
+// exponent. Zero stays zero. Denormal and infinite values and NaN are left to the
+// engine.
 void OperandReader::widen_float(Reg64 value)
 {
     constexpr std::uint32_t exponent = 0x7f800000, least = 0x00800000;

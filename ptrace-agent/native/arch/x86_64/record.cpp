@@ -7,9 +7,9 @@
 // or its buffer is full, the engine runs the clause. The record is built after the
 // `used` bytes of the buffer, and published by increasing `used`.
 //
-//   %rax  the CPU's number in take_shard(), the record after it
+//   %rax  the CPU's number in take_shard(); after that, the address of the record
 //
-// Another register from the pool is held for the shard.
+// Another register from the pool is held for the address of the shard.
 #include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-constexpr std::uint32_t cpu_mask = 0xfff; // enter.S, CPU_MASK
-constexpr std::uint32_t cpu_segment = 0x7b;
+constexpr std::uint32_t cpu_mask = 0xfff;   // enter.S, CPU_MASK
+constexpr std::uint32_t cpu_segment = 0x7b; // enter.S, CPU_SEGMENT
 
 // Loads the index of the active buffer, 0 or 1, into ecx.
 void Recorder::active_buffer()
@@ -38,8 +38,8 @@ Xbyak::Address Recorder::used_bytes()
                  offsetof(dt_buffer, used)];
 }
 
-// Takes the shard and writes the header of the record. r11 is the time, which becomes the
-// shard's last time. %rax is already held.
+// Takes the shard and writes the header of the record. r11 contains the time, which
+// becomes the shard's last time. %rax is already held.
 void Recorder::take_shard()
 {
     const dt_shard_plan& plan = frame_.arena().plan;
@@ -75,7 +75,7 @@ void Recorder::take_shard()
     a_.cmp(used, a_.literal(plan.principal_bytes - plan_.record_bytes));
     a_.ja(full_);
     a_.test(used.cvt8(), 7);
-    a_.jnz(full_); // another process has overwritten it
+    a_.jnz(full_); // not a multiple of 8: another process has overwritten `used`
     a_.add(rax, used);
     a_.add(rax, shard_);
     a_.add(rax, a_.literal(plan.principal[0]));

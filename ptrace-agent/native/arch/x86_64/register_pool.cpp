@@ -20,7 +20,7 @@ static bool is_direct(const ClausePlan& plan, std::uint32_t n)
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // the pool omits this and the next 3 if they are read
+    case Xbyak::Operand::RSI: // the pool omits rsi, rdi, r8, r9 if they are read
     case Xbyak::Operand::RDI:
     case Xbyak::Operand::R8:
     case Xbyak::Operand::R9:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The registers that one routine may use, and its words on the target's stack.
 //
-//   words at rsp   slots of arguments that are read ahead, saved registers, the flags (if
-//                  they are on the stack), then the program's rax, rcx, rbx and stack
+//   words at rsp   slots of arguments that are read ahead, saved registers, the flags
+//                  (if they are on the stack), then the program's rax, rcx, rbx and
+//                  stack
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/assembler.hpp"
@@ -18,7 +19,8 @@ using Xbyak::Label;
 using Xbyak::Reg32;
 using Xbyak::Reg64;
 
-// Returns the register that contains argument n, if the program's register is unchanged.
+// Returns the register that contains argument n, if the program's register is
+// unchanged.
 std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n);
 
 class RegisterPool {
@@ -27,20 +29,20 @@ public:
     RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
 
     // Returns a register of the pool that is not in `but`, for a value that is not
-    // needed after the next call.
+    // needed after the next call of temporary().
     Reg64 temporary(std::initializer_list<Reg64> but);
     Reg64 use(Reg64 reg);    // notes that the register must be saved
-    void hold(Reg64 reg);    // takes it from the pool
+    void hold(Reg64 reg);    // takes the register from the pool
     void release(Reg64 reg); // has no effect if the register is not held
     bool in_pool(Reg64 reg) const;
     const std::vector<Reg64>& pool() const { return pool_; }
-    bool is_exhausted() const { return exhausted_; } // temporary() had none
+    bool is_exhausted() const { return exhausted_; } // temporary() found no register
 
     bool flags_on_stack() const { return flags_on_stack_; } // otherwise they are in %ax
     const std::vector<Reg64>& saves() const { return save_; }
     const std::vector<Reg64>& used() const { return used_; }
     std::uint32_t ahead() const { return ahead_; } // bits of arguments read ahead
-    std::size_t n_slots() const;                   // the number of these arguments
+    std::size_t n_slots() const;                   // number of arguments read ahead
 
     // `word` numbers the words above those that the routine pushed: 0 is the program's
     // rax, 1 rcx, 2 rbx, 3 the top of its stack. above() returns the word's index from

@@ -85,7 +85,8 @@ void Routine::to_site()
     a_.lea(rax, ptr[rcx + rax * 8]);
 }
 
-// Jumps to the generic path, with %rax, %rbx and the flags as they were at the beginning.
+// Emits the exit to the engine: a jump to dt_rt_header::generic, with %rax, %rbx and
+// the flags as they were at the beginning of the routine.
 void Routine::bail()
 {
     a_.L(bail_);

@@ -3,21 +3,22 @@
 //
 //   %rbx  the site, from the first instruction on
 //   %rcx  scratch, which any step may change
-//   pool  rdx, r10, r11 and the argument registers that the clause does not read. If the
-//         routine uses one, it saves it on the target's stack. rax is in the pool if the
-//         flags are on the stack (RegisterPool::flags_on_stack()). Otherwise %ax
+//   pool  rdx, r10, r11 and the argument registers that the clause does not read. The
+//         routine saves those that it uses on the target's stack. rax is in the pool if
+//         the flags are on the stack (RegisterPool::flags_on_stack()). Otherwise %ax
 //         contains the flags.
 //
-// Some arguments of a static probe are read before the first action. They are on the stack,
-// below the saved registers.
+// Some arguments of a static probe are read before the first action. They are on the
+// stack, below the saved registers.
 //
-// r11 contains the time, if the clause uses it. r10 contains the hash of the thread's slots
-// or the address of the only slot, if the clause uses thread-local variables. Offsets
-// of keys' counters, the shard and the record are in registers that are held, which
-// means that they are taken from the pool. The remaining registers hold DIF registers.
+// r11 contains the time, if the clause uses it. r10 contains the hash of the thread's
+// slots or the address of the only slot, if the clause uses thread-local variables.
+// Offsets of keys' counters, the shard and the record are in registers that are held,
+// which means that they are taken from the pool. The remaining registers hold DIF
+// registers.
 //
-// A routine has these steps. Before the last one, a case that the routine does not
-// handle jumps to `bail`, and the engine runs the clause.
+// A routine has these steps. If a step before the last one encounters a case that the
+// routine does not handle, the routine jumps to `bail`, and the engine runs the clause.
 //
 //   1. Test that the agent is alive and that the probe has the same clauses as when the
 //      routine was compiled.
@@ -57,8 +58,8 @@ private:
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);
 
-    // value.cpp. value() and text() return the register that contains the value: one
-    // from the pool, or that of an argument.
+    // value.cpp. value() and text() return the register that contains the value. This
+    // is a register from the pool, or the register of an argument.
     Reg64 value(const Value& value);
     Reg64 text(const Value& value);
     bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);
@@ -66,7 +67,7 @@ private:
     void shift(std::uint32_t insn);
     void load_builtin(Reg64 to, std::uint32_t id);
     void predicate();
-    Reg64 source(std::uint32_t reg); // reg is DIF's; r0 is loaded to rcx
+    Reg64 source(std::uint32_t reg); // reg: a DIF register; r0 is loaded to rcx
     Reg64 destination(std::uint32_t reg);
 
     // state.cpp: the thread, its variables, and the clock.

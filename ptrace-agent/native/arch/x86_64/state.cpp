@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the thread's variables and reads the session's clock without a lock. This is the
-// common case of dif/slots.c and ptrace-agent/runtime/clock.c.
+// Finds the thread's variables and reads the session's clock without a lock. This is
+// the common case of dif/slots.c and ptrace-agent/runtime/clock.c.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/slots.h"
@@ -11,12 +11,13 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The shift that the consumer uses. With a different one, the engine runs the clause.
+// The shift of the clock line that the consumer writes (struct dt_clock). If the clock
+// line has a different shift, the engine runs the clause.
 constexpr unsigned clock_shift = 32;
 
-// Finds the entry of the thread. If the clause has thread-local variables, r10 becomes the
-// hash of the thread's slots, and rax their key. If it uses pid or tid, thread_ becomes the
-// address of the entry.
+// Finds the entry of the thread. If the clause has thread-local variables, r10 becomes
+// the hash of the thread's slots, and rax their key. If the clause uses pid or tid,
+// thread_ becomes the address of the entry.
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
@@ -32,7 +33,7 @@ void Routine::find_thread()
     a_.jne(bail_);
     if (uses_thread_ids_) {
         thread_ =
-            registers_.temporary({r10, rax, rdx}); // the clock needs these registers
+            registers_.temporary({r10, rax, rdx}); // later steps use r10, rax and rdx
         registers_.hold(thread_);
         a_.mov(thread_, rcx);
     }
@@ -84,7 +85,7 @@ Xbyak::Address Routine::variable(std::uint32_t id)
 }
 
 // Emits code for those needs that earlier code has not met. If the predicate is only a
-// variable, and the variable was never set, the code jumps to `absent`.
+// variable, and the variable was never set, the emitted code jumps to `absent`.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {
@@ -110,7 +111,8 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
     operands_.load_ahead(needs.ahead);
 }
 
-// Loads the time in nanoseconds into r11.
+// Loads the time in nanoseconds into r11. The emitted code jumps to `bail` if the clock
+// line cannot be used or the session's lease has expired.
 void Routine::sample_time()
 {
     auto clock = [](std::size_t member) {
@@ -131,7 +133,7 @@ void Routine::sample_time()
     a_.or_(rax, rdx);
     a_.mov(edx, 0);
     a_.sub(rax, ptr[rcx + clock(offsetof(dt_clock, tsc))]);
-    a_.cmovs(rax, rdx); // this CPU's counter may be a little lower than another's
+    a_.cmovs(rax, rdx); // this CPU's counter may be lower than the consumer's
     a_.mul(qword[rcx + clock(offsetof(dt_clock, mult))]);
     a_.shrd(rax, rdx, clock_shift);
     a_.add(rax, ptr[rcx + clock(offsetof(dt_clock, mono_ns))]);

@@ -2,9 +2,9 @@
 // Translates values and predicates from DIF to machine code, one instruction at a time.
 //
 // DIF branches only go forward, so one pass is enough. The result of a comparison stays
-// in the processor's flags until another instruction changes them. DIF that branches on
-// it after that is refused. DIF registers with a known value become immediates, up to
-// the next branch target.
+// in the processor's flags until another instruction changes them. A clause that
+// branches on the result after such a change is refused. DIF registers with a known
+// value become immediates, up to the next branch target.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
 
 #include "dif/ops.h"

@@ -44,8 +44,9 @@ TEST(CArgument, IsDeclaredWithWhatCAndCxxKnowWithoutTheProgramsHeaders)
         {"flag_t *", "const DTRACE_USDT_BOOL_ *a"},
         {"_Bool **", "DTRACE_USDT_BOOL_ *const *a"},
         {"callback_t", "void (*a)(struct part *, DTRACE_USDT_BOOL_ *)"},
-        // C cannot declare these types without their definition, or cannot convert a
-        // pointer to one of them to a pointer to const.
+        // For these types, the header declares int or a pointer to const. C cannot
+        // declare them without their definition, or cannot convert a pointer to one of
+        // them to a pointer to const.
         {"enum state", "int a"},
         {"enum state *", "const void *a"},
         {"enum state **", "const void *a"},

@@ -222,8 +222,8 @@ TEST(RunRandom, ExpressionsComputeWhatCComputes)
         auto loaded = session.load(text);
         if (!loaded &&
             std::string(loaded.message()).find("NOREG") != std::string::npos) {
-            // if both sides have side effects, the order of evaluation is fixed, which
-            // needs more registers
+            // If both operands have side effects, the order of evaluation is fixed. A
+            // deep expression then needs more registers than DIF has.
             n_too_deep++;
             continue;
         }

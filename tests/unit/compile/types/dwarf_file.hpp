@@ -18,7 +18,7 @@
 
 namespace dt {
 
-// The number with which attributes refer to an entry.
+// A number that a test gives to an entry, so that attributes can refer to this entry.
 struct EntryLabel {
     int n = 0;
 };
@@ -129,8 +129,8 @@ private:
             info_.push_back(0);
     }
 
-    // the length, version 4, the offset of the abbreviations, the size of an address in
-    // bytes
+    // The header of the unit: the length (set later), version 4, the offset of the
+    // abbreviations, and the size of an address in bytes.
     std::vector<std::uint8_t> info_{0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8};
     std::vector<std::uint8_t> abbrev_;
     std::uint64_t n_abbrevs_ = 0;

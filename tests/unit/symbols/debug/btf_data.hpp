@@ -123,8 +123,8 @@ private:
     }
 };
 
-// A module of this kernel, with struct super { struct task_struct *owner; } and
-// int mount(...).
+// A module of SmallKernel, with struct super { struct task_struct *owner; } and
+// int mount(struct task_struct *task).
 struct SmallModule : BtfData {
     explicit SmallModule(const SmallKernel& base) : BtfData(&base)
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged debug data: the result is an error or part of the data, never a crash
-// or an endless loop. compile/types/target_types_test.cpp tests well-formed files with
-// invalid content.
+// Tests damaged debug data. The result must be an error or part of the data, never a
+// crash or an endless loop. compile/types/target_types_test.cpp tests well-formed files
+// with invalid content.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "scratch.hpp"
 
@@ -43,8 +43,8 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     return seen;
 }
 
-// Returns the offset and size of each section in the file that is not loaded, such as
-// .debug_*.
+// Returns the file offset and size of each section that is not loaded into memory, such
+// as .debug_*.
 static std::vector<std::pair<std::size_t, std::size_t>>
 debug_sections(const std::vector<std::byte>& bytes)
 {

@@ -123,7 +123,7 @@ TEST(ElfImage, FollowsADebugLinkOnlyWhenTheContentIsRight)
     Scratch scratch;
     std::string plain = scratch.path("plain"), debug = scratch.path("plain.debug"),
                 file = scratch.path("program");
-    // Without a build id, only the link leads to the file.
+    // Without a build id, only the debug link leads to the debug file.
     ASSERT_TRUE(objcopy("--remove-section .note.gnu.build-id " VICTIM " " + plain));
     ASSERT_TRUE(objcopy("--only-keep-debug " + plain + " " + debug));
     ASSERT_TRUE(
@@ -150,7 +150,7 @@ TEST(ElfImage, DebugLinksDoNotLeaveTheirFolder)
     ASSERT_TRUE(objcopy("--strip-all --remove-section .note.gnu.build-id "
                         "--add-gnu-debuglink=" +
                         debug + " " VICTIM " " + file));
-    // The link names abc.debug. Change it to x/c.debug, a file that exists.
+    // The debug link names abc.debug. Change it to x/c.debug, a file that exists.
     auto bytes = read_file(file);
     const char from[] = "abc.debug", to[] = "x/c.debug";
     auto at = std::search(bytes.begin(), bytes.end(),

@@ -43,8 +43,9 @@ TEST(FunctionTable, FindsAFunctionByEachOfItsNames)
     EXPECT_FALSE(table.find("mallo"));
 }
 
-// Tests different numbers of symbols with addresses that are close together and at both
-// ends of the range.
+// Tests different numbers of symbols. Their addresses have 12 to 64 bits, so some
+// tables have many symbols at the same address and others are spread over the address
+// space.
 TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
 {
     for (unsigned bits : {12u, 24u, 40u, 64u}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests damaged and forged ELF files: the result is an error or part of the data, never
-// a crash. The asan preset runs these tests under AddressSanitizer. tests/fuzz/symbols
-// tests more inputs.
+// Tests damaged and forged ELF files. The result must be an error or part of the data,
+// never a crash. The asan preset runs these tests under AddressSanitizer.
+// tests/fuzz/symbols tests more inputs.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
@@ -54,8 +54,8 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // The headers are a small part of the file, so most of the changes are made
-            // there.
+            // Make two of three changes in the headers. They are a small part of the
+            // file, so changes at random places would rarely hit them.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -99,7 +99,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     ASSERT_TRUE(fd);
     Elf64_Ehdr header;
     std::memcpy(&header, bytes.data(), sizeof(header));
-    for (std::size_t i = 0; i < header.e_shnum; i++) { // all sections enormous
+    for (std::size_t i = 0; i < header.e_shnum; i++) { // 2 EiB for each
         std::uint64_t huge = std::uint64_t{1} << 61;
         std::memcpy(bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr) +
                         offsetof(Elf64_Shdr, sh_size),
@@ -118,8 +118,8 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// If the string were searched again for each symbol, the time would be the product of
-// both sizes.
+// All symbols have the same name of 16 MiB. If the name were searched again for each
+// symbol, the time would grow with the product of both sizes.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;

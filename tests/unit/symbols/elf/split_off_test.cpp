@@ -32,7 +32,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset, in a CIE
     EXPECT_EQ(first({}), at_call);
     EXPECT_EQ(first({0, 0, 0}), at_call);
-    // def_cfa_offset 48, then 0x80 | 3: where rbx was saved
+    // def_cfa_offset 48, then offset (0x80 | 3), which says where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
     // def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8; def_cfa_sf
@@ -51,7 +51,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
 
 TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
 {
-    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1: after a push
+    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1, as for a push
     EXPECT_EQ(first({0x02, 1, 0x0e, 16}), at_call); // advance_loc1
     EXPECT_EQ(first({0x3f, 0x0e, 16}), at_call);    // an unknown operation
     EXPECT_EQ(first({0x0e, 16, 0x0b}), at_call);    // restore_state

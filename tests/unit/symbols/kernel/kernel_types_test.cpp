@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the types, functions and tracepoints of each kernel module.
+// Tests how types, functions and tracepoints are found in the BTF of the kernel and its
+// modules.
 #include "libdtrace/symbols/kernel/kernel_types.hpp"
 
 #include "scratch.hpp"

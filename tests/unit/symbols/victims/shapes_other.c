@@ -11,7 +11,7 @@ struct bits {
 
 struct elsewhere place;
 int declared_only = 4;
-static struct bits* counter; // shapes.c has one with a different type
+static struct bits* counter; // shapes.c has a `counter` of a different type
 
 int other(struct elsewhere* at, struct bits* bits)
 {
