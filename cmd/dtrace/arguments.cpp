@@ -62,7 +62,8 @@ constexpr const char patches_help[] =
 
 std::string option_string()
 {
-    std::string letters = "+:3:6:"; // getopt sees -32 as -3 with the argument 2
+    // getopt() takes -32 for the option -3 with the argument 2, and -64 for -6.
+    std::string letters = "+:3:6:";
     for (const Flag& flag : flags) {
         letters += flag.letter;
         if (flag.argument != nullptr)
