@@ -7,7 +7,9 @@
 
 `files` are files below tests/ in the build directory, or functions of the context and the kernel that create a file.
 
-Each kernel is booted once for a suite, and runs all of its scripts in turn. The module is loaded, and dtrace is in the
+A run with --long boots each kernel once for a suite. A short run boots one kernel for each suite: neighbouring suites
+get different kernels, and each suite gets the other kernel after the next commit. The environment variable KERNELS
+chooses the kernels instead. A machine runs all scripts of its suite in turn. The module is loaded, and dtrace is in the
 PATH. Then each check is called once for each kernel. A script that runs for more than a minute is killed (script() can
 set a different limit). If a script crashes the kernel, the failure shows the kernel's log.
 """
@@ -18,6 +20,18 @@ from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
 KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # tests/vm/build-debug-kernel builds the kernel "debug"
+
+@functools.cache
+def kernels_of_this_run(t):
+    if t.long or "KERNELS" in os.environ:
+        return KERNELS
+    suites = sorted(path.name for path in HERE.glob("test_kmod*.py"))
+    counted = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", "HEAD"], capture_output=True, text=True)
+    n_commits = int(counted.stdout) if counted.returncode == 0 else 0
+    chosen = KERNELS[(suites.index(pathlib.Path(sys.argv[0]).name) + n_commits) % len(KERNELS)]
+    print(f"on the kernel {chosen}; --long uses {' and '.join(KERNELS)}", flush=True)
+    return (chosen,)
+
 LONG = 5 # seconds; scripts that take longer are listed
 
 @dataclasses.dataclass
@@ -92,10 +106,11 @@ class Boots:
 
     def of(self, t, kernel):
         if not self.outputs:
-            for each in KERNELS:
+            wanted = kernels_of_this_run(t)
+            for each in wanted:
                 module(t, each)
             with concurrent.futures.ThreadPoolExecutor() as pool:
-                self.outputs = dict(zip(KERNELS, pool.map(lambda each: self.boot(t, each), KERNELS)))
+                self.outputs = dict(zip(wanted, pool.map(lambda each: self.boot(t, each), wanted)))
         return self.outputs[kernel]
 
     def boot(self, t, kernel):
@@ -136,7 +151,7 @@ def in_machines(names, files=(), modules=(), memory=1024):
 
     def test_of(number, check):
         def test(t):
-            for kernel in KERNELS:
+            for kernel in kernels_of_this_run(t):
                 outputs = boots.of(t, kernel)
                 if number not in outputs:
                     raise AssertionError(f"with {kernel} the machine stopped before this script")
