@@ -392,7 +392,10 @@ bool Injector::ensure_slots(Thread& thread)
         return false;
     }
     if (*page > ~4095ull) {
-        space.call_place.refuse("the target is not allowed to map executable memory");
+        space.call_place.refuse(
+            *page == -std::uint64_t{ENOMEM}
+                ? "the target cannot map more memory (ulimit -v, vm.max_map_count)"
+                : "the target is not allowed to map executable memory");
         return false;
     }
     space.slots.add_page({*page}, slot_page_bytes);

@@ -2,6 +2,7 @@
 """Tests sessions with limits on memory, files or probes."""
 import contextlib, os, pathlib, re, resource, signal, subprocess
 
+from faults import Tracer
 from harness import *
 from traced import *
 
@@ -195,6 +196,46 @@ def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_report
         raise AssertionError(f"{kept} keys were aggregated")
 
 # Probes of processes that have exited are reused
+
+# Prints how many mappings it makes, as many as the kernel allows if there is an argument. Then calls work().
+MAPPINGS = r"""
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int x) { __asm__ volatile(""); return x + 1; }
+int main(int argc, char** argv)
+{
+    int n = 0, sum = 0;
+    char byte;
+    while (argc > 1 && mmap(0, 4096, n & 1 ? PROT_READ : PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        n++;
+    printf("ready %d\n", n);
+    fflush(stdout);
+    if (read(0, &byte, 1) == 1)
+        for (int i = 0; i < 1000; i++)
+            sum = work(sum);
+    printf("done %d\n", sum);
+    return 0;
+}
+"""
+
+def a_target_that_can_map_no_more_memory_is_traced(t):
+    need("gcc", "prlimit")
+    program = t.scratch / "mappings"
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", program], input=MAPPINGS, text=True, check=True)
+    for command, jumps in ((["prlimit", "--data=1000000", str(program)], True),
+                           ([str(program), "all"], False)):
+        target = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with held(target):
+            equal(target.stdout.readline().split()[0], "ready")
+            with Tracer(t, "pid$target:a.out:work:entry { @[ustack()] = quantize(arg0); @n = count(); } "
+                        'pid$target:a.out:work:return { @r = count(); } END { printa("fired %@d %@d\\n", @n, @r); }',
+                        target.pid) as tracer:
+                out, _ = target.communicate("x", timeout=20)
+                equal((target.returncode, out), (0, "done 1000\n"))
+                contains(tracer.finish(None), "fired 1000 1000\n")
+            equal("the target cannot map more memory (ulimit -v, vm.max_map_count)" in tracer.errors, not jumps,
+                  tracer.errors)
 
 def probes_of_exited_processes_are_reused(t):
     n = 200 if t.long else 25
