@@ -52,7 +52,7 @@
 
 static unsigned int dt_deadman_s = 10;
 module_param_named(deadman, dt_deadman_s, uint, 0644);
-MODULE_PARM_DESC(deadman, "seconds for which firings may keep a CPU busy (default 10); 0 sets no limit");
+MODULE_PARM_DESC(deadman, "maximum time in seconds for which firings may keep a CPU busy (default 10, 0 = no limit)");
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 

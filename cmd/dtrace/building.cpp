@@ -90,11 +90,13 @@ bool is_same_file(const std::string& one, const std::string& other)
 void refuse_to_overwrite(const std::string& path, const Arguments& args)
 {
     if (is_same_file(path, args.pieces.front().text))
-        die(nullptr, "%s is the script itself: -o names another file to write",
+        die(nullptr, "%s is the script itself; use -o to name a different output file",
             path.c_str());
     for (const std::string& object : args.operands)
         if (is_same_file(path, object))
-            die(nullptr, "%s is one of the objects: -o names another file to write",
+            die(nullptr,
+                "%s is one of the input objects; use -o to name a different output "
+                "file",
                 path.c_str());
 }
 

@@ -169,7 +169,7 @@ private:
         pos_++;
         c.name = text_.substr(start, pos_ - start);
         if (c.name == "%")
-            bad("has characters between the two signs of %%");
+            bad("has characters between the two percent signs of %%");
         if (!find_format_row(c.name))
             bad("is not known: %" + c.name);
     }

@@ -304,7 +304,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
                       *declared, body.first(entry.key_bytes),
                       body.subspan(entry.key_bytes, entry.value_bytes), place);
         if (merged == Merge::Misfit)
-            return distrust(shard, "holds an aggregation that does not fit its clause");
+            return distrust(shard, "holds an aggregation that does not match its clause");
         if (merged == Merge::NoRoom)
             drop_key(shard);
         bytes = bytes.subspan(entry.bytes);

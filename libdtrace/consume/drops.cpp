@@ -26,7 +26,7 @@ namespace {
     X(LEASE,          false, "drop", " (the consumer did not run)")             \
     X(NMI,            false, "drop", " (an interrupt arrived during a probe)")       \
     X(RETURN,         false, "drop", " (the return could not be hooked)")     \
-    X(TIME,           false, "firing", " ended after 0.5 s, before the last clause") \
+    X(TIME,           false, "firing", " aborted after 0.5 s, before the last clause") \
     X(THROTTLE,       false, "drop", " (the kernel stopped a cpc counter until its next tick)")
 // clang-format on
 

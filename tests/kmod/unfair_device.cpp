@@ -9,8 +9,10 @@
 //   functions    a process is killed while it attaches to a million addresses at which
 //                no function begins
 //   returns      opens the device, attaches to the return of a function and closes the
-//                device, 1100 times; the module has space for 1024 such consumers
-//   arenas       maps the arena while another thread creates it, 2000 times
+//                device, as often as a second argument says; the module has space for
+//                1024 such consumers
+//   arenas       maps the arena while another thread creates it, as often as a second
+//                argument says
 //
 // Prints the results. The test that runs this program checks them.
 #include "abi/ioctl.h"
@@ -195,11 +197,11 @@ dt_u64 address_of_function(const std::string& name)
     std::exit(2);
 }
 
-int returns()
+int returns(int n_rounds)
 {
     const dt_u64 function = address_of_function("version_proc_show");
     int n_attached = 0, n_refused = 0;
-    for (int i = 0; i < 1100; i++) {
+    for (int i = 0; i < n_rounds; i++) {
         const int device = open_device();
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
@@ -212,16 +214,16 @@ int returns()
     return 0;
 }
 
-int arenas()
+int arenas(int n_rounds)
 {
     constexpr std::size_t most_bytes = 4 << 20;
     int n_mapped = 0;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < n_rounds; i++) {
         const int device = open_device();
-        std::atomic<bool> started = false;
+        std::atomic<bool> started = false, ended = false;
         std::thread mapper([&] {
             started = true;
-            for (int tries = 0; tries < 1000; tries++) {
+            while (!ended) {
                 // A size that is larger than the program part is refused.
                 for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
                     void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
@@ -238,6 +240,8 @@ int arenas()
         while (!started)
             std::this_thread::yield();
         make_arena(device);
+        ::usleep(1000);
+        ended = true;
         mapper.join();
         ::close(device);
     }
@@ -250,6 +254,7 @@ int arenas()
 int main(int argc, char** argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
+    const int n_rounds = argc > 2 ? std::atoi(argv[2]) : 100;
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     if (mode == "claims")
         return claims();
@@ -258,9 +263,9 @@ int main(int argc, char** argv)
     if (mode == "functions")
         return functions();
     if (mode == "returns")
-        return returns();
+        return returns(n_rounds);
     if (mode == "arenas")
-        return arenas();
+        return arenas(n_rounds);
     std::fprintf(stderr, "usage: unfair_device "
                          "claims|tracepoints|functions|returns|arenas\n");
     return 2;

@@ -33,7 +33,7 @@ def without_the_module_the_message_names_its_providers(t):
     done = t.run("-n", "fbt::vfs_read:entry")
     equal(done.returncode, 1)
     contains(done.stderr, "does not match any probes; the fbt provider needs the kernel: the dtrace kernel module is not "
-                          "loaded (modprobe dtrace, or insmod dtrace.ko, adds fbt, sdt, syscall, proc, sched, io, ")
+                          "loaded; modprobe dtrace or insmod dtrace.ko makes its providers available (fbt, sdt, syscall, proc, sched, io, ")
     equal(len(done.stderr.splitlines()), 1)
 
 if __name__ == "__main__":

@@ -355,7 +355,7 @@ def neither_the_script_nor_an_object_is_overwritten(t):
         contains(done.stderr, "is the script itself")
     done = t.run("-G", "-s", str(USDT / "shop.d"), "-o", main, main)
     equal((done.returncode, pathlib.Path(main).read_bytes()), (1, before))
-    contains(done.stderr, "main.o is one of the objects")
+    contains(done.stderr, "main.o is one of the input objects")
 
 def the_object_of_a_script_without_d_is_named_d_out(t):
     folder = made(t)
@@ -481,7 +481,7 @@ def errors_have_a_reason_and_a_line(t):
              *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes, which exceeds the maximum of 55")
                for flag in ("-h", "-G")),
              ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes, which exceeds the maximum of 63"),
-             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(its note has __ instead of -)"),
+             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(a - takes two bytes: __)"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
              ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no native argument for its translated argument b"),

@@ -68,7 +68,7 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 	if (!dt_begins_name(name[0]))
 		return dt_usdt_fail(
 		    EINVAL,
-		    "a %s's name begins with %s, not with a letter or _", what,
+		    "a %s's name must begin with a letter or _, not with %s", what,
 		    dt_shown(name, 1).text);
 	for (const char *c = name; *c; c++)
 		if (!dt_begins_name(*c) && !dt_is_digit(*c) &&
@@ -115,9 +115,9 @@ int dt_usdt_check_name(const char *name)
 		in_note += *c == '-';
 	if (!error && in_note > DT_USDT_MAX_NAME)
 		return dt_usdt_fail(EINVAL,
-				    "probe %.20s... has %zu bytes, which exceeds "
-				    "the maximum of %d (its note has __ instead "
-				    "of -)",
+				    "the name of probe %.20s... has %zu bytes, "
+				    "which exceeds the maximum of %d (a - takes "
+				    "two bytes: __)",
 				    name, in_note, DT_USDT_MAX_NAME);
 	return error;
 }

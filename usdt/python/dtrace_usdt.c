@@ -417,11 +417,13 @@ static PyMethodDef dt_provider_methods[] = {
 static PyMethodDef dt_probe_methods[] = {
     {"fire", DT_METHOD(dt_probe_fire), METH_FASTCALL,
      "fire(*values)\n--\n\n"
-     "Fires the probe if it is traced. Pass a value for each type: int, truncated "
-     "to its size, or None for 0;\n"
-     "str (as UTF-8; surrogates as in os.fsencode()), bytes or None for a "
-     "string, up to\n"
-     "its first zero byte; float. TypeError: too few or too many values. A value "
+     "Fires the probe if it is traced. Pass one value for each declared type.\n"
+     "Integer: int, truncated to the declared size, or None for 0. String: str\n"
+     "(encoded as UTF-8, surrogates as in os.fsencode()), bytes or None; only "
+     "the bytes\n"
+     "before the first zero byte are recorded. Floating point: float. Raises "
+     "TypeError\n"
+     "if there are too few or too many values. A value "
      "of the wrong type\n"
      "is traced as 0 and reported once for each probe to sys.unraisablehook(), "
      "so that tracing\n"

@@ -82,7 +82,7 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     }
     if (kind == IdentKind::AssocArray && name.scope == Scope::This)
         fail(Tag::ARR_LOCAL, name.at,
-             "clause-local associative arrays are not possible: " +
+             "clause-local associative arrays are not supported: " +
                  scoped_name(name.scope, name.text));
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }

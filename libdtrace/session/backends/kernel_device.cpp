@@ -64,8 +64,8 @@ Result<KernelDevice> KernelDevice::open()
         if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
             return Error{
                 Code::not_found,
-                "the dtrace kernel module is not loaded (modprobe dtrace, or insmod "
-                "dtrace.ko, adds " +
+                "the dtrace kernel module is not loaded; modprobe dtrace or insmod "
+                "dtrace.ko makes its providers available (" +
                     kernel_providers() + ")" + why_it_would_not_load(),
                 ENOENT};
         if (errno == EACCES || errno == EPERM)

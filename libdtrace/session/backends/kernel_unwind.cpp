@@ -62,7 +62,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (rules.empty())
         return 0;
     auto given = device_.add_table(rules);
-    debug("%s: %zu rules of the stack%s%s", text.path.c_str(), rules.size(),
+    debug("%s: %zu unwinding rules%s%s", text.path.c_str(), rules.size(),
           given ? "" : ": ", given ? "" : given.error().text.c_str());
     if (given)
         return known->second = *given;

@@ -42,7 +42,7 @@ std::string uprobe_error_text(int error)
     if (error == linux_enotsupp)
         return "the kernel cannot step over its instruction";
     if (error == EIO)
-        return "its file has no readable text there";
+        return "its file has no readable code at that offset";
     if (error == EILSEQ)
         return "no instruction begins there";
     if (error == EPERM)

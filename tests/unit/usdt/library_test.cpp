@@ -133,7 +133,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     };
     const Row providers[] = {
         {"", "empty"},
-        {"9a", "begins with 9"},
+        {"9a", "must begin with a letter or _, not with 9"},
         {"a9", "ends in a digit"},
         {"pid", "one of DTrace's own"},
         {"syscall", "one of DTrace's own"},
@@ -161,12 +161,12 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     Probe probe = nullptr;
     const Row names[] = {
         {"", "empty"},
-        {"1a", "begins with 1"},
+        {"1a", "must begin with a letter or _, not with 1"},
         {"a b", "contains \\x20:"},
         {"a:b", "contains :"},
-        {"\u00e4", "begins with \\xc3,"},
+        {"\u00e4", "not with \\xc3"},
         {std::string(64, 'a'), "64 bytes, which exceeds the maximum of 63"},
-        {std::string(40, 'a') + std::string(23, '-'), "its note has __ instead of -"}};
+        {std::string(40, 'a') + std::string(23, '-'), "a - takes two bytes: __"}};
     for (const Row& row : names) {
         EXPECT_EQ(add(provider, probe, row.name), EINVAL) << row.name;
         EXPECT_NE(std::string(dtrace_usdt_error()).find(row.part), std::string::npos)
