@@ -60,7 +60,7 @@ void branch(Assembler& a, std::uint32_t op, const Label& to)
     }
 }
 
-// Returns the branch that is taken when `op` is not taken.
+// Returns the branch instruction with the opposite condition of `op`.
 std::uint32_t opposite(std::uint32_t op)
 {
     switch (op) {
