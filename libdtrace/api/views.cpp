@@ -115,8 +115,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    // The names come from the arena. They cannot be looked up by id in this session,
-    // because a claimed anonymous enabling has different ids.
+    // The names come from the arena. This session cannot look them up by probe id,
+    // because a claimed anonymous enabling has probe ids of its own.
     dt::ProbeInfo probe;
     probe.id = ecb.probe->id;
     probe.provider = ecb.probe->provider;

@@ -142,7 +142,7 @@ struct Ident {
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
     bool alloca_pointer = false; // contains addresses from alloca()
-    bool other_pointer = false;  // contains other addresses; excludes alloca_pointer
+    bool other_pointer = false;  // contains addresses, but none from alloca()
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
     // A pragma has set the attributes. For an inline, they also apply to the names in

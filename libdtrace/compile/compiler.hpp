@@ -39,7 +39,7 @@ struct CompileOptions {
     bool library = false;   // the text is the D library source_name
     bool keep_text = false; // fill in Program::text
     SpecField field = SpecField::Name;
-    // names that later versions introduced are unknown
+    // the version of D; names that later versions introduced are unknown
     Version version = latest_version;
     std::optional<Attributes> amin; // a clause that is less stable is refused
     // path of the script; empty for a program on the command line

@@ -123,8 +123,8 @@ public:
     {
         return {};
     }
-    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means,
-    // or a string that says why there are none.
+    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or ""
+    // selects, or a string that says why there are none.
     using Modules = std::variant<std::vector<TargetModule>, std::string>;
     virtual Modules modules(std::string_view) { return "there is no target"; }
 

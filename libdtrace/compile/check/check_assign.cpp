@@ -87,8 +87,8 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }
 
-// Checks the left side of an assignment. plain: the operator is =, which does not read
-// the left side.
+// Checks the left side of an assignment. `plain` means that the operator is =, which
+// does not read the left side.
 void Checker::assign_target(NodePtr& slot, bool plain)
 {
     Node& node = *slot;

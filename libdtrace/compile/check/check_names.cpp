@@ -270,7 +270,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     }
 
     if (ident.needs_kernel)
-        uses_kernel(); // the body may be a constant, whose check does not do this
+        uses_kernel(); // checking the body does not do this if it is now a constant
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

@@ -133,7 +133,8 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Returns whether a pragma binds the declaration to a later version of D.
+// Returns whether a #pragma D binding says that a later version of D introduced the
+// declared name.
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)

@@ -48,7 +48,8 @@ static TextOrigin origin_of(const Node& node)
     case NodeKind::String:
     case NodeKind::Integer:
         return TextOrigin::Program;
-    case NodeKind::Ident: // all builtins of type string are names
+    // The value of a builtin of type string, such as execname, is always a name.
+    case NodeKind::Ident:
         return node.ident->kind == IdentKind::Builtin && node.type->is_string()
                    ? TextOrigin::Name
                    : TextOrigin::Target;
