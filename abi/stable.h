@@ -342,7 +342,7 @@ struct dt_stable {
 extern const struct dt_stable dt_stables[];
 extern const u32 dt_n_stables;
 
-/* A row for one probe of one consumer. */
+/* A row at which one probe of one consumer fires. */
 struct dt_place_of_stable {
 	struct dt_place_of_stable *next; /* the next place at the same function */
 	const struct dt_stable *row;

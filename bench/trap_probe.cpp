@@ -7,7 +7,7 @@
 // a minimal tracer, which makes four calls for each stop: waitpid(), PTRACE_GETREGS,
 // PTRACE_SETREGS and PTRACE_CONT. The goal is that a call with the probe takes at most
 // 1.25 times as long as an int3 under the minimal tracer. The function begins with push
-// %rbp, which the agent emulates. This makes it write to the child's stack as well.
+// %rbp. To emulate this instruction, the agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"

@@ -71,8 +71,8 @@ struct dt_mstate {
 
 	dt_u64 scratch_used;
 	/*
-	 * number of this firing in the shard; a clause-local variable that it
-	 * sets is marked with it
+	 * number of this firing in the shard; stored with each clause-local
+	 * variable that the firing sets, so that later firings find it unset
 	 */
 	dt_u64 generation;
 
@@ -376,8 +376,8 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments the count() without a key that is the first action of an ECB, if
- * the shard's hint leads to its entry. Returns 0 if it does not. The caller
- * must then use dt_aggregate(), which searches.
+ * the shard's hint leads to its entry. Returns 0 if the hint does not lead
+ * there. The caller must then use dt_aggregate(), which searches.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -395,8 +395,8 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /*
  * Reserves space for a record in the active principal buffer. Returns null if
- * there is no space. Then it counts a drop, or with bufpolicy=fill marks the
- * session as filled.
+ * there is no space. In that case, counts a drop, or with bufpolicy=fill marks
+ * the session as filled.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*
@@ -463,8 +463,8 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
 /*
- * Returns how many bytes of an aggregation buffer are used when its shard is
- * parked. The last quarter is for the keys that the same firing still adds.
+ * Returns the number of used bytes in an aggregation buffer at which the shard
+ * is parked. The last quarter remains for keys that the same firing still adds.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {
