@@ -3,10 +3,10 @@
 // sched, io and all others in abi/stable.h. The rows there say at which tracepoints and
 // functions each probe fires.
 //
-// A probe exists if the running kernel has at least one of its places. A function is
-// found under its own name and under the names that the compiler gives to a copy of it
-// (NAME.isra.0). The module of a probe is that of its first place, unless the table
-// names a module.
+// A probe exists if the running kernel has at least one of its tracepoints or
+// functions. A function is found under its own name and under the names that the
+// compiler gives to a copy of it (NAME.isra.0). The module of a probe is that of its
+// first tracepoint or function, unless the table names a module.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
