@@ -186,8 +186,9 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options of DTrace that this implementation refuses, because it does not have their
-// effect. Without the refusal, a program that relies on one of them would run wrongly.
+// Options of DTrace that this implementation refuses, because it does not implement
+// them. If it ignored them instead, a program that relies on one of them would not
+// behave as intended.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
 // Returns whether the engine supports this value for the option.

@@ -149,7 +149,7 @@ std::vector<ProcessSymbols*> Processes::all_readable()
 void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
-    // Detaching fails if the target has died, which needs no further work.
+    // An error is ignored, because detaching fails if the target has died.
     if (process->is_held() && agent_)
         (void)agent_->detach(process->pid);
     process->leave(HoldState::released);

@@ -137,8 +137,8 @@ static Result<std::string> text_in(const Fd& file)
 }
 
 // Runs the preprocessor. If this process has more rights than its user, the
-// preprocessor gets only the user's rights, because the preprocessor opens files that
-// the program and the arguments name. Returns the status from waitpid().
+// preprocessor runs with only the user's rights, because it opens files that the
+// program and the arguments name. Returns the status from waitpid().
 static Result<int> run(std::vector<std::string> args, int in, int out)
 {
     std::vector<char*> argv;
