@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts our descriptions of probes, records and aggregations to the C API's form.
+// Converts the session's descriptions of probes, records and aggregations to the
+// structures of the C API.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"

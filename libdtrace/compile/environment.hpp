@@ -81,7 +81,8 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// The stability of the descriptions of some probes, and of their arguments.
+// The weakest attributes of a set of probes: those of the probes' descriptions, and
+// those of their arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };

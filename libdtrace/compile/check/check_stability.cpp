@@ -103,7 +103,8 @@ void Checker::uses(const Ident& ident, Place at)
                  "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
 }
 
-// Applies the attributes of the probes that a description matched.
+// Lowers the clause's attributes to those of the probes that a description matched.
+// Refuses the clause if they are below the minimum (-x amin).
 void Checker::describes(const ProbeSpec& spec)
 {
     if (spec.matched.empty())

@@ -71,7 +71,8 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // Commands and file names are not escaped when they are formatted.
+    // The arguments of system() and freopen() are printed without escapes, so that the
+    // command or the file name is not changed.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);
