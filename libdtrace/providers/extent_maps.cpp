@@ -61,7 +61,7 @@ void ExtentMaps::work_off()
         entry.second.state = State::under_way;
         try {
             make(lock, entry);
-        } catch (const std::exception&) { // of() will encounter the same error
+        } catch (const std::exception&) { // of() repeats the computation and throws
         }
     }
     works_ = false;

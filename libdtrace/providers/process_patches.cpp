@@ -311,8 +311,8 @@ private:
         }
     }
 
-    // Counts the firings of each jump. A site belongs to the last trampoline that
-    // starts at or before the site's `back`.
+    // Counts the probes that each jump would fire. A site belongs to the last
+    // trampoline that starts at or before the site's `back`.
     void count_firings()
     {
         std::vector<ProcessPatch*> jumps;

@@ -23,7 +23,7 @@ namespace dt {
 
 namespace {
 
-// The child's findings, as bits of its exit status.
+// The bits of the exit status with which the child process reports its findings.
 enum : int { found_vdso = 1, found_agreement = 2 };
 
 #if defined(__x86_64__)

@@ -225,8 +225,8 @@ static std::string loaded_modules()
     return names;
 }
 
-// If the list of loaded modules has changed, creates the probes of new modules that
-// match an enabled description.
+// If the list of loaded modules has changed, creates the probes that enabled
+// descriptions match in the new modules.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;

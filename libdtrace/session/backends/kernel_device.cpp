@@ -130,7 +130,7 @@ Result<std::uint32_t> KernelDevice::add_probes(std::string_view names, std::uint
 
 Result<Ok> KernelDevice::add_ecbs(std::span<const dtk_ecb> ecbs)
 {
-    constexpr std::size_t most = 1 << 16; // maximum length of a list
+    constexpr std::size_t most = 1 << 16; // maximum number of ECBs in one request
     for (; !ecbs.empty(); ecbs = ecbs.subspan(std::min(most, ecbs.size()))) {
         auto part = ecbs.first(std::min(most, ecbs.size()));
         if (auto done =

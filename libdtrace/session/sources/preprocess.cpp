@@ -60,7 +60,8 @@ static std::string hex(std::uint32_t n)
     return text;
 }
 
-// GCC predefines these macros without underscores, but in D they are names of modules.
+// Undefines the macros that GCC predefines without underscores. In D, these words can
+// be names of modules.
 constexpr std::array not_d = {"-Ulinux", "-Uunix"};
 
 static std::vector<std::string> arguments_of(const Preprocessor& by,
