@@ -24,7 +24,7 @@ struct dt_rt_rule {
 	dt_u8 rbp_from;
 };
 enum dt_rt_rule_from {
-	DT_RT_FROM_NONE, /* as `from`: there is no caller */
+	DT_RT_FROM_NONE, /* in `from`: there is no caller */
 	DT_RT_FROM_RSP,
 	DT_RT_FROM_RBP,
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */

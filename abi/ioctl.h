@@ -20,7 +20,7 @@
  *                list of DTK_MAPS, or used a list that is more than a second old
  *   DTK_DETACH   detaches all probes, so that they stop firing
  *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
- *                probes; it is used instead of DTK_ARENA to DTK_ATTACH
+ *                probes; it replaces the requests from DTK_ARENA to DTK_ATTACH
  *
  * No request changes the activity, the buffers or the lease (dif/engine.h). The
  * consumer and the firing probes change them directly in the arena. All fields are
@@ -125,9 +125,9 @@ enum dtk_kind {
 };
 
 /*
- * How the arguments of a tracepoint are converted to arg0 to arg9. The field `more` has
+ * The conversions of a tracepoint's arguments to arg0 to arg9. The field `more` has
  * 4 bits for each argument, with arg0 in the lowest bits. The conversion is necessary
- * because the upper bits of a register are undefined if the argument in it is smaller.
+ * because the upper bits of a register are undefined if its argument is narrower.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1

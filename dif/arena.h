@@ -132,7 +132,10 @@ struct dt_clause {
 	dt_u32 epid;	       /* EPID of one of its ECBs; 0: it has no ECB */
 	dt_u32 pad;
 };
-/* A firing makes a record: an action records, or there is no action at all. */
+/*
+ * A firing of the clause makes a record, because an action records data or the
+ * clause has no actions except speculate().
+ */
 #define DT_CLAUSE_RECORDS 0x1
 #define DT_CLAUSE_COMMITS 0x2
 #define DT_CLAUSE_SPECULATES 0x4
@@ -142,11 +145,12 @@ struct dt_clause {
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
- * A probe description of a clause. Each new probe is compared with it.
+ * A probe description of a clause, copied from the DOF. The engine does not
+ * match probes with it. The owner adds an ECB for each match (dt_ecb_add()).
  */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings; "" matches any name */
-	dt_u32 id;			  /* id of the only probe, or 0 */
+	dt_u32 id;			  /* id from the DOF */
 	dt_u32 clause;			  /* index of the clause */
 };
 

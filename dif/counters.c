@@ -83,8 +83,9 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 }
 
 /*
- * Returns the size of the counters of n_keys keys, of their table, and of the
- * word after the table that is set if there is any key.
+ * Returns the total size of the counters for n_keys keys, the table of these
+ * keys, and the entry after the table, whose first word is set if the table
+ * contains a key.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {

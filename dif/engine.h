@@ -205,8 +205,8 @@ dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
  * Moves records of committed speculations to the principal buffers, and removes
  * those of discarded speculations. If `alive` is not null, also releases locks
  * and slots of threads that have died. The consumer calls this function at the
- * cleanrate. Returns 1 if the limit of bytes that one call moves was reached.
- * The next call then continues.
+ * rate of the option cleanrate. A call moves a limited number of bytes. Returns
+ * 1 if it has reached this limit. The next call then continues.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

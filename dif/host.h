@@ -115,7 +115,7 @@ struct dt_host {
 	/* the shard at which the search for a free shard starts */
 	dt_u32 shard;
 	dt_u32
-	    owner; /* nonzero thread id, stored in locks that the thread takes */
+	    owner; /* nonzero thread id, stored in locks that it takes */
 	/* 1: a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*

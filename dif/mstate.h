@@ -62,7 +62,7 @@ struct dt_mstate {
 	dt_u8 *base; /* start of the arena, the same address as `arena` */
 	const struct dt_arena *arena;
 	struct dt_session *session;
-	/* the shared word with the activity, or the private one */
+	/* the activity, in the shared or in the private part of the arena */
 	dt_u32 *activity;
 	struct dt_shard *shard;
 	dt_off shard_at;
@@ -102,7 +102,8 @@ struct dt_mstate {
 	 */
 	dt_u32 exited;
 	dt_u32 lease_over; /* 1 if the lease has expired */
-	dt_u32 have_time, have_wall; /* 1 if the next two fields are set */
+	/* have_time: 1 if timestamp is set; have_wall: 1 if walltime is set */
+	dt_u32 have_time, have_wall;
 	dt_u64 timestamp, walltime;
 	dt_u32 n_work;	    /* pieces of work in this firing (work.c) */
 	dt_u64 measured_at; /* time of the last measurement; 0: none so far */
@@ -120,7 +121,7 @@ struct dt_mstate {
 	dt_u32 discard;	   /* 1: do not publish the record */
 
 	dt_u8 *key;	  /* key of the current aggregation */
-	dt_u64 key_used;  /* all bytes of the key after these are 0 */
+	dt_u64 key_used;  /* bytes of the key to compare; all later ones are 0 */
 	dt_u64 increment; /* number that a distribution adds to a bucket */
 };
 

@@ -23,8 +23,8 @@
 #include "dif/mstate.h"
 
 /*
- * One call of dt_spec_clean() stops after the buffer with which the moved
- * records reach this number of bytes.
+ * One call of dt_spec_clean() stops when it has moved this number of bytes. It
+ * first completes the current buffer, so it may move more.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /*
