@@ -242,8 +242,8 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     return target_fds;
 }
 
-// Returns the numbers that the target's next n descriptors will get, provided that no
-// other thread creates or closes descriptors.
+// Returns the numbers that the kernel will give to the target's next n descriptors,
+// provided that no other thread creates or closes descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};

@@ -106,9 +106,9 @@ private:
     bool known_ = false;
 };
 
-// Moves a thread to the moved instruction if the thread is leaving the runtime and has
-// reached the gate. Sets `user` to the registers that the program has at that
-// instruction. Returns false if the thread is at another place or its stack cannot be
+// If a thread is leaving the runtime and has reached the gate, changes `user` so that
+// the thread continues at the moved instruction of its site, with the program's
+// registers. Returns false if the thread is at another place, or if its stack cannot be
 // read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {

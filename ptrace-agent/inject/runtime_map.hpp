@@ -37,8 +37,8 @@ public:
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
     void forget(); // the runtime is no longer in the target
-    // Why the runtime cannot be loaded. Empty if it can be loaded. forget() does not
-    // clear this.
+    // The reason why the runtime cannot be loaded, or empty if it can be loaded.
+    // forget() does not clear the reason.
     std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }

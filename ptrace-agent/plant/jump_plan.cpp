@@ -108,9 +108,10 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 
-// Returns an address for an area that contains at least a page of one of the pieces.
-// The first pieces are preferred, because they are nearest to the text. The area
-// extends away from the text. Returns nothing if no gap is large enough.
+// Returns an address for an area of this size. Each of `pieces` is a range that a jump
+// from `origin` can reach, and the area contains at least a page of one of them. The
+// first pieces are preferred, because they are nearest to the text. The area extends
+// away from the text. Returns nothing if no gap is large enough.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
