@@ -94,8 +94,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Returns the libraries on which D text says that it depends (#pragma D depends_on),
-// without compiling the text.
+// Returns the names of the libraries that D text requires with #pragma D depends_on.
+// The text is not compiled.
 std::vector<std::string> library_dependencies(std::string_view text);
 
 // Returns the source line of a diagnostic with a caret below it, for terminals. Returns

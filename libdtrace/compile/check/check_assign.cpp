@@ -4,8 +4,8 @@
 // int64_t.
 //
 // A variable that holds addresses from alloca() may hold no other addresses (except
-// NULL). alloca() returns scratch memory, which the engine frees when the clause ends. A
-// store to scratch memory that is not allocated is a fault.
+// NULL). alloca() returns scratch memory, which the engine frees when the clause ends.
+// A store to scratch memory that is not allocated is a fault.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
