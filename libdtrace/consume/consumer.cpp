@@ -564,7 +564,7 @@ double Consumer::fullest() const
 }
 
 // Returns whether aggregations should be read now. The buffers are large, so that a
-// late consumer loses nothing. Their pages use no memory until they are written, and
+// delayed consumer loses nothing. Their pages use no memory until they are written, and
 // frequent reads keep most pages unwritten.
 bool Consumer::wants_snapshot() const
 {

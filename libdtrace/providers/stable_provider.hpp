@@ -24,8 +24,8 @@ class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
     const std::vector<std::uint64_t>& of(std::string_view function);
-    // Returns the module that contains the function. Returns an empty text if there is
-    // no such function.
+    // Returns the module that contains the function. Returns an empty string if there
+    // is no such function.
     const std::string& module_of(std::string_view function);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses the texts of options. Run-time options are rows of dif/options.h, and the
+// Parses the values of options. Run-time options are rows of dif/options.h, and the
 // other options are rows of the tables below.
 #include "libdtrace/session/options.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grabs, creates and finds processes, and gives names to addresses in them.
+// Grabs, creates and finds processes, and symbolizes addresses in them.
 #include "libdtrace/session/processes.hpp"
 
 #include "base/hex_text.hpp"

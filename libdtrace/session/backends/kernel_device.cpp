@@ -38,7 +38,7 @@ static std::string why_it_would_not_load()
     return "";
 }
 
-// Returns the names of the kernel's providers as one text: "fbt, sdt, syscall, proc,
+// Returns the names of the kernel's providers as one string: "fbt, sdt, syscall, proc,
 // ... and callout_execute".
 static std::string kernel_providers()
 {
