@@ -43,7 +43,7 @@ constexpr std::uint64_t common_text = 14 << 20;
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process, and each area is a mapping.
 constexpr std::size_t max_stub_areas = 4096;
-constexpr std::size_t max_areas = max_stub_areas + 256; // of all sizes
+constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
 // Limits the number of times that sites are replanned because there was no room for
 // their short windows.
 constexpr int max_rounds = 14;

@@ -89,7 +89,7 @@ private:
     Counters counters_;
     std::map<std::uint32_t, Reg64> dif_registers_;
     std::map<std::uint32_t, std::uint64_t> constants_; // known values of DIF registers
-    bool condition_ = false; // the flags are those of DIF's last comparison
+    bool condition_ = false; // the flags contain the result of DIF's last comparison
     bool one_variable_ = false, has_variables_ = false, uses_thread_ids_ = false;
     Reg64 thread_; // address of the struct dt_rt_thread, if the clause uses pid or tid
     bool have_thread_ = false, have_time_ = false;
