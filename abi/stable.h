@@ -12,7 +12,7 @@
  *           RETURNS     a function at its return; the input is its return value, then
  *                       its first five arguments
  *   source  the name of the tracepoint or function. If the compiler has added a suffix
- *           to a function's name (NAME.isra.0), the function is found nevertheless. A
+ *           to a function's name (NAME.isra.0), the function is still found. A
  *           part that the compiler split off from the function (NAME.cold) is not used.
  *   choose  decides whether the probe fires, and converts the input to the probe's
  *           arguments; this is the function dt_choose_CHOOSE() in kmod/stable_*.c

@@ -56,8 +56,9 @@ double now_ns()
     std::exit(1);
 }
 
-// A child process. Each time it reads a byte, it makes n_calls calls of bench_work()
-// (or executes int3 as often if `traps` is set), and replies with the ns per call.
+// A child process. Each time it reads a byte, it calls bench_work() n_calls times. If
+// `traps` is set, it executes int3 n_calls times instead. It replies with the ns per
+// call or per int3.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];

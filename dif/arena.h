@@ -29,8 +29,8 @@
  *
  * Counters precede the shards. Native code adds to them without a shard or a
  * lock. Aggregations without a key have counters, and so have the first keys of
- * other aggregations. The values of counters only grow. The consumer stores the
- * values that it read last in the program part (dif/counters.c).
+ * other aggregations. The values of counters only grow. In each drain, the
+ * consumer copies the values to the program part (dif/counters.c).
  *
  * Targets can write the shared part. Therefore the consumer copies each value,
  * checks the copy, and then uses the copy. All fields have a fixed width.

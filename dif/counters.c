@@ -201,7 +201,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* Computes from the stored words the key that the engine would have written. */
+/* Converts the stored words to the key that the engine would have written. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {

@@ -35,7 +35,7 @@
  * along a chain.
  *
  * A string is copied while the lock is held. A structure is read in place. If
- * one thread stores a structure while another one reads it, the reader may get
+ * one thread stores a structure while another one reads it, the reader may read
  * parts of both values, as with global variables. A store through the address
  * of a structure takes the lock. Another thread may have freed the variable
  * after its address was loaded, and the memory may belong to a different
