@@ -91,8 +91,8 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 /* clang-format on */
 
 /*
- * The field `more` of a struct dtk_site of kind DTK_CPC. It contains the count in the
- * low 48 bits, then 4 bits of mode (DT_CPC_USER, DT_CPC_KERNEL), then the type.
+ * In a struct dtk_site of kind DTK_CPC, the field `more` contains the count in the low
+ * 48 bits, then 4 bits of mode (DT_CPC_USER, DT_CPC_KERNEL), then the type.
  */
 #define DT_CPC_MAX_COUNT ((1ull << 48) - 1)
 #define DT_CPC_USER 1

@@ -16,17 +16,15 @@
 
 struct dt_rt_rule {
 	dt_u64 at;
-	dt_s32 cfa;    /* added to the value of `from` */
-	/*
-	 * Added to the value of `rbp_from`, it gives the address of the saved %rbp.
-	 */
+	dt_s32 cfa;    /* the CFA is this plus the value of `from` */
+	/* the address of the saved %rbp is this plus the value of `rbp_from` */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */
 	/* enum dt_rt_rule_from; DT_RT_FROM_NONE: %rbp still has the caller's value */
 	dt_u8 rbp_from;
 };
 enum dt_rt_rule_from {
-	DT_RT_FROM_NONE, /* as `from`: there is no caller */
+	DT_RT_FROM_NONE, /* in `from`: there is no caller */
 	DT_RT_FROM_RSP,
 	DT_RT_FROM_RBP,
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */

@@ -16,11 +16,11 @@
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
  *   DTK_MAPS     replaces the list of files that a process has mapped as text; ustack()
  *                uses the list
- *   DTK_STRANGERS  returns processes in which ustack() found text that is not in this
- *                list, or used a list that is more than a second old
+ *   DTK_STRANGERS  returns processes in which ustack() found text that is not in the
+ *                list of DTK_MAPS, or used a list that is more than a second old
  *   DTK_DETACH   detaches all probes, so that they stop firing
  *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
- *                probes; it is used instead of DTK_ARENA to DTK_ATTACH
+ *                probes; it replaces the requests from DTK_ARENA to DTK_ATTACH
  *
  * No request changes the activity, the buffers or the lease (dif/engine.h). The
  * consumer and the firing probes change them directly in the arena. All fields are
@@ -42,7 +42,7 @@
 #define DTK_DEVICE "/dev/dtrace"
 /*
  * The version of this file, of the rows of abi/stable.h and of the DOF that the engine
- * accepts. Each change of one of them increments it.
+ * accepts. Increment it whenever one of them changes.
  */
 #define DTK_ABI 9
 
@@ -56,7 +56,7 @@ struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */
 	dt_u32 arena_version;	    /* DT_ARENA_VERSION */
 	dt_u32 n_cpus;		    /* possible CPUs */
-	dt_u32 destructive_allowed; /* the value of the module's parameter */
+	dt_u32 destructive_allowed; /* the module's parameter `destructive` */
 };
 
 struct dtk_arena {
@@ -113,7 +113,7 @@ enum dtk_kind {
 	 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* where: ns between firings on each CPU */
-	DTK_TICK,	/* where: ns between firings, each of them on one CPU */
+	DTK_TICK,	/* where: ns between firings; each firing is on one CPU */
 	/*
 	 * where: the address of a struct dtk_uprobe, also for DTK_URETURN and
 	 * DTK_USTATIC
@@ -125,9 +125,9 @@ enum dtk_kind {
 };
 
 /*
- * How the arguments of a tracepoint are converted to arg0 to arg9. The field `more` has
+ * The conversions of a tracepoint's arguments to arg0 to arg9. The field `more` has
  * 4 bits for each argument, with arg0 in the lowest bits. The conversion is necessary
- * because the upper bits of a register are undefined if the argument in it is smaller.
+ * because the upper bits of a register are undefined if its argument is narrower.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -179,8 +179,9 @@ struct dtk_uprobe {
 	dt_u32 n_operands;
 	dt_u32 flags; /* DTK_UPROBE_* */
 	/*
-	 * DTK_URETURN at a conditional jump: 1 + the condition under which the jump is
-	 * taken. 0 at all other instructions, where the probe always fires.
+	 * DTK_URETURN at a conditional jump: 1 + the x86 condition code (0 to 15) with
+	 * which the jump is taken. The probe fires only if the jump is taken. 0 at all
+	 * other instructions, where the probe always fires.
 	 */
 	dt_u32 when;
 	/*
@@ -211,10 +212,10 @@ struct dtk_uprobe {
  * The file with the program of anonymous tracing. The module reads the file when it is
  * loaded, and executes the requests that the file describes. The file begins with a
  * struct dtk_anonymous. The following parts come after it without gaps:
- *   - n_ecbs times a struct dtk_ecb
- *   - n_sites times a struct dtk_site. Its fields `where` and `more` contain no
- *     addresses. If a site needs an address, its text names the kernel function or
- *     tracepoint.
+ *   - an array of n_ecbs struct dtk_ecb
+ *   - an array of n_sites struct dtk_site. Their fields `where` and `more` contain no
+ *     addresses. If a site needs an address, its text (see below) names the kernel
+ *     function or tracepoint.
  *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to 8
  *     bytes
  *   - the names of the probes, as in DTK_PROBES
@@ -310,8 +311,8 @@ struct dtk_unwind_maps {
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /*
- * The id of a CPU as the owner of a lock in the arena. The kernel module uses it, and
- * user space uses the thread id, which is smaller. A CPU never exits.
+ * The owner of a lock in the arena if the kernel module holds the lock on this CPU. In
+ * user space, the owner is a thread id, which is always smaller. A CPU never exits.
  */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)

@@ -12,7 +12,7 @@
  *           RETURNS     a function at its return; the input is its return value, then
  *                       its first five arguments
  *   source  the name of the tracepoint or function. If the compiler has added a suffix
- *           to a function's name (NAME.isra.0), the function is found nevertheless. A
+ *           to a function's name (NAME.isra.0), the function is still found. A
  *           part that the compiler split off from the function (NAME.cold) is not used.
  *   choose  decides whether the probe fires, and converts the input to the probe's
  *           arguments; this is the function dt_choose_CHOOSE() in kmod/stable_*.c
@@ -342,7 +342,7 @@ struct dt_stable {
 extern const struct dt_stable dt_stables[];
 extern const u32 dt_n_stables;
 
-/* A row for one probe of one consumer. */
+/* A row at which one probe of one consumer fires. */
 struct dt_place_of_stable {
 	struct dt_place_of_stable *next; /* the next place at the same function */
 	const struct dt_stable *row;

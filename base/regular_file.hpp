@@ -47,8 +47,9 @@ Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 
 // Returns whether the file has the device and inode of `name`, as /proc/PID/maps
-// reports them. If stat(2) reports others, the function maps the file and reads
-// /proc/self/maps, because the two differ on btrfs and overlayfs.
+// reports them. stat(2) may report a different device or inode, because on btrfs and
+// overlayfs it does not agree with /proc/PID/maps. In that case, the function maps the
+// file and compares the entry in /proc/self/maps.
 bool is_mapped_as(const Fd& file, const MappedName& name);
 
 } // namespace dt

@@ -6,8 +6,8 @@
 //   if (!text)
 //       return text.error().during("read text of " + std::to_string(pid));
 //
-// Callers and tests branch on the Code. The text is for people. Each layer puts the
-// operation that failed before the text, with during().
+// Callers and tests branch on the Code. The text is for people. Each layer calls
+// during() to prefix the text with the name of the operation that failed.
 #pragma once
 
 #include <cassert>

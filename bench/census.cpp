@@ -2,10 +2,11 @@
 // How many functions of real programs can be probed with jumps, and how long does it
 // take to find out?
 //
-// For each file, the program counts the functions, the entries that get a window
-// (fasttrap/patch.hpp), the returns, and the functions whose returns all get windows.
-// Parts that the compiler split off from functions, and returns in them, do not count.
-// For the refused sites, it prints how many there are for each reason.
+// For each file, the program counts the functions, the entries for which it finds a
+// window (fasttrap/patch.hpp), the returns, and the functions for which it finds
+// windows for all returns. Parts that the compiler split off from functions, and
+// returns in them, do not count. For the refused sites, it prints how many there are
+// for each reason.
 //
 // It prints these times in milliseconds: to find the extents of all entries (the median
 // of five runs), to find the returns, to find the extents of the returns, and to plan

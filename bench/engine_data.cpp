@@ -4,9 +4,10 @@
 // And do two threads together do twice as much work as one?
 //
 // The program compiles, loads and fires D programs as a real host does, but its host
-// implements only the operations that they need. Each row is a clause. The row "nothing
-// but the firing" is a clause that assigns a constant. The column "alone" is the time
-// of a row minus the time of that row. The goals apply to this column.
+// implements only the operations that they need. Each row of the output is a clause.
+// The row "nothing but the firing" is a clause that only assigns a constant. Its time
+// is subtracted from the time of each row, and the column "alone" shows the difference.
+// The goals apply to this column.
 //
 // Two results depend on the machine:
 //   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
@@ -103,9 +104,9 @@ public:
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
-    // Fires n times as thread number `thread`. Returns the ns per firing. Fill uses the
-    // keys in ascending order. Body uses them in another order, so that consecutive
-    // firings do not use elements that are adjacent in memory.
+    // Fires n times as thread number `thread`. Returns the ns per firing. The probe
+    // Fill uses the keys in ascending order. The probe Body uses them in another order,
+    // so that consecutive firings do not use elements that are adjacent in memory.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {

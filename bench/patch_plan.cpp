@@ -7,10 +7,11 @@
 // trampolines and builds the patches: for all entries, for all returns, and for both
 // together.
 //
-// The simulated address space is empty except for the module. Each 16 MiB of text get
-// an area of at least 4 MiB at an address from common_reach(). A window that fits into
-// no area gets another one at an address from reach_of(). The goals are 60 ms and 6 MB
-// for 50,000 entries, and 10 ms for 50,000 calls of TrampolineSpace::take().
+// The simulated address space is empty except for the module. For each 16 MiB of text,
+// an area of at least 4 MiB is mapped at an address from common_reach(). If no area has
+// space for a window, another area is mapped at an address from reach_of(). The goals
+// are 60 ms and 6 MB for 50,000 entries, and 10 ms for 50,000 calls of
+// TrampolineSpace::take().
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"

@@ -7,7 +7,7 @@
 // a minimal tracer, which makes four calls for each stop: waitpid(), PTRACE_GETREGS,
 // PTRACE_SETREGS and PTRACE_CONT. The goal is that a call with the probe takes at most
 // 1.25 times as long as an int3 under the minimal tracer. The function begins with push
-// %rbp, which the agent emulates. This makes it write to the child's stack as well.
+// %rbp. To emulate this instruction, the agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"
@@ -56,8 +56,9 @@ double now_ns()
     std::exit(1);
 }
 
-// A child process. Each time it reads a byte, it makes n_calls calls of bench_work()
-// (or executes int3 as often if `traps` is set), and replies with the ns per call.
+// A child process. Each time it reads a byte, it calls bench_work() n_calls times. If
+// `traps` is set, it executes int3 n_calls times instead. It replies with the ns per
+// call or per int3.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];

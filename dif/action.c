@@ -125,7 +125,7 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 /*
  * Runs the action exit(). The first exit() ends tracing. The status of a later
  * exit() is ignored, except that an exit() in END replaces the status. The
- * remaining actions of the clause run nevertheless.
+ * remaining actions of the clause still run.
  */
 static void dt_exit(struct dt_mstate *m)
 {

@@ -6,7 +6,7 @@
  * A shard's active aggregation buffer has a hash table at its start and entries
  * after the table. Each entry is a struct dt_aggent, its key and its value. No
  * entry is removed from an active buffer. The consumer exchanges the two
- * buffers of a shard, and so gets the changes since the previous exchange. An
+ * buffers of a shard. It thus obtains the changes since the last exchange. An
  * entry is complete before its bucket points to it, and only one thread holds
  * the shard. Therefore a holder that dies leaves at most one entry to which no
  * bucket points.

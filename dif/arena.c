@@ -264,8 +264,9 @@ int dt_has_exited(void *arena)
 	}
 	/*
 	 * An exit() writes the private activity first, then the shared one.
-	 * Reading in the opposite order never finds only the shared one
-	 * changed.
+	 * This code reads them in the opposite order. If it finds the shared
+	 * one changed by exit(), it therefore finds the private one changed,
+	 * too.
 	 */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);

@@ -29,8 +29,8 @@
  *
  * Counters precede the shards. Native code adds to them without a shard or a
  * lock. Aggregations without a key have counters, and so have the first keys of
- * other aggregations. The values of counters only grow. The consumer stores the
- * values that it read last in the program part (dif/counters.c).
+ * other aggregations. The values of counters only grow. In each drain, the
+ * consumer copies the values to the program part (dif/counters.c).
  *
  * Targets can write the shared part. Therefore the consumer copies each value,
  * checks the copy, and then uses the copy. All fields have a fixed width.
@@ -54,11 +54,11 @@ typedef dt_u64 dt_off; /* an offset from the arena's start; 0: none */
 struct dt_difo {
 	dt_off text; /* dt_u32[n_text] */
 	dt_off ints; /* dt_u64[n_ints] */
-	dt_off strs; /* NUL-terminated strings of together strs_bytes bytes */
+	dt_off strs; /* NUL-terminated strings, strs_bytes bytes in total */
 	dt_off vars; /* struct dif_varinfo[n_vars] */
 	dt_u32 n_text, n_ints, strs_bytes, n_vars;
 	struct dif_type rtype;
-	dt_u32 destructive; /* 1: it calls copyout() or copyoutstr() */
+	dt_u32 destructive; /* 1: the DIFO calls copyout() or copyoutstr() */
 	dt_u32 pad;
 };
 
@@ -132,7 +132,10 @@ struct dt_clause {
 	dt_u32 epid;	       /* EPID of one of its ECBs; 0: it has no ECB */
 	dt_u32 pad;
 };
-/* A firing makes a record: an action records, or there is no action at all. */
+/*
+ * A firing of the clause makes a record, because an action records data or the
+ * clause has no actions except speculate().
+ */
 #define DT_CLAUSE_RECORDS 0x1
 #define DT_CLAUSE_COMMITS 0x2
 #define DT_CLAUSE_SPECULATES 0x4
@@ -142,11 +145,12 @@ struct dt_clause {
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
- * A probe description of a clause. Each new probe is compared with it.
+ * A probe description of a clause, copied from the DOF. The engine does not
+ * match probes with it. The owner adds an ECB for each match (dt_ecb_add()).
  */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings; "" matches any name */
-	dt_u32 id;			  /* id of the only probe, or 0 */
+	dt_u32 id;			  /* id from the DOF */
 	dt_u32 clause;			  /* index of the clause */
 };
 
@@ -328,8 +332,8 @@ enum dt_spec_state {
  * function that converts the processor's time stamp counter to CLOCK_MONOTONIC
  * and CLOCK_REALTIME. When the counter is t, ((t - tsc) * mult >> shift) ns
  * have passed since mono_ns and wall_ns. The consumer renews the line. A new
- * line starts at the time that the previous line gives at that moment, so no
- * reader finds that time goes back. seq is odd while the consumer writes the
+ * line starts at the time that the previous line gives at that moment, so time
+ * never goes backwards for a reader. seq is odd while the consumer writes the
  * line. seq is 0 if there is no line, because the system does not use the
  * counter as its clock.
  */
@@ -391,7 +395,7 @@ DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
 
 /*
  * A record about a fault (DT_REC_ERROR) has this data after its header. The
- * header's epid is the ECB whose clause faulted.
+ * header's epid is the EPID of the ECB whose clause faulted.
  */
 struct dt_rec_error {
 	dt_u32 action; /* number of the action from 1; 0: the predicate */
@@ -449,9 +453,9 @@ struct dt_agg_hints {
 
 /*
  * A shard has the role that a CPU has in DTrace for a kernel. Only the holder
- * of its lock may fire probes in the shard or drain it.
- * While nobody holds the shard, the lock is 0, or DT_SHARD_PARKED if only the
- * consumer may take it (shard.c).
+ * of its lock may fire probes in the shard or drain it. While no thread holds
+ * the shard, the lock is 0, or DT_SHARD_PARKED if only the consumer may take
+ * the shard (shard.c).
  */
 #define DT_SHARD_PARKED 0x3fffffff /* not the id of a holder */
 struct dt_shard {

@@ -27,7 +27,8 @@ static dt_u32 dt_class_of(dt_u64 bytes)
 
 /*
  * Takes a chunk from the free list of a class. Returns null if the list is
- * empty or the attempts are used up.
+ * empty. If other threads change the list at each of DT_DYN_SPINS attempts,
+ * counts a drop and returns null.
  */
 static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 				       const struct dt_dyn *d, dt_u32 class)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The structures of the space for dynamic variables: buckets, which dynvar.c
- * shows in a picture, and chunks.
+ * The structures of the space for dynamic variables: buckets and chunks. The
+ * diagram at the beginning of dynvar.c shows the layout of the space.
  */
 #ifndef DIF_CHUNKS_H
 #define DIF_CHUNKS_H
@@ -43,7 +43,7 @@ struct dt_dynspace {
 	dt_u32 clean_next;	     /* the slot that is cleaned next */
 	dt_u32 clean_bucket;	     /* the bucket that is cleaned next */
 	dt_u32 pad;
-	dt_u64 grown; /* the chunks so far fill this many bytes of the pool */
+	dt_u64 grown; /* bytes of the pool that have been made into chunks */
 	dt_u64 free[DT_DYN_CLASSES]; /* free lists: tag << 32 | first chunk */
 };
 

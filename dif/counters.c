@@ -25,7 +25,7 @@
 #include "dif/load.h"
 
 /*
- * The number of places in a table of keys that a hash can select: SMALL for
+ * The number of entries in a table of keys that a hash can select: SMALL for
  * values of up to 32 bytes, LARGE for distributions. If the free space of a set
  * is too small, the number is halved, but not below LEAST.
  */
@@ -83,8 +83,9 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 }
 
 /*
- * Returns the size of the counters of n_keys keys, of their table, and of the
- * word after the table that is set if there is any key.
+ * Returns the total size of the counters for n_keys keys, the table of these
+ * keys, and the entry after the table, whose first word is set if the table
+ * contains a key.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
@@ -158,10 +159,10 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* places before this one were drained by earlier calls */
+	dt_u64 first; /* number of the first place to drain in this call */
 	/*
-	 * number of the current place; each aggregation without a key has one
-	 * place, and each element of a table of keys is one
+	 * number of the current place, from 0; a place is an aggregation
+	 * without a key, or an entry of a table of keys
 	 */
 	dt_u64 place;
 };
@@ -200,7 +201,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* Computes from the stored words the key that the engine would have written. */
+/* Converts the stored words to the key that the engine would have written. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {
@@ -225,7 +226,7 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 /*
  * Writes an aggregation entry if the counters have changed since the previous
  * drain. Returns -1 if the output has no space for the entry. The next call of
- * dt_drain_counters() then continues with this place.
+ * dt_drain_counters() then starts with these counters.
  */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,

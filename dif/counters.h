@@ -7,7 +7,7 @@
  *   | key 0's | key 1's | ...     | entry 0 | entry 1 | ... | is there any? |
  *   in every set                  in set 0
  *
- * The key in entry n has the counters "key n" in every set. The size of an
+ * The key in entry n has the counters "key n's" in every set. The size of an
  * entry and the size of a key's counters are powers of two. A hash of the key
  * selects an entry. The key is in this entry or in one of the DT_COUNTED_REACH
  * - 1 following ones. A thread with a new key claims an empty one of these
@@ -27,7 +27,7 @@
 
 enum { DT_COUNTED_CLAIMED = 1, DT_COUNTED_KNOWN = 3 };
 struct dt_counted_key {
-	/* 0: empty; CLAIMED: a thread writes the key; KNOWN: it is complete */
+	/* 0: no key; CLAIMED: a thread writes the key; KNOWN: key is complete */
 	dt_u64 state;
 	dt_u64 key[1]; /* counted_words words */
 };

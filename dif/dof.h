@@ -34,7 +34,7 @@
 #define DOF_ENCODE_LSB 1
 #define DOF_VERSION 2
 #define DIF_VERSION 2
-/* 'L'. This must be changed if a number in DOF gets another meaning. */
+/* 'L'. Change this value when the meaning of a number in DOF changes. */
 #define DOF_ABI_LINUX 0x4c
 
 #define DOF_MAX_BYTES (256u << 20)

@@ -16,10 +16,10 @@
 #include "dif/mstate.h"
 
 /*
- * Copies the records of a buffer, as many bytes as fit into `max`. The range
- * from `wrapped` to the end is older than the range [0, used) and is copied
- * first. It is empty unless the buffer is a ring whose records were
- * overwritten.
+ * Copies the records of a buffer, but not more than `max` bytes. The range from
+ * `wrapped` to the end contains older records than the range [0, used) and is
+ * copied first. This older range exists only if the buffer is a ring whose
+ * oldest records were overwritten.
  */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)

@@ -11,13 +11,14 @@
  *
  * A hash of the key selects a bucket. A small variable is stored in the bucket
  * itself if no other variable is there, which saves a cache miss. Each other
- * variable has a chunk on the bucket's chain, which consists of a header, the
- * key and the value. chunks.c allocates the chunks. A key consists of 64-bit
- * words: the scope and the id, for a thread-local variable the thread, and then
- * the parts of the tuple. An integer is one word. A string includes its NUL,
- * and any other value comes after its length. Storing 0 (or NULL) frees a
- * variable. If no chunk is available, storing a variable that does not fit into
- * its bucket counts a drop, even if other buckets are empty.
+ * variable has a chunk, which is linked into the bucket's chain. A chunk
+ * consists of a header, the key and the value. chunks.c allocates the chunks. A
+ * key consists of 64-bit words: the scope and the id, for a thread-local
+ * variable the thread, and then the parts of the tuple. An integer is one word.
+ * A string includes its NUL, and any other value comes after its length.
+ * Storing 0 (or NULL) frees a variable. If no chunk is available, storing a
+ * variable that does not fit into its bucket counts a drop, even if other
+ * buckets are empty.
  *
  * A bucket's lock contains the holder's thread id. The number of attempts to
  * take a lock is limited. A failed operation counts one of these drops:
@@ -34,7 +35,7 @@
  * along a chain.
  *
  * A string is copied while the lock is held. A structure is read in place. If
- * one thread stores a structure while another one reads it, the reader may get
+ * one thread stores a structure while another one reads it, the reader may read
  * parts of both values, as with global variables. A store through the address
  * of a structure takes the lock. Another thread may have freed the variable
  * after its address was loaded, and the memory may belong to a different
@@ -238,7 +239,7 @@ static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 
 /*
  * Writes `bytes` bytes of a value, and zeros after them up to `all` bytes.
- * Marks the value with DT_DYN_WRITING in the meantime.
+ * Marks the value with DT_DYN_WRITING while it writes.
  */
 static void dt_value_write(const struct dt_dynval *v, const void *from,
 			   dt_u64 bytes, dt_u64 all)
@@ -259,8 +260,8 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     dt_u64 bytes);
 
 /*
- * Returns the generation of the memory in which a variable is stored. It
- * changes when the variable is freed.
+ * Returns the generation of the memory in which a variable is stored. The
+ * generation changes when the variable is freed.
  */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
@@ -558,7 +559,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	struct dt_bucket *b;
 
 	/*
-	 * The address was loaded in an earlier firing, or too many loads ago.
+	 * The address was loaded in an earlier firing, or so many loads ago
+	 * that m->refs[] no longer contains it.
 	 */
 	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))

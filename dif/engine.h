@@ -37,7 +37,7 @@ struct dt_arena_config {
 	dt_u32 n_private;
 	/* maximum number of parked shards (shard.c); at most half of n_shards */
 	dt_u32 n_parkable;
-	/* number of CPUs that get a set of counters; 0: the number of shards */
+	/* number of CPUs with their own set of counters; 0: as many as shards */
 	dt_u32 n_cpus;
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* space for DIF, its tables, and strings */
@@ -52,7 +52,7 @@ struct dt_arena_config {
 	dt_u32 has_kernel;
 };
 
-/* The reason why dt_load() refused a program: a sentence and a place. */
+/* The reason why dt_load() refused a program, and the place of the error. */
 struct dt_load_error {
 	char text[192];
 	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
@@ -162,11 +162,12 @@ int dt_has_exited(void *arena);
 #define DT_WAIT_SPINS 100000
 /*
  * dt_drain_principal - exchange a shard's principal buffers and copy the
- * records @to: memory of at least as many bytes as the option bufsize @alive:
- * returns whether a thread with this id exists; the lock of a shard whose
- * holder has died is taken over @spins: maximum number of tests of the shard's
- * lock, at most DT_WAIT_SPINS; receives the number of tests that remain. Null
- * means DT_WAIT_SPINS.
+ * records
+ * @to: memory of at least as many bytes as the option bufsize
+ * @alive: returns whether a thread with this id exists; if the holder of the
+ * shard's lock has died, the consumer takes over the lock
+ * @spins: maximum number of tests of the shard's lock, at most DT_WAIT_SPINS;
+ * receives the number of tests that remain. Null means DT_WAIT_SPINS.
  *
  * Returns the number of bytes copied, or 0 if there are no records. The copy
  * contains complete records in the order of time. Returns -1 if the shard
@@ -204,8 +205,8 @@ dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
  * Moves records of committed speculations to the principal buffers, and removes
  * those of discarded speculations. If `alive` is not null, also releases locks
  * and slots of threads that have died. The consumer calls this function at the
- * cleanrate. Returns 1 if the limit of bytes that one call moves was reached.
- * The next call then continues.
+ * rate of the option cleanrate. A call moves a limited number of bytes. Returns
+ * 1 if it has reached this limit. The next call then continues.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

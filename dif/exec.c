@@ -407,7 +407,7 @@ DT_FLOATS(X)
 static void dt_run(struct dt_mstate *m)
 {
 #ifndef DT_NO_COMPUTED_GOTO
-	/* The table has distances, because addresses would need relocations. */
+	/* Distances from op_0. Addresses would need relocations. */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
 #define X(op, number, operands, mnemonic)                                      \

@@ -22,7 +22,8 @@
 	X(LIBRARY, 1000, "library-level fault",          0)
 
 /*
- * X(name). Each kind of drop is counted separately. The consumer has the texts.
+ * X(name). Each kind of drop is counted separately. The consumer defines the
+ * messages.
  */
 #define DIF_DROPS(X) \
 	X(PRINCIPAL) X(AGGREGATION) X(DYNAMIC) X(DYNRINSE) X(DYNDIRTY) \

@@ -85,8 +85,8 @@ DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 		return 0;
 	r = DT_VECTOR("cvttsd2siq %%xmm0, %[r]", DT_TAKE_NOTHING);
 	/*
-	 * cvttsd2si returns INT64_MIN for a value out of range. For a large
-	 * positive value, the result is INT64_MAX instead.
+	 * cvttsd2si returns INT64_MIN for every value out of range. For a large
+	 * positive value, this function returns INT64_MAX instead.
 	 */
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }

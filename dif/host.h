@@ -7,7 +7,7 @@
  * A struct dt_host represents one thread during one firing. Operations are
  * called in probe context. They must not wait. In a target and in the kernel,
  * they must not allocate memory. An operation that a host does not support is a
- * null pointer. The D program then gets the fault or the value that the engine
+ * null pointer. The engine then raises a fault, or uses the value that it
  * defines for this case.
  */
 #ifndef DIF_HOST_H
@@ -56,7 +56,7 @@ struct dt_host_ops {
 	/*
 	 * Reads a builtin that is a NUMBER row of dif/vars.h. If the row is an
 	 * array, index selects the element. Returns 0 and sets *value. If the
-	 * builtin is not available, returns -1, and the D program gets 0. For
+	 * builtin is not available, returns -1, and the D program reads 0. For
 	 * uregs[], -1 means that there is no such register.
 	 */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
@@ -73,7 +73,7 @@ struct dt_host_ops {
 	 * first. Returns the number of stored frames, or -1.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
-	/* Stores those of the kernel stack in the same way. */
+	/* Does the same for the kernel stack. */
 	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Returns whether pid is the traced process or one of its ancestors. */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
@@ -101,9 +101,9 @@ struct dt_host_ops {
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
 
 	/*
-	 * Sets host->owner and host->thread_key. The engine calls it when it
-	 * needs one of them and thread_key is 0. It is null in hosts that set
-	 * both before each firing.
+	 * Sets host->owner and host->thread_key. The engine calls identify()
+	 * when it needs one of these fields and thread_key is 0. The operation
+	 * is null in hosts that set both fields before each firing.
 	 */
 	void (*identify)(struct dt_host *host);
 };
@@ -115,7 +115,7 @@ struct dt_host {
 	/* the shard at which the search for a free shard starts */
 	dt_u32 shard;
 	dt_u32
-	    owner; /* nonzero thread id, stored in the locks that it holds */
+	    owner; /* nonzero thread id, stored in locks that it takes */
 	/* 1: a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*
@@ -135,7 +135,7 @@ struct dt_host {
 	dt_u64 thread_key;
 	void *self;	   /* private data of the host */
 	dt_u64 budget_ns;  /* time limit for one firing (work.c); 0: no limit */
-	/* the time that the firing has used; the host sets it to 0 before */
+	/* ns that the firing has used; the host sets it to 0 before a firing */
 	dt_u64 spent_ns;
 };
 

@@ -3,8 +3,8 @@
  * Loads programs, and adds probes and ECBs. Only the arena's owner calls these
  * functions.
  *
- * dt_load() updates the counts of the tables at its end. Therefore either the
- * complete program or nothing becomes visible. Each entry of a table is
+ * dt_load() updates the counts of the tables as its last step. Therefore either
+ * the complete program or nothing becomes visible. Each entry of a table is
  * complete before a count or a link makes it visible, so probes can be added
  * while other threads fire.
  */

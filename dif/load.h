@@ -2,9 +2,8 @@
 /*
  * The state of a load, and the functions that the files of the loader share. A
  * load writes after the published end of the heap and of the tables. If the
- * load fails, these data are never published, so nothing must be undone there.
- * Only the index of variables is changed in place, and is restored after a
- * failure.
+ * load fails, this data is never published, so it need not be removed. Only the
+ * index of variables is changed in place. It is restored after a failure.
  */
 #ifndef DIF_LOAD_H
 #define DIF_LOAD_H

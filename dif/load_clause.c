@@ -181,7 +181,7 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		/* The layout, which comes later, replaces the alignment. */
+		/* Later, the alignment is replaced by the value's offset. */
 		actions[i].rec_offset = align;
 	}
 	return 0;

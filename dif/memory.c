@@ -4,7 +4,7 @@
  *
  * The address DT_VBASE + offset is memory of the arena. A D program may read
  * these parts of it:
- *   - the program part, which has its strings
+ *   - the program part, which contains the D program's strings
  *   - global variables and dynamic variables
  *   - in its own shard, the clause-local variables, and the scratch memory that
  *     the current clause has allocated

@@ -62,7 +62,7 @@ struct dt_mstate {
 	dt_u8 *base; /* start of the arena, the same address as `arena` */
 	const struct dt_arena *arena;
 	struct dt_session *session;
-	/* the shared word with the activity, or the private one */
+	/* the activity, in the shared or in the private part of the arena */
 	dt_u32 *activity;
 	struct dt_shard *shard;
 	dt_off shard_at;
@@ -71,8 +71,8 @@ struct dt_mstate {
 
 	dt_u64 scratch_used;
 	/*
-	 * number of this firing in the shard; a clause-local variable that it
-	 * sets is marked with it
+	 * number of this firing in the shard; stored with each clause-local
+	 * variable that the firing sets, so that later firings find it unset
 	 */
 	dt_u64 generation;
 
@@ -102,7 +102,8 @@ struct dt_mstate {
 	 */
 	dt_u32 exited;
 	dt_u32 lease_over; /* 1 if the lease has expired */
-	dt_u32 have_time, have_wall; /* 1 if the next two fields are set */
+	/* have_time: 1 if timestamp is set; have_wall: 1 if walltime is set */
+	dt_u32 have_time, have_wall;
 	dt_u64 timestamp, walltime;
 	dt_u32 n_work;	    /* pieces of work in this firing (work.c) */
 	dt_u64 measured_at; /* time of the last measurement; 0: none so far */
@@ -120,7 +121,7 @@ struct dt_mstate {
 	dt_u32 discard;	   /* 1: do not publish the record */
 
 	dt_u8 *key;	  /* key of the current aggregation */
-	dt_u64 key_used;  /* all bytes of the key after these are 0 */
+	dt_u64 key_used;  /* bytes of the key to compare; all later ones are 0 */
 	dt_u64 increment; /* number that a distribution adds to a bucket */
 };
 
@@ -376,8 +377,8 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments the count() without a key that is the first action of an ECB, if
- * the shard's hint leads to its entry. Returns 0 if it does not. The caller
- * must then use dt_aggregate(), which searches.
+ * the shard's hint leads to its entry. Returns 0 if the hint does not lead
+ * there. The caller must then use dt_aggregate(), which searches.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -395,8 +396,8 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /*
  * Reserves space for a record in the active principal buffer. Returns null if
- * there is no space. Then it counts a drop, or with bufpolicy=fill marks the
- * session as filled.
+ * there is no space. In that case, counts a drop, or with bufpolicy=fill marks
+ * the session as filled.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*
@@ -463,8 +464,8 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);
 /*
- * Returns how many bytes of an aggregation buffer are used when its shard is
- * parked. The last quarter is for the keys that the same firing still adds.
+ * Returns the number of used bytes in an aggregation buffer at which the shard
+ * is parked. The last quarter remains for keys that the same firing still adds.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {

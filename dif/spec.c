@@ -9,7 +9,8 @@
  * speculation. commit() immediately moves the records in its own shard to the
  * principal buffer. If no other shard has written to the speculation, its id is
  * then free. Otherwise the id is busy until dt_clean() has moved the records of
- * the other shards. The records get the time of the move.
+ * the other shards. The new time stamp of a moved record is the time of the
+ * move.
  *
  *   INACTIVE -speculation()-> ACTIVE
  *   ACTIVE -commit()-> COMMITTING -dt_clean()-> INACTIVE
@@ -23,8 +24,8 @@
 #include "dif/mstate.h"
 
 /*
- * One call of dt_spec_clean() stops after the buffer with which the moved
- * records reach this number of bytes.
+ * One call of dt_spec_clean() stops when it has moved this number of bytes. It
+ * first completes the current buffer, so it may move more.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /*

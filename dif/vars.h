@@ -2,10 +2,10 @@
 /*
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
- * The compiler's identifiers, the engine's switch, and the tests that require a
- * D program for each row, are expanded from this table. The numbers are
- * DTrace's. The meanings of 0x121 and 0x200 differ between systems; this table
- * has those of FreeBSD.
+ * The compiler generates its identifiers from this table, and the engine its
+ * switch. The tests require a D program for each row. The numbers are DTrace's.
+ * Other DTrace systems use 0x121 and 0x200 for different variables; this table
+ * uses these two numbers as FreeBSD does.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)
@@ -84,9 +84,9 @@
 	X(pr_psargs,     0x216, "string",     STRING)
 
 /*
- * uregs[] of a 64-bit x86 process: D name, index. The order is that of illumos'
- * <sys/regset.h>. The second table has further names of some registers. The
- * 32-bit names mean the full 64-bit registers, as in illumos.
+ * The indices of uregs[] in a 64-bit x86 process, in the order of illumos'
+ * <sys/regset.h>. The second table contains alternative names for some of these
+ * registers. As in illumos, a 32-bit name refers to the full 64-bit register.
  */
 #define DIF_UREGS_AMD64(X) /* X(name, index) */ \
 	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \

@@ -100,8 +100,8 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 #define DT_GOOD_KERNEL 2
 
 /*
- * Returns 1 for a builtin that is available everywhere, 2 for one that is
- * available only in the kernel, and -1 if there is no such builtin.
+ * Returns 1 for a builtin that is available in all hosts, 2 for a builtin that
+ * is available only in the kernel, and -1 if there is no such builtin.
  */
 static int dt_builtin_scalar(dt_u32 id)
 {
@@ -197,7 +197,7 @@ static int dt_check_call(struct dt_check *c, dt_u32 subr)
 	return can ? 0 : dt_bad(c, "subroutine is not available here");
 }
 
-/* Checks rules that the operand column does not express. */
+/* Checks the rules that the operand column of DIF_OPS does not express. */
 static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 {
 	dt_u32 id = DIF_INSTR_IDX(i);

@@ -5,10 +5,10 @@
  * In the kernel a firing runs with interrupts off, and the program may have
  * thousands of clauses. The work of a firing is therefore counted in pieces:
  * clauses, actions, and instructions that may take a long time. The time for a
- * piece is linear in the size of a string, or in the scratch space that is
- * copied. An exception is chill(), which the host limits. The clock is read at
- * every 16th piece, so this file does not read it in a firing with fewer
- * pieces.
+ * piece is at most linear in the size of a string, or in the scratch space that
+ * it copies. Only chill() may take longer, and the host limits it. The clock is
+ * read at every 16th piece, so this file does not read it in a firing with
+ * fewer pieces.
  *
  * When the budget is used up, the clause ends, no later clause of the firing
  * runs, and a drop of kind TIME is counted. So a firing takes at most the

@@ -57,7 +57,7 @@
 // memory, for example a device mapping. Then the caller must remove the tracepoint and
 // let the thread run the original.
 //
-// One difference to the original remains. fnstenv and fxsave store the address of the
+// One difference from the original remains: fnstenv and fxsave store the address of the
 // copy as the x87 instruction pointer.
 #pragma once
 

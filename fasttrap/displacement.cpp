@@ -205,9 +205,9 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // The ranges are 64 KiB long if d2 is constrained, and 16 MiB long if d3 is but d2
-    // is not. Each complete range contains legal addresses, even if d0 and d1 are also
-    // constrained.
+    // The ranges are 64 KiB long if d2 is constrained. They are 16 MiB long if only d3
+    // of the two highest bytes is constrained. Each complete range contains legal
+    // addresses, even if d0 and d1 are also constrained.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

@@ -60,7 +60,8 @@ struct Rules {
 
 struct Constraint : Rules {
     TargetAddr origin; // end of the jump
-    // From a destination in [from, to), the data that the window uses is within reach.
+    // For a displacement in [from, to), the jump's destination is close enough to the
+    // data that the window uses.
     std::int64_t from, to;
 
     // Limits the displacements to destinations from which a jump can reach `other`.

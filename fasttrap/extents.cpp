@@ -76,7 +76,7 @@ public:
         }
         TargetAddr end = at_ + text_.size();
         leave_code(end);
-        into_.code.end_gap({gap_, end}, true); // no other code uses these bytes
+        into_.code.end_gap({gap_, end}, true); // padding may also end the text
         close_function(text_.size());
     }
 
@@ -315,8 +315,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // `open` gets the functions whose remaining bytes may be code, and `jumping` those
-    // with a known indirect jump.
+    // `open` collects the functions whose remaining bytes may be code. `jumping`
+    // collects the functions with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;

@@ -20,8 +20,8 @@
 //     function, a label of a computed goto, an entry of a switch table of addresses
 //   - entries of switch tables of 32-bit offsets, relative to the table or to a label
 //     whose address the function contains
-//   - the first instruction after a jmp, ret or other instruction that does not
-//     continue, or after the padding that follows it. So the code between two targets
+//   - the first instruction after a jmp, ret or other instruction that never falls
+//     through, or after the padding that follows it. So the code between two targets
 //     runs straight through, and only its end may be padding.
 //
 // A target that is found by mistake only makes extents shorter. A number may look like
@@ -39,8 +39,8 @@
 //
 //   - Instructions that the flow of control reaches from a function's start, a landing
 //     pad, a branch of other code or an entry of a table.
-//   - Padding after an instruction that does not continue, if all bytes up to the next
-//     known code are padding.
+//   - Padding after an instruction that never falls through, if all bytes up to the
+//     next known code are padding.
 //   - The remaining instructions of a function that jumps through registers or memory,
 //     and those after a hlt. In both cases the function must have a size or an FDE, all
 //     of its bytes must decode, its branches must lead to instructions, and no known code
@@ -169,7 +169,7 @@ private:
     AddressSet targets_;
     AddressSet instructions_; // after the constructor, only known instructions
     ReachedCode code_;
-    std::vector<TargetAddr> tables_;  // all possible tables; each ends at the next one
+    std::vector<TargetAddr> tables_;  // possible tables; each ends at the next table
     std::vector<CodeRange> doubtful_; // in ascending order
     std::vector<CodeRange> sections_; // in ascending order
     std::vector<BackToStart> back_to_start_; // in ascending order

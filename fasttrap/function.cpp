@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
 constexpr std::uint32_t max_indirect =
-    2048; // a limit, because each search may go far back
+    2048; // limits the time, because the search before each jump may be long
 constexpr std::uint32_t max_outside = 8;
 constexpr std::size_t max_sweeps = 8; // bounds the time for hostile text
 
@@ -115,7 +115,7 @@ private:
         }
         JumpTable table;
         if (jump.kind == IndirectJump::table && read_table(jump, table)) {
-            // This is a tail call through an array of functions, not a switch.
+            // A table without targets is an array of functions, so this is a tail call.
             if (table.targets.empty()) {
                 sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
                 return;

@@ -73,11 +73,11 @@ struct MemoryOperand {
 struct Operand {
     enum Kind : std::uint8_t { none, reg, high_byte, imm, mem } kind = none;
     std::uint8_t size = 0;  // in bytes
-    Reg number = Reg::none; // high_byte: rax rcx rdx rbx for ah ch dh bh
+    Reg number = Reg::none; // a high_byte's full register, for example rax for ah
 };
 
-// Several hundred thousand of these exist at a time, so the order of the fields avoids
-// padding.
+// Several hundred thousand Instructions exist at a time, so the order of the fields
+// avoids padding.
 struct Instruction {
     TargetAddr at;
     TargetAddr target;

@@ -264,9 +264,9 @@ public:
     // Adds an area. start and bytes are multiples of the page size. Areas do not
     // overlap. An area of at most four pages is used only for stubs of punned windows.
     void add_area(TargetAddr start, std::uint64_t bytes);
-    // Allocates n_bytes for a trampoline, and the window's stubs, at distances that put
-    // trap bytes where the window needs them. Returns nothing if no area has space
-    // there.
+    // Allocates n_bytes for a trampoline, and the window's stubs. Chooses addresses at
+    // which the displacements of the jumps contain the trap bytes that the window
+    // needs. Returns nothing if no area has space at such addresses.
     std::optional<Placement> take(const Window& window, std::size_t n_bytes);
     void give_back(const Placement& place, std::size_t n_bytes);
     // Frees any part of an allocation, for example the bytes that build_patch() did not
@@ -307,16 +307,16 @@ std::vector<Reach> reach_of(const Window& window);
 // highest byte of its displacement. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB in the reach of the k-th jump (k > 0) of a pair or
-// chain, nearest first. Returns an empty vector if there is no restriction: no later
-// jump determines the highest byte of the displacement, and that byte need not be a
-// trap byte.
+// chain, nearest first. Returns an empty vector if the reach is not restricted, because
+// no later jump determines the highest byte of the displacement and that byte need not
+// be a trap byte.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns addresses relative to begin, nearest first, from which the highest byte of
 // the displacement is a trap byte for every window in [begin, end). One area at such an
 // address is enough for a complete module. An area of 4 MiB is enough even for windows
-// whose displacement must also have a trap byte as its second highest byte. Only the
-// pages that are written to use memory.
+// whose displacement must also have a trap byte as its second highest byte. A page of
+// the area uses no memory until it is written to.
 //
 // Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
 // caller must divide the text.

@@ -13,7 +13,7 @@ namespace dt {
 namespace {
 
 // Returns whether the program can continue after the window's last instruction. It can
-// continue after a ud2 or hlt if its signal handler skips the instruction.
+// continue after a ud2 or hlt if the program's signal handler skips the instruction.
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;

@@ -39,9 +39,10 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
 // trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether the jumps can lead to user-space addresses. For the first jump,
-// one possible displacement is enough. A later jump is checked only if the highest byte
-// of its displacement is fixed. All its possible displacements must lead to user space.
+// Returns whether the jumps can lead to user-space addresses. At least one possible
+// displacement of the first jump must lead to user space. A later jump is checked only
+// if the highest byte of its displacement is fixed. All its possible displacements must
+// lead to user space.
 bool is_reachable(const Window& window);
 
 // Says which jumps of a chain have a displacement whose highest byte is fixed by a later

@@ -131,8 +131,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Returns true only if the sites' extents are too long, because the caller does not
-// know every branch.
+// The result is true only if the caller did not know this branch, and so passed a site
+// whose extent is too long.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

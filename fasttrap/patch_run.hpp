@@ -13,7 +13,7 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    std::uint8_t padding = 0; // bytes after a last instruction that does not continue
+    std::uint8_t padding = 0; // bytes after a last instruction that never falls through
     std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why the run is not longer
     TargetAddr end(TargetAddr start) const
@@ -21,8 +21,8 @@ struct Run {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // Collects instructions from `start` on. Stops when they have enough bytes for a
-    // jump and n_more bytes, at `end`, or at an instruction that must not move. Skips
+    // Collects instructions from `start` on. Stops when they are at least n_more bytes
+    // longer than a jump, at `end`, or at an instruction that must not move. Skips
     // an endbr64 at `site`. Returns the address of the first instruction after a
     // skipped endbr64, otherwise `start`.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,

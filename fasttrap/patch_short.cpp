@@ -240,9 +240,9 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
     return true;
 }
 
-// Adds each site in the window to the window. Returns false if that fails for one of
-// the sites. The window must then not be used, because this site may become a
-// breakpoint.
+// Puts a probe into the window for each site whose address is in it. Returns false if
+// that fails for one of the sites. The window must then not be used, because this site
+// may become a breakpoint.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =

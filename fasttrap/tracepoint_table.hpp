@@ -75,7 +75,8 @@ private:
 
 class TracepointTable {
 public:
-    // Holds the RCU read lock. Registers the thread with RCU on its first use.
+    // Holds the RCU read lock. The first ReadLock of a thread registers the thread with
+    // RCU.
     class ReadLock {
     public:
         ReadLock();
@@ -89,7 +90,8 @@ public:
     TracepointTable(const TracepointTable&) = delete;
     TracepointTable& operator=(const TracepointTable&) = delete;
 
-    // Adds an entry. Returns Code::busy if the table has an entry for its address.
+    // Adds an entry. Returns Code::busy if the table already has an entry with the same
+    // space and address.
     Result<Ok> add(std::unique_ptr<TableEntry> entry);
 
     // Grows the table once, for n_more entries that the caller is going to add.

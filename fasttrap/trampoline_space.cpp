@@ -100,8 +100,8 @@ struct TrampolineSpace::Area {
         word = value ? word | bit : word & ~bit;
     }
 
-    // Returns the first byte at or after i in a page that the pass looks at, or
-    // `bytes`.
+    // Returns the first byte at or after i in a page that the pass looks at, or `bytes`
+    // if there is no such page.
     std::uint64_t next_in(Pass pass, std::uint64_t i) const
     {
         if (pass == Pass::everywhere || i >= bytes)

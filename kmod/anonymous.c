@@ -4,14 +4,15 @@
  * there is a consumer process.
  *
  * dtrace -A writes a file (struct dtk_anonymous in abi/ioctl.h). The module
- * parameter `anonymous` is the file's path, in the root directory where the
- * module is loaded, for example that of an initramfs. The module does what a
- * consumer would request by ioctls. It keeps the resulting consumer, whose
- * buffers fill, until dtrace -a claims this consumer for its open file. There
- * is only one such consumer, and it can be claimed only once.
+ * parameter `anonymous` is the file's path. It starts at the root directory at
+ * the time when the module is loaded, which may be an initramfs. The module
+ * does what a consumer would request by ioctls. It keeps the resulting
+ * consumer, whose buffers fill, until dtrace -a claims it. The consumer then
+ * belongs to the file /dev/dtrace that dtrace -a has opened. There is only one
+ * such consumer, and it can be claimed only once.
  *
- * Addresses of functions differ after each boot, so the file has the names of
- * the functions. A probe that cannot be attached is reported in the kernel's
+ * Addresses of functions differ after each boot, so the file contains the names
+ * of the functions. A probe that cannot be attached is reported in the kernel's
  * log. The file belongs to root, like the module, but the module checks the
  * contents of the file like any other input.
  */
@@ -317,8 +318,8 @@ static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 }
 
 /*
- * Takes the consumer if it is wanted. Returns -ENOENT if another process has
- * taken the consumer since dt_claim_begin().
+ * Ends a claim. If `wanted` is set, takes the unclaimed consumer, or returns
+ * -ENOENT if another process has taken it since dt_claim_begin().
  */
 static long dt_claim_end(bool wanted, struct dt_consumer **claimed)
 {

@@ -10,8 +10,8 @@
 #include <linux/types.h>
 
 /*
- * Runs a row of dif/subrs.h. Returns 0 and sets *value, or returns -1 and sets
- * *bad to the address that could not be read.
+ * Runs the subroutine with the number `subr` in dif/subrs.h. Returns 0 and sets
+ * *value, or returns -1 and sets *bad to the address that could not be read.
  */
 int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad);
 

@@ -9,10 +9,10 @@
  * it. These are pages of anonymous memory, swapped out or not, and pages of
  * files on file systems in memory or on a block device. Pages that a process
  * provides (FUSE, userfaultfd) or that another machine provides (NFS) are
- * invalid addresses to D until the target itself has accessed them. The lock of
- * the mappings (mmap_lock) is held from the check of a mapping until its page
- * is in memory, so that another thread cannot replace the mapping in between.
- * The wait for this lock has a limit.
+ * invalid addresses to D until the target itself has accessed them. This file
+ * holds mmap_lock from the check of a mapping until its page is in memory, so
+ * that another thread cannot replace the mapping in between. The wait for
+ * mmap_lock has a limit.
  */
 #include "kmod/consumer.h"
 

@@ -97,7 +97,7 @@ void dt_consumer_free(struct dt_consumer *c);
 int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 /*
- * Returns the text at *at, and moves *at after the NUL of this text. Returns
+ * Returns the text at *at, and advances *at past the NUL of this text. Returns
  * null at the end of the list. The list must end with a NUL.
  */
 const char *dt_next(const char **at, const char *end);
@@ -127,7 +127,7 @@ long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **clai
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
 	struct pt_regs *regs; /* of the interrupted code, or null */
-	/* stack() omits all frames whose sp is not above this; 0: see skip_* */
+	/* if not 0, stack() omits all frames whose sp is at or below this */
 	unsigned long frame;
 	/* if frame is 0, stack() omits the innermost frames in this code */
 	unsigned long skip_begin, skip_end;

@@ -23,10 +23,10 @@
  * Reading the clock can take longer than a short firing. Most firings are
  * therefore not measured. After each measured firing, a random number of
  * firings is skipped, 15 on average, and the next measured firing counts as 16.
- * A firing of 100 us or more counts once. For 16 times as long as it took,
- * every firing is then measured. If long firings occupy the CPU, the next one
- * comes before this time is over. The time that reading the clock takes is
- * subtracted.
+ * A firing of 100 us or more counts once. Every firing is then measured, for a
+ * time that is 16 times as long as this firing. If long firings occupy the CPU,
+ * the next one comes before this time is over. The time that reading the clock
+ * takes is subtracted.
  *
  * A virtual machine may be paused during a firing. Therefore at most 100 ms of
  * one firing count, and nothing is subtracted for the rest of its time. A
@@ -106,7 +106,10 @@ static void dt_vote(struct dt_watch *w, const struct dt_consumer *c, s64 counted
 	w->votes_ns += w->most == c ? counted_ns : -counted_ns;
 }
 
-/* Returns whether the sum exceeds its limit. */
+/*
+ * Adds counted_ns to a sum, and subtracts the fixed share of passed_ns. Returns
+ * whether the sum exceeds its limit.
+ */
 static bool dt_add(struct dt_watch *w, enum dt_firings which, u64 passed_ns, s64 counted_ns)
 {
 	s64 limit_ns = READ_ONCE(dt_deadman_s) * (s64)NSEC_PER_SEC / 100 * (100 - dt_percent[which]);

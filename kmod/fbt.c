@@ -38,7 +38,7 @@ struct dt_function {
 	struct dt_place_of_stable *stable;
 };
 
-/* a limit, because each call of a function tests all its stable probes */
+/* Limits a function's stable probes, because each call tests all of them. */
 #define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {
@@ -58,7 +58,8 @@ struct dt_fbt {
 
 /*
  * The tables of all consumers. The lock protects tables while modules are
- * unloaded. It is taken inside a consumer's mutex.
+ * unloaded. A thread that needs this lock and a consumer's mutex takes the
+ * mutex first.
  */
 static LIST_HEAD(dt_fbts);
 static DEFINE_MUTEX(dt_fbts_lock);
@@ -354,7 +355,8 @@ void dt_fbt_detach(struct dt_consumer *c)
 	struct dt_functions *f, *next;
 
 	if (!c->fbt) {
-		dt_returns_leave(c); /* dt_fbt_make() may have failed */
+		/* c may have joined before dt_fbt_make() failed */
+		dt_returns_leave(c);
 		return;
 	}
 	mutex_lock(&dt_fbts_lock);

@@ -64,8 +64,8 @@ static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
 /*
  * The function contains jumps into its own first bytes. The kernel therefore
- * does not replace the breakpoint by an optimised jump, which would remain for
- * a moment after the module is unloaded.
+ * does not replace the kretprobe's breakpoint with an optimised jump, which
+ * would remain for a moment after the module is unloaded.
  */
 static noinline void dt_never_called(void)
 {
@@ -130,14 +130,14 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The minimum of free stack, in bytes. A return through the hook takes about
- * 500 bytes.
+ * The hook is not set if less stack than this is free, in bytes. A return
+ * through the hook needs about 500 bytes.
  */
 #define DT_STACK_LEFT 3072
 
 /*
- * Returns whether little stack remains. Interrupt stacks are not checked,
- * because their addresses are not known to modules.
+ * Returns whether less than DT_STACK_LEFT of the stack remains. Does not check
+ * interrupt stacks, because modules do not know their addresses.
  */
 static bool dt_stack_is_short(unsigned long sp)
 {

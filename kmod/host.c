@@ -161,7 +161,7 @@ static int dt_op_arg(struct dt_host *host, u32 n, u64 *value, u64 *bad)
 	if (!x->in_stack_args || n < 6 || n >= DTK_ARGS_MAX)
 		return 0;
 	*bad = at;
-	/* A process may have any value in its stack pointer. */
+	/* A process can set its stack pointer to a kernel address. */
 	if (x->regs && user_mode(x->regs) && at >= TASK_SIZE_MAX)
 		return -1;
 	return dt_read_or_wait(x, value, at, sizeof(*value));

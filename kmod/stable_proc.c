@@ -164,9 +164,10 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 }
 
 /*
- * Returns the signal that ends a process, if the SIGKILL that the current
- * thread receives was sent in its place and the thread is the first of its
- * process. Otherwise returns 0.
+ * Called when the current thread receives a SIGKILL. Returns the signal that
+ * ends the process and that the kernel has replaced with this SIGKILL. It may
+ * be SIGKILL itself. Returns 0 if there is no such signal, or if the thread is
+ * not the first of its process.
  *
  * A signal that ends a process without a core dump is not delivered. Instead,
  * the kernel stores it as the group's exit code and sends SIGKILL to every

@@ -5,7 +5,7 @@
  *
  * A page counts as zero-filled if it is allocated for a process with
  * __GFP_ZERO. A huge page counts when it is cleared. A page counts as copied if
- * a write fault has replaced it by a different page. Paging in and out is the
+ * a write fault has replaced it with a different page. Paging in and out is the
  * input and output of pages in the page cache and the swap cache.
  */
 #include "abi/stable.h"

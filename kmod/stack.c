@@ -60,8 +60,8 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 		return;
 	/*
 	 * The unwinder skips frames whose stack pointer is below `first`.
-	 * Kernels differ in whether they also skip a frame where both are
-	 * equal. An odd address is used here, so they are never equal.
+	 * Kernels differ in whether they also skip a frame whose stack pointer
+	 * equals `first`. `first` is an odd address, so the two never match.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);

@@ -4,10 +4,10 @@
  *
  * A tracepoint passes each callback a pointer of ours, followed by the
  * tracepoint's own arguments. Our callback has ten parameters of one word for
- * these arguments, whose values it gets in the registers and stack slots of C's
- * calling convention. If a tracepoint has fewer arguments, the remaining words
- * have random values. The args[] of a probe are never more than the arguments
- * of its tracepoint.
+ * these arguments, and receives their values in the registers and stack slots
+ * of C's calling convention. If a tracepoint has fewer arguments, the values of
+ * the remaining words are arbitrary. A probe never has more args[] than its
+ * tracepoint has arguments.
  *
  * Our notifier is called when a module with tracepoints is loaded or unloaded.
  * It keeps a list of these modules, and removes our callbacks before a module

@@ -296,9 +296,9 @@ std::optional<CallFrames::Frames> CallFrames::find_loaded()
     return std::nullopt;
 }
 
-// Finds the text in the file. Program headers can contain any values. So text is
-// limited to the size of the file, and parts that share bytes of the file with another
-// part are skipped, because those bytes would be read more than once.
+// Finds the text in the file. Program headers are untrusted. Therefore text is limited
+// to the size of the file, and a part that overlaps another part in the file is
+// skipped, so that no byte is read more than once.
 void CallFrames::find_text()
 {
     constexpr std::size_t max_parts = 64;

@@ -77,9 +77,10 @@ public:
     void forget_all();
 
     void clear_touched() { touched_ = false; }
-    bool touched() const { return touched_; } // read() or write() was called
+    // Returns whether read() or write() was called since clear_touched().
+    bool touched() const { return touched_; }
 
-    // The objects that this code has put into the target's memory.
+    // The objects that the agent has put into the target's memory.
     Tracepoints tracepoints;
     Patches patches;
     Statics statics;

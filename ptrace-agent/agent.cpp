@@ -214,7 +214,7 @@ Reply Agent::profile(Reader& in)
 void Agent::before_release(AddressSpace& space)
 {
     if (!injector_.is_stub_in_use(space))
-        space.call_place.remove_stub(space); // injected calls have written it
+        space.call_place.remove_stub(space); // an injected call may have written it
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

@@ -23,9 +23,10 @@ namespace dt::agent {
 
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
-// Returns the signal that a thread gets when the agent detaches from it in this stop.
-// The SIGTRAP of a breakpoint of ours, or of a late thread's step, is discarded. If the
-// breakpoint was removed, the pc is set back to the breakpoint's address.
+// Returns the signal to deliver when the agent detaches from a thread at this stop.
+// Returns 0 for the SIGTRAP of one of our breakpoints, or of a single-step that ended
+// only after the agent gave up waiting for the thread (Leaving::late). If the
+// breakpoint was removed, sets the pc back to its address.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)

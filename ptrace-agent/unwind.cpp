@@ -151,8 +151,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
                                               state);
 }
 
-// Does nothing, because libunwind itself frees the data that it has obtained through a
-// table of this format.
+// Does nothing, because libunwind itself frees the data that it has found in a table
+// with the format UNW_INFO_FORMAT_REMOTE_TABLE.
 static void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}
 
 static UnwindState* state_of(Process& process)
@@ -220,8 +220,8 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
     return walked;
 }
 
-// Gives the runtime the rules of the frames in a walk, up to the first signal frame.
-// Leaves out a rule that does not lead to the caller that the walk found.
+// Adds the rules for the frames of a walk to the runtime, up to the first signal frame.
+// Leaves out each rule that would lead to a different caller than the walk found.
 static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
 {
     if (state.rules == nullptr)

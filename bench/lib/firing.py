@@ -119,7 +119,7 @@ def tasks(args, table):
     if n_cpus > 1:
         two = Case("two threads on two CPUs, over one", CASES[0].program, threads=2)
         found.append(ours(lambda row: over_one_thread(args, row, two), two.name, "x", 1.1, 1.0))
-    # A round takes each thread several ms, so threads are also preempted in the middle of a firing.
+    # Each thread needs several ms for a round, so threads are also preempted in the middle of a firing.
     many = Case("64 threads on each CPU, over one alone", CASES[0].program, threads=min(64 * n_cpus, 256),
                 rounds=5, calls=500000)
     found.append(ours(lambda row: over_one_thread(args, row, many), many.name, "x", 1.1, 1.0))

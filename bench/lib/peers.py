@@ -65,7 +65,7 @@ def uprobe(path, function, kinds="p"):
         raise Skip(f"{TRACEFS} cannot be written (bench/install-peers mounts it)")
     names = []
     def say(line):
-        # open() of Python cannot append to this file, because it seeks to the end.
+        # Python's open() cannot append to this file, because it would seek to the end.
         events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)
         try:
             os.write(events, line.encode() + b"\n")
@@ -124,7 +124,7 @@ def bare_of(args, mode):
 
 def uftrace(args, mode, function):
     """Measures uftrace, which patches the function before main() and records its entries and returns.
-    Returns the cost, and the share of calls that were recorded as text."""
+    Returns the cost, and a note that contains the share of calls that were recorded."""
     need("uftrace", root=False)
     with tempfile.TemporaryDirectory() as folder:
         with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",

@@ -303,7 +303,7 @@ def bpftrace_ending(args, n=10):
 
 def uftrace_whole(args):
     """Returns the seconds by which a run under uftrace with all functions patched is longer than a run
-    without it. The program exits immediately, so the time is that for patching."""
+    without it. The program exits immediately, so the difference is the time for patching."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

@@ -48,8 +48,9 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns for a file the percentage of functions whose entry is a jump, and that of functions whose
-    returns are all jumps. Adds the reasons for the other sites to the lines below the table."""
+    """Returns for a file the percentage of functions whose entry probe uses a jump, and the percentage of
+    functions whose return probe uses jumps at all its sites. Adds the reasons for the other sites to the lines
+    below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

@@ -24,7 +24,8 @@ def is_fixed(path):
         return elf.read(17)[16] == 2  # ET_EXEC
 
 def address(pid, path, name, dynamic=False):
-    """Returns the address in a process of a function from a file that the process has mapped."""
+    """Returns the address of a function in a process. `path` is the file that contains the function and that
+    the process has mapped."""
     path = os.path.realpath(path)
     value = symbols(path, dynamic)[name]
     if is_fixed(path):

@@ -86,7 +86,7 @@ bool is_same_file(const std::string& one, const std::string& other)
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Refuses an output that is the script itself or one of the objects.
+// Exits with a message if the output file is the script itself or one of the objects.
 void refuse_to_overwrite(const std::string& path, const Arguments& args)
 {
     if (is_same_file(path, args.pieces.front().text))

@@ -6,9 +6,8 @@
 //     0      1                           :BEGIN     a row, before the record's text
 //
 // With -x flowindent, a row consists of the CPU and the function, which is indented by
-// its call depth. With -x quiet and without -x flowindent, there are no rows. They are
-// also missing in the other formats that -x format selects, which are for programs to
-// read.
+// its call depth. With -x quiet and without -x flowindent, there are no rows. If -x
+// format selects a format for programs, for example json, there are no rows either.
 #pragma once
 
 #include <dtrace.h>

@@ -22,7 +22,7 @@ volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
 // Signals within this time count as one interrupt. timeout(1), for example, sends each
-// signal to its child and then to the child's process group, so dtrace gets it twice.
+// signal to its child and then to the child's process group, so dtrace receives two.
 // No user presses ^C twice within 50 ms.
 constexpr long one_interrupt_ms = 50;
 
@@ -102,7 +102,7 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
     sigemptyset(&action.sa_mask);
     for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         struct sigaction before {};
-        // If a signal was ignored when dtrace started, as under nohup(1), it stays so.
+        // A signal that was ignored at the start, as with nohup(1), stays ignored.
         if (sigaction(sig, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(sig, &action, nullptr);
     }

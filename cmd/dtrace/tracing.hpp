@@ -65,7 +65,8 @@ private:
     // discarded.
     bool lost_ = false;
     Rows rows_{session_, out_};
-    bool told_in_lines_ = false; // errors and drops are lines of the output
+    // With -x format=json, errors and drops are lines of the output, not messages.
+    bool told_in_lines_ = false;
 };
 
 // Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first of these signals

@@ -11,8 +11,8 @@
 
 #include "events.hpp"
 
-// What is recorded about each event (-b, -t, -h, -s). Each level includes the previous
-// one.
+// The level of detail that is recorded for each event (-b, -t, -h, -s). Each level
+// includes the previous one.
 enum class Detail { Basic, Times, Histogram, Stacks };
 
 // An argument of -l or -f, in the form NAME, NAME,SIZE, ADDRESS or ADDRESS,SIZE. It

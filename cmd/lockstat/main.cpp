@@ -56,10 +56,10 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Sets the options of the session. The aggregation buffer gets space for the number of
-// records given with -n. For each record, 200 or 1300 bytes contain the count, the
-// time, the distribution if there is one, and overhead. Each of up to three
-// aggregations has the stack in its key, with 8 bytes for each frame.
+// Sets the options of the session. The aggregation buffer is made large enough for the
+// number of records given with -n. A record needs up to 200 bytes for the count, the
+// time and overhead, or up to 1300 bytes if it also has a distribution. In addition,
+// the keys of up to three aggregations contain the stack, with 8 bytes for each frame.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
     unsigned deepest = 0;
@@ -131,8 +131,8 @@ int on_error(const dtrace_errdata_t* data, void*)
     return DTRACE_HANDLE_OK;
 }
 
-// Waits until the command has exited. If lockstat gets SIGINT, SIGTERM or SIGHUP, sends
-// SIGTERM to the command. Returns the status from waitpid().
+// Waits until the command has exited. If lockstat receives SIGINT, SIGTERM or SIGHUP,
+// sends SIGTERM to the command. Returns the status from waitpid().
 int watch(dtrace_hdl_t* session, const Command& command)
 {
     int status = 0;

@@ -72,7 +72,7 @@ std::string actions(const Arguments& args, const Event& event, const std::string
     return text;
 }
 
-// Returns the D variable that has the time at which a lock was acquired. If several
+// Returns the D variable that contains the time at which a lock was acquired. If several
 // threads can hold the lock, there is a variable for each thread. Otherwise there is
 // one for each lock, because the scheduler may release the lock of a run queue in a
 // different thread from the one that acquired it.

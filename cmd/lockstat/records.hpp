@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Converts aggregations to the rows of the tables. The values for an event and a key
-// are combined to a record. Flags then select records and merge them to rows:
+// are combined into a record. Flags then select records and merge them into rows:
 //
 //   aggregations ── by event, key ──> records ── -f, -k, -c, -w, -W, -g ──> rows
 #pragma once

@@ -60,7 +60,7 @@ struct Moving {
     enum How : std::uint8_t {
         anywhere, // anywhere in a window
         last,     // only at the end: a call, which returns to the end of the window
-        ends,     // only at the end, and does not continue: a jump, ret
+        ends,     // only at the end: a jump or ret, which never falls through
         stays,    // only outside windows: endbr64
         refused,
     } how = refused;
@@ -94,7 +94,8 @@ struct Arch {
     // reason.
     Displaced (*plan_displaced)(const Instruction& insn);
 
-    // Plans how to run insn after Emulation::fault. Never refuses.
+    // Plans how to run insn displaced after emulate() has returned the outcome `fault`.
+    // Never refuses.
     Displaced (*plan_after_fault)(const Instruction& insn, const MemoryFault& fault);
 
     // Applies the effect of insn to regs, including rip, and to memory. Changes nothing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The C API's descriptions of probes and records. They are created from ours on first
-// use and kept until a probe is renamed, because callbacks may keep pointers to them.
+// The C API's descriptions of probes and records. Each is made from the session's own
+// description when it is first used. All are kept until a probe is renamed, because
+// callbacks may keep pointers to them.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"

@@ -6,9 +6,9 @@
 //   check (identifiers, types, rules)    sets type, ident and constants on every node
 //   generate (DIF)                       reads what check has set
 //
-// All kinds of nodes have the same class, Node, which keeps the three passes
-// independent of each other. The comment after each kind names the fields of Node that
-// this kind uses.
+// All kinds of nodes have the same class, Node. It contains only data, so no pass
+// depends on the code of another pass. The comment after each kind names the fields of
+// Node that this kind uses.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -29,10 +29,10 @@ enum class NodeKind {
     Integer,    // value; type, from the suffix and the size; text as written
     String,     // text
     Float,      // float_value
-    Ident,      // text (may have a ` scope: "a.out`foo"); scope; ident after check
-    Aggregate,  // @text; args: keys; ident after check
+    Ident,      // text (may have a ` scope: "a.out`foo"); scope; check sets ident
+    Aggregate,  // @text; args are the keys; check sets ident
     Index,      // left[args...]: an element of an array or associative array
-    Call,       // text(args): function or action; ident after check
+    Call,       // text(args): function or action; check sets ident
     Member,     // left.text
     Arrow,      // left->text (self-> and this-> are Ident with scope)
     Unary,      // op left
@@ -142,7 +142,7 @@ struct Ident {
     bool declared = false; // created by a declaration, not by its first use
     bool referenced = false, modified = false;
     bool alloca_pointer = false; // contains addresses from alloca()
-    bool other_pointer = false;  // contains other addresses; excludes alloca_pointer
+    bool other_pointer = false;  // contains addresses, but none from alloca()
     Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
     // A pragma has set the attributes. For an inline, they also apply to the names in
@@ -198,7 +198,7 @@ struct Clause {
     Place at;
     bool default_action = false; // the clause has no body: it records only the EPID
     bool destructive = false;    // set by check: an action or subroutine needs -w
-    bool needs_kernel = false;   // set by check: only the kernel module can run it
+    bool needs_kernel = false;   // set by check: the clause needs the kernel module
     // Set by check: the weakest attributes of the matched descriptions, and of the
     // names that the clause uses.
     Attributes descriptions = strongest_attributes, names = stable_attributes;
@@ -233,8 +233,8 @@ struct Decl {
     const Type* type = nullptr;
     bool assoc = false;
     std::vector<const Type*> keys;
-    std::vector<std::string> key_names; // of an inline with parameters
-    NodePtr expr;                       // of an inline
+    std::vector<std::string> key_names; // the names of an inline's parameters
+    NodePtr expr;                       // an inline's expression
     // For Translator:
     const Type* from = nullptr;
     const Type* to = nullptr;

@@ -39,7 +39,7 @@ struct CompileOptions {
     bool library = false;   // the text is the D library source_name
     bool keep_text = false; // fill in Program::text
     SpecField field = SpecField::Name;
-    // names that later versions introduced are unknown
+    // the version of D; names that later versions introduced are unknown
     Version version = latest_version;
     std::optional<Attributes> amin; // a clause that is less stable is refused
     // path of the script; empty for a program on the command line
@@ -94,8 +94,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// Returns the libraries on which D text says that it depends (#pragma D depends_on),
-// without compiling the text.
+// Returns the names of the libraries that D text requires with #pragma D depends_on.
+// The text is not compiled.
 std::vector<std::string> library_dependencies(std::string_view text);
 
 // Returns the source line of a diagnostic with a caret below it, for terminals. Returns

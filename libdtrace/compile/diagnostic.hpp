@@ -29,7 +29,7 @@ struct Place {
 struct Diagnostic {
     Tag tag = Tag::UNKNOWN;
     Place at;
-    std::string text;   // in the words of classic DTrace, without the line and the tag
+    std::string text;   // worded as in classic DTrace, without the line and the tag
     std::string source; // path of the source text, if that is not the user's program
 };
 

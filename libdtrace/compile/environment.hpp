@@ -81,7 +81,8 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// The stability of the descriptions of some probes, and of their arguments.
+// The weakest attributes of a set of probes: those of the probes' descriptions, and
+// those of their arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };
@@ -123,8 +124,8 @@ public:
     {
         return {};
     }
-    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means,
-    // or a string that says why there are none.
+    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or ""
+    // selects, or a string that says why there are none.
     using Modules = std::variant<std::vector<TargetModule>, std::string>;
     virtual Modules modules(std::string_view) { return "there is no target"; }
 

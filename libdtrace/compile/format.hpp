@@ -115,7 +115,8 @@ struct Format {
     std::vector<Conversion> conversions;
 };
 
-// Throws a CompileError (D_SYNTAX, D_PRINTF_FMT_EMPTY) that has the given place.
+// Parses a format of a D program. Throws a CompileError (D_SYNTAX, D_PRINTF_FMT_EMPTY)
+// with the place `at` if the format is malformed or empty.
 Format parse_format(std::string_view text, Place at);
 // Parses a format that does not come from a D program. Returns nullopt if it is
 // malformed.

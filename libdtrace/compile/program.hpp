@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The compiler's output: clauses with their DIF, and the data that the consumer needs
-// to print the records of these clauses. write_dof() (dof_writer.hpp) converts a
+// to print the records of these clauses. write_dof() (dof_writer.cpp) converts a
 // Program to DOF for the engine.
 #pragma once
 

@@ -147,7 +147,7 @@ Result<Ok> print_joined(Output& out, const PrintContext& context,
             first_column.push_back(const_cast<AggEntry*>(row[0]));
     PackedTables tables(first_column, context.display);
     const AggDesc* planned = nullptr;
-    std::vector<FormatPlan> plan; // empty, or the plan for `planned`
+    std::vector<FormatPlan> plan; // the plan for the keys of `planned`; empty at first
     for (const auto& row : rows) {
         for (std::size_t i = 0; i < columns.size(); i++)
             columns[i].entry = row[i];

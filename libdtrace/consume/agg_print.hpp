@@ -17,9 +17,9 @@ namespace dt {
 // Prints the value of a column, a number or a distribution, with a conversion (%@d).
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
-// Prints keys, values and a newline. Commits pieces if the output requires them.
-// `tables` describes all rows that are printed, because some of them may form one
-// table.
+// Prints keys, values and a newline. Commits the row as one piece, or each key and
+// value as a piece of its own if the output requires that (output.hpp). `tables`
+// describes all rows that are printed, because some of them may form one table.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);

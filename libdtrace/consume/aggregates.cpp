@@ -82,8 +82,8 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     if (entry.counted[place])
         return add_words(agg.function, agg.arg, into, value);
-    // The first value replaces the initial zero, with which min() and max() must not
-    // compare it.
+    // The first value replaces the initial zero. It is not merged with the zero,
+    // because min() of positive values and max() of negative values would then be 0.
     std::copy(value.begin(), value.end(), into);
     entry.counted[place] = true;
 }

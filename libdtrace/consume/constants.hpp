@@ -25,14 +25,14 @@ using ConstantValue = std::variant<std::uint64_t, std::string>;
 // Returns the constant that the object returns, or nullopt if it computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
-// A constant and its place in a record. A string ends with its first NUL; the bytes
-// after it are not compared.
+// A constant and its position in a record. If the constant is a string, it is compared
+// only with the bytes of the record up to their first NUL.
 struct RecordedConstant {
     std::uint32_t offset = 0, size = 0; // bytes, from the record's start
     ConstantValue value;
 };
 
-// Returns whether the record contains all of the constants at their places.
+// Returns whether the record contains each of the constants at its position.
 bool holds_constants(std::span<const std::byte> record,
                      std::span<const RecordedConstant> constants);
 

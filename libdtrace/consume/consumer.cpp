@@ -35,11 +35,12 @@ namespace {
 // of the other shards.
 constexpr int max_locked_rounds = 5;
 
-// The total number of times that a drain tests the locks of shards, and the minimum
-// number for each shard.
+// How many times a drain tests locks: the budget for all shards together, and the
+// minimum for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
-// An aggregation buffer with this many bytes is read early.
+// An aggregation buffer that contains this many bytes is read before the next round,
+// and its memory may then be returned to the system (Config::returns_memory).
 constexpr std::uint64_t early_bytes = 1 << 20;
 
 int thread_lives(dt_u32 owner)
@@ -98,7 +99,7 @@ struct Consumer::Impl {
     std::uint64_t read_until() const;
     // Returns how many times to test the lock of a shard. Targets can hold locks
     // forever, so all shards of a round share a budget, and a shard that stays locked
-    // gets a smaller part each time.
+    // receives a smaller share each time.
     dt_u32 spins_for(std::uint32_t shard) const;
     void spend_spins(dt_u32 given, dt_u32 left);
     // Returns how many full buffers a round may copy. Between two rounds, the threads
@@ -291,7 +292,8 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         if (!ecb || described == ecb->aggregations.end() ||
             described->second.desc.id != entry.aggvar)
             return distrust(shard, "holds an aggregation that belongs to no clause");
-        // The lengths in the untrusted entry must be those of the clause.
+        // The entry is untrusted. Its key and its value must have the lengths that the
+        // clause determines.
         const AggDesc& desc = described->second.desc;
         AggDesc*& declared = described->second.declared;
         if (!declared)
@@ -333,8 +335,9 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
-// Returns the pages of the buffer that was read last to the system. Threads use this
-// shard only while the shards of the CPUs are held or parked.
+// Gives the memory of a shard's inactive aggregation buffer, which has just been read,
+// back to the system. The shard is not one of the shards of the CPUs. Threads use it
+// only while those are held or parked.
 void Consumer::Impl::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(
@@ -345,7 +348,7 @@ void Consumer::Impl::return_memory(std::uint32_t shard)
     const auto begin =
         reinterpret_cast<std::uintptr_t>(header) + arena->plan.agg[active ^ 1];
     const std::uintptr_t end = (begin + arena->plan.agg_bytes) & ~(page - 1);
-    // A failure only leaves the memory in use.
+    // A failure is ignored, because it only leaves the memory in use.
     if (begin % page == 0 && begin < end)
         ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
 }
@@ -458,8 +461,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Records after the watermark are held back only while all held records are no
-    // larger than two rounds. Otherwise forged timestamps could fill the memory.
+    // Records after the watermark are held back only while all held records
+    // together are no larger than the records of two rounds. Without this limit,
+    // forged timestamps could fill the memory.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -560,7 +564,7 @@ double Consumer::fullest() const
 }
 
 // Returns whether aggregations should be read now. The buffers are large, so that a
-// late consumer loses nothing. Their pages use no memory until they are written, and
+// delayed consumer loses nothing. Their pages use no memory until they are written, and
 // frequent reads keep most pages unwritten.
 bool Consumer::wants_snapshot() const
 {

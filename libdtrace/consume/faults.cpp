@@ -29,7 +29,8 @@ const FaultRow& row_of(std::uint32_t fault)
 }
 
 // Returns the source of the action with this number, counted from 1, or of the
-// predicate if `action` is 0. Returns the source of the clause if there is none.
+// predicate if `action` is 0. Returns the source of the clause if the clause has no
+// such action or predicate.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

@@ -59,7 +59,7 @@ struct FormatStep {
     TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
-    // The places in the record of the width and the precision, if the format has `*`
+    // The positions of the width and the precision in the record, if the format has `*`
     // for them. A size of 0 means that there is no such `*`.
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
@@ -86,8 +86,8 @@ public:
     // Appends the text. The offsets in the record descriptions are relative to `base`.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // Prints a row of printa(), or a record to an output with wants_pieces(). For such
-    // an output, commits after each conversion.
+    // Prints a row of printa(), or prints a record to an output whose wants_pieces()
+    // returns true. For such an output, commits after each conversion.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;

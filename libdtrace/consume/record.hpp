@@ -37,8 +37,8 @@ struct RecordDesc {
     std::uint32_t offset = 0;   // from the record's start (its dt_rechdr), or in a key
     std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
-    // the compiler's entry for the action, with type, format and place; null: a C
-    // program made this description
+    // the compiler's entry for the action, which has the type, the format and the
+    // source position; null: a C program made this description
     const Action* compiled = nullptr;
 };
 

@@ -103,8 +103,8 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // If there is no memory for a copy, the records stay where they are, and the bytes
-    // of the records before them are not freed.
+    // Copies the kept records to a new buffer, which frees the bytes of the others. If
+    // there is no memory for the copy, the old buffer stays in use.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

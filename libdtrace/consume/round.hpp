@@ -5,7 +5,7 @@
 //   collect()  for each shard: copy, check each header, note (time, offset, ECB)
 //   order()    merge the shards' runs by time
 //   records()  all records in the order of time
-//   hold()     keep the records that have not been run for the next round
+//   hold()     keep, for the next round, the records that have not been run
 //
 // Targets cannot write to the copy, so they cannot change a header after it was
 // checked. If a record matches no clause, it and the rest of its shard's copy are
@@ -32,7 +32,7 @@ struct RoundRecord {
     std::uint16_t flags; // DT_REC_*
 };
 
-// Memory that grows without being zeroed. Unused pages cost nothing.
+// Memory that grows without being zeroed. Pages that were never written use no memory.
 class ByteBuffer {
 public:
     // Returns the address after the used bytes, where at least `bytes` bytes are free.
@@ -56,10 +56,10 @@ public:
     // Returns the place to which the next shard's records must be copied. Returns null
     // if out of memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
-    // Adds the records of a shard, of which `bytes` bytes were copied to room() at the
-    // time `now`. Returns false if the copy contains an invalid record. A timestamp far
-    // in the future is replaced with `now`, because its record would otherwise be held
-    // back forever.
+    // Adds the records in the `bytes` bytes that were copied from a shard to room() at
+    // the time `now`. Returns false if the copy contains an invalid record. A timestamp
+    // far in the future is replaced with `now`, because its record would otherwise be
+    // held back forever.
     bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
                  std::uint64_t now);
     void order();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The symbolizer that knows no names.
+// HexSymbolizer, which returns every address as a hexadecimal number.
 #include "libdtrace/consume/symbolizer.hpp"
 
 #include "base/hex_text.hpp"

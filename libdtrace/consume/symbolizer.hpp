@@ -31,12 +31,12 @@ public:
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
-    // Returns the pid of $target, whose symbols %A uses for a plain number. Returns 0
-    // if there is none.
+    // Returns the pid of $target, or 0 if there is none. printf's %A looks up an
+    // integer in this process, because an integer is recorded without a pid.
     virtual std::uint64_t target() { return 0; }
 };
 
-// Knows no names, and returns all addresses in hex.
+// Has no symbols, and returns every address as a hexadecimal number.
 class HexSymbolizer : public Symbolizer {
 public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;

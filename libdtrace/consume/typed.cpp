@@ -48,7 +48,7 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
 // Returns the name of the type as its author declared it, without the qualifier
-// userland. An unnamed type gives "struct ", including the blank.
+// userland. For an unnamed struct, returns "struct ", including the blank.
 std::string written(const Type* type)
 {
     std::string text = type_text(type);
@@ -266,7 +266,8 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        // After a closing brace, the D program itself prints the newline.
+        // No newline follows the closing brace of a structure or union. The D program
+        // prints it.
         out.push_back('\n');
 }
 

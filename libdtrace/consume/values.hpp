@@ -25,8 +25,9 @@ struct PrintContext {
     const Display& display;
 };
 
-// The place where a value is printed. Each number is the width of text there in
-// columns. Text is left-justified, except in a packed table.
+// The part of the output in which a value is printed. The number is the width of the
+// field for text there, in characters. Text is left-justified, except in a packed
+// table.
 enum class Column { Trace = 33, Key = 50, Packed = 16 };
 
 enum class Padding { None, Column };

@@ -25,7 +25,7 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
     if (!is_new || works_)
         return works_;
     if (worker_.joinable())
-        worker_.join(); // the previous thread has left work_off()
+        worker_.join(); // does not wait: the previous thread has left work_off()
     try {
         NoSignals here;
         worker_ = std::thread([this] { work_off(); });
@@ -61,7 +61,7 @@ void ExtentMaps::work_off()
         entry.second.state = State::under_way;
         try {
             make(lock, entry);
-        } catch (const std::exception&) { // of() will encounter the same error
+        } catch (const std::exception&) { // of() repeats the computation and throws
         }
     }
     works_ = false;

@@ -84,14 +84,17 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     Outcome outcome = provide(spec, [&](std::string_view function) {
         return part_means(spec.function, function);
     });
+    // Variants of a function are tried only if the description names fbt, because other
+    // providers may have probes with the plain name.
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
-        return outcome; // other providers may have probes with that name
+        return outcome;
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
-    // The registry cannot find these probes, because their function has another name
-    // than the description. So the ids in the outcome must be used.
+    // The registry cannot find these probes by the description, because the name of
+    // their function differs from the name in it. So the caller must use the ids in
+    // the outcome.
     outcome.mine = outcome.mine || !outcome.provided.ids.empty();
     return outcome;
 }
@@ -116,7 +119,7 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
             }
     }
     // If the description uses another name for the module, the registry cannot find
-    // these probes. So the ids in the outcome must be used.
+    // these probes by the description. So the caller must use the ids in the outcome.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);
     return outcome;

@@ -8,9 +8,10 @@
 // calls some of these functions. debugfs lists them. The kernel module refuses them
 // even if debugfs cannot be read (kmod/symbols.c).
 //
-// Static functions that have the same name in one module share one probe, which has
-// several places. If the kernel has a function only under another name, such as
-// __kmalloc_noprof for __kmalloc, descriptions match the function's own name.
+// Static functions that have the same name in one module share one probe, which fires
+// in all of them. If the kernel has only a variant of a function, such as
+// __kmalloc_noprof instead of __kmalloc, a description with the plain name __kmalloc
+// matches the variant.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -50,7 +51,7 @@ private:
     Registry& registry_;
     KernelSymbols& symbols_;
     std::string list_, why_not_;
-    std::vector<Function> functions_; // in the order of the list, some twice
+    std::vector<Function> functions_; // in the list's order; a name can occur twice
     std::map<Function, std::vector<std::uint64_t>> places_;
     bool loaded_ = false, placed_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the declarations in the libraries' texts. Each declaration is at the start of a
-// line:
+// Finds the declarations in the text of the libraries. Each declaration is at the start
+// of a line:
 //
 //   translator psinfo_t < ...       inline int B_READ = ...       provider io {
 #include "libdtrace/providers/kernel_libraries.hpp"

@@ -2,7 +2,7 @@
 // Providers whose probes fire in the kernel module.
 //
 // A description creates the probes that it matches, from lists that the running kernel
-// provides. The places of a probe are looked up when the probe is enabled.
+// provides. The sites of a probe are looked up when the probe is enabled.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -24,8 +24,8 @@ struct KernelSite {
 
 class KernelProvider : public Provider {
 public:
-    // Returns the places where one of this provider's probes fires. Empty if the probe
-    // no longer exists.
+    // Returns the sites of one of this provider's probes. The result is empty if the
+    // probe no longer exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:

@@ -20,7 +20,7 @@ constexpr std::pair<std::string_view, std::string_view> definitions[] = {
 struct Switch {
     std::string_view provider;
     const char* probe; // a glob of probe names
-    const char* file;  // in /proc/PID; each of its words ends with a NUL
+    const char* file;  // a file in /proc/PID that contains NUL-terminated strings
     std::array<std::string_view, 2> either;
     std::string_view how;
 };

@@ -72,7 +72,7 @@ struct PidProvider::Wanted {
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with the pid, for example "pid123"
-    bool many = false;    // for a glob of functions: those without the site are skipped
+    bool many = false;    // the function is a glob: skips functions without the site
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
     static Wanted by_name(const std::string& name)
@@ -117,8 +117,8 @@ PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
     if (known.symbols != &symbols) {
-        // The pid now belongs to another process, or this process was released in
-        // between.
+        // The pid now belongs to another process, or the process was released and
+        // its symbols were read again.
         if (known.symbols != nullptr)
             probes_.forget(symbols.pid());
         known = {&symbols, {}};

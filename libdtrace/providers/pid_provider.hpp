@@ -59,9 +59,9 @@ public:
 
     bool zdefs = false;
     // Set if the probes that provide() creates will be planted. A second thread then
-    // computes the extents of their modules in advance. Before the sites are created,
-    // provide() calls the function with the approximate number of sites and the number
-    // of such threads.
+    // computes the extents of their modules in advance. Before provide() creates the
+    // sites, it calls this function with the approximate number of sites and the number
+    // of threads that compute extents.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:

@@ -237,8 +237,8 @@ private:
         done_ = at + n_bytes;
     }
 
-    // Adds a jump whose patch begins at `at`, with prefixes if the jump itself is
-    // later.
+    // Adds the patch that begins at `at`. `jump` is the address of the jump itself,
+    // which is later than `at` if prefixes precede the jump.
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);
@@ -311,8 +311,8 @@ private:
         }
     }
 
-    // Counts the firings of each jump. A site belongs to the last trampoline that
-    // starts at or before the site's `back`.
+    // Counts the probes that each jump would fire. A site belongs to the last
+    // trampoline that starts at or before the site's `back`.
     void count_firings()
     {
         std::vector<ProcessPatch*> jumps;

@@ -114,8 +114,8 @@ void ProcessProbes::forget(pid_t pid)
     inherited_.erase(pid);
 }
 
-// Looks up a module and its extents only if the site is not in the previous site's
-// module.
+// Most sites are in the same module as the previous site, so a module and its extents
+// are looked up only if the module differs.
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {
@@ -143,7 +143,7 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                     end.value != 0)
                     site.loop_end = module->target_addr(end.value);
             site.restartable = extents->is_restartable({module->link_addr(site.at)});
-            // The note of a static probe proves that there is code.
+            // A static probe's site is code, because its note says so.
             site.unknown = site.kind != ProbeSiteKind::Static &&
                            !extents->is_code({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);

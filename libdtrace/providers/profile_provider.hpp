@@ -24,8 +24,8 @@ struct Timer {
     bool per_cpu = false; // true for profile-N, false for tick-N
 };
 
-// Parses texts such as "97", "1ms", "5sec" or "100hz" and returns the interval in ns.
-// Returns nullopt if the text is invalid, the number is zero, or the interval exceeds
+// Parses strings such as "97", "1ms", "5sec" or "100hz" and returns the interval in ns.
+// Returns nullopt if the string is invalid, the number is zero, or the interval exceeds
 // the range of the clock (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 

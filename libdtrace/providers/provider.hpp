@@ -51,7 +51,8 @@ public:
     virtual Outcome provide(const ProbeSpec& spec) = 0;
 };
 
-// Returns whether scripts use this name for a provider of the kernel's probes.
+// Returns whether the name belongs to a provider of kernel probes, such as fbt or io,
+// even if this implementation or this session does not have the provider.
 bool is_kernel_provider(std::string_view name);
 
 // Returns the attributes of a probe's description: the weakest of its non-empty parts.

@@ -109,7 +109,8 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     return next;
 }
 
-// Removes a slot. Moves up the entries after it that would no longer be found.
+// Removes the entry in a slot. Moves up the entries after it that a search would
+// otherwise no longer find.
 void Registry::remove_slot(std::size_t slot)
 {
     const std::size_t mask = slots_.size() - 1;

@@ -8,7 +8,7 @@
 //
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
-// these functions: a probe keeps its id and its ECBs, and gets a new provider name.
+// these functions: a probe keeps its id and its ECBs, but its provider is renamed.
 // Therefore a probe may be reused only among kin, which are processes that the same
 // descriptions match.
 #pragma once
@@ -36,7 +36,7 @@ enum class ProbeFlow { None, Entry, Return };
 
 struct ProbeInfo {
     std::uint32_t id = 0;
-    // A NUL follows each text. The registry owns the texts.
+    // The registry owns these strings. They are NUL-terminated.
     std::string_view provider, module, function, name;
     Provider* owner = nullptr;
     bool enabled = false; // an ECB uses the probe

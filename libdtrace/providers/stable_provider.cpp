@@ -102,8 +102,8 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
     return {}; // the registry is searched for the new probes
 }
 
-// Returns the module of the first place of a probe. All tracepoints of the table are in
-// vmlinux.
+// Returns the module of the first tracepoint or function of a probe. All tracepoints of
+// the table are in vmlinux.
 std::string_view StableProvider::module_of(std::string_view probe)
 {
     for (const Row& row : rows) {

@@ -3,10 +3,10 @@
 // sched, io and all others in abi/stable.h. The rows there say at which tracepoints and
 // functions each probe fires.
 //
-// A probe exists if the running kernel has at least one of its places. A function is
-// found under its own name and under the names that the compiler gives to a copy of it
-// (NAME.isra.0). The module of a probe is that of its first place, unless the table
-// names a module.
+// A probe exists if the running kernel has at least one of its tracepoints or
+// functions. A function is found under its own name and under the names that the
+// compiler gives to a copy of it (NAME.isra.0). The module of a probe is that of its
+// first tracepoint or function, unless the table names a module.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -24,8 +24,8 @@ class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
     const std::vector<std::uint64_t>& of(std::string_view function);
-    // Returns the module that contains the function. Returns an empty text if there is
-    // no such function.
+    // Returns the module that contains the function. Returns an empty string if there
+    // is no such function.
     const std::string& module_of(std::string_view function);
 
 private:

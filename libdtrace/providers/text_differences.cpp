@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares text page by page, and only pages that were written to.
+// Compares text page by page. Skips pages that were never written to.
 #include "libdtrace/providers/text_differences.hpp"
 
 #include "base/page_bytes.hpp"

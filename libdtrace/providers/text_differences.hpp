@@ -29,9 +29,10 @@ public:
             return std::nullopt;
         return into;
     }
-    // Returns the pages of a private mapping that were written to: those that exist and
-    // do not belong to a file. Returns all pages if that is unknown. The caller needs
-    // to read only these pages, so the others are not loaded from the file.
+    // Returns the pages of a private mapping that were written to, i.e. the pages in
+    // memory or in swap that are not pages of the file. Returns all pages if the kernel
+    // does not show which ones were written to. The caller needs to read only these
+    // pages, so the others are not loaded from the file.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:

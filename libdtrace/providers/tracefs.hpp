@@ -10,8 +10,8 @@
 
 namespace dt {
 
-// Reads a complete file. Errors: not_found if tracefs is not mounted, permission if it
-// is unreadable.
+// Reads a complete file. Errors: not_found if tracefs is not mounted, permission if
+// tracefs is unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
 // Reads a complete file of debugfs, at the usual mount point.

@@ -409,7 +409,8 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
 
 std::vector<std::string> UsdtProvider::take_notes()
 {
-    // A file can have thousands of probes with unreadable operands.
+    // A file can have thousands of probes with unreadable operands, so the number of
+    // messages is limited.
     constexpr std::size_t most = 100;
     if (notes_.size() > most) {
         const std::size_t n_more = notes_.size() - most;

@@ -67,7 +67,8 @@ public:
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
-        // If it has expired, a new image may have the address of the deleted one.
+        // The image that was read. If the pointer has expired, the image was deleted,
+        // and a new image at the same address must be read again.
         std::weak_ptr<ElfImage> image;
         StaticProbes probes;
         std::map<std::string, Definition>

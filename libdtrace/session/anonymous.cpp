@@ -23,7 +23,7 @@ void append_text(std::string& to, std::string_view text)
     to.append(text).push_back('\0');
 }
 
-// Reads consecutive texts that each end with a NUL.
+// Reads a sequence of NUL-terminated strings.
 class Texts {
 public:
     explicit Texts(std::string_view all) : left_(all) {}
@@ -198,7 +198,8 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from)
 {
-    // The kernel module has already checked the sizes of the parts.
+    // The sizes of the parts are not checked here, because the kernel module has
+    // already checked them.
     dtk_anonymous head{};
     std::string_view file(reinterpret_cast<const char*>(from.data()), from.size());
     std::memcpy(&head, file.data(), sizeof head);

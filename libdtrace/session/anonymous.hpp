@@ -2,9 +2,11 @@
 // The anonymous enabling. One session saves it, the kernel module enables it when the
 // module is loaded (kmod/anonymous.c), and another session claims it.
 //
-//   save    the programs as DOF, the probes, their places by name, and the D source
-//   claim   the arena with the records. The source is compiled again, because records
-//           can be read only with their programs. The resulting DOF must be the same.
+//   save    writes the programs as DOF, the names of the probes, the sites of the
+//           probes as symbol names instead of addresses, and the D source
+//   claim   takes over the arena with its records. Compiles the source again, because
+//           records can be read only with their programs. The new DOF must be the same
+//           as the saved DOF.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Processes that have exited and that the user did not name: followed children, and
 // processes that became targets while the session was tracing. This class keeps the
-// data that give names to the addresses in their stacks.
+// data with which the addresses in their stacks are symbolized.
 //
 //   a child that executed no other   has its parent's modules, so the parent's symbols
 //   program                          give the names

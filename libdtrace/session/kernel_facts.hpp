@@ -29,14 +29,15 @@ struct KernelLibrary;
 
 class KernelFacts {
 public:
-    // If the result is a text, it says why the arguments are unknown.
+    // The source of a probe's argument types, or a string that says why the arguments
+    // are unknown.
     using Probed = Environment::Probed;
     using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
         std::string_view text, const std::string& name)>;
 
     explicit KernelFacts(SessionState& state) : s_(state) {}
 
-    // The following functions answer the compiler (Environment).
+    // The following functions answer the compiler's queries (class Environment).
     bool is_module(std::string_view scope) { return types_.is_module(scope); }
     Result<std::vector<TargetModule>> modules(std::string_view scope);
     Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
@@ -65,7 +66,7 @@ private:
     SessionState& s_;
     KernelTypes types_{s_.processes.kernel()};
     std::set<std::string> wanted_; // providers whose arguments were requested
-    std::set<std::string, std::less<>> tried_; // libraries, compiled or refused
+    std::set<std::string, std::less<>> tried_; // libraries that compiled or failed to
     std::string why_not_;                      // why a library did not compile
     std::vector<ProviderBlock> providers_;     // declared in the libraries
     std::shared_ptr<const TypeTable> argument_types_;

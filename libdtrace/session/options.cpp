@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses the texts of options. Run-time options are rows of dif/options.h, and the
+// Parses the values of options. Run-time options are rows of dif/options.h, and the
 // other options are rows of the tables below.
 #include "libdtrace/session/options.hpp"
 
@@ -186,8 +186,9 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options of DTrace that this implementation refuses, because it does not have their
-// effect. Without the refusal, a program that relies on one of them would run wrongly.
+// Options of DTrace that this implementation refuses, because it does not implement
+// them. If it ignored them instead, a program that relies on one of them would not
+// behave as intended.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
 // Returns whether the engine supports this value for the option.

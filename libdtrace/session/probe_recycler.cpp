@@ -15,7 +15,7 @@ void ProbeRecycler::end_program(ps_prochandle& process)
     if (probes == nullptr)
         return;
     // A child that has not executed another program uses the probe ids of its parent.
-    // This loop then finds none.
+    // For such a child, of_process() returns no ids.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         if (s_.registry.at(id).owner == &s_.providers.pid)
             probes->ids.push_back(id);

@@ -32,7 +32,7 @@ public:
     // Returns the address of a function or variable, or nothing if it is not known.
     std::optional<std::uint64_t> symbol_address(std::string_view scope,
                                                 std::string_view symbol);
-    // Returns the modules of a scope, or a text that says why there are none.
+    // Returns the modules of a scope, or a message that says why there are none.
     std::variant<std::vector<TargetModule>, std::string>
     modules_of(std::string_view scope);
     // Returns the function that contains a probe, in a process or in the kernel.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grabs, creates and finds processes, and gives names to addresses in them.
+// Grabs, creates and finds processes, and symbolizes addresses in them.
 #include "libdtrace/session/processes.hpp"
 
 #include "base/hex_text.hpp"
@@ -149,7 +149,7 @@ std::vector<ProcessSymbols*> Processes::all_readable()
 void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
-    // Detaching fails if the target has died, which needs no further work.
+    // An error is ignored, because detaching fails if the target has died.
     if (process->is_held() && agent_)
         (void)agent_->detach(process->pid);
     process->leave(HoldState::released);

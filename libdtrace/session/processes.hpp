@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The traced processes of a session. The ptrace-agent holds them, and their symbols
-// give names to addresses.
+// The traced processes of a session. The ptrace-agent holds them, and this class
+// symbolizes addresses in them.
 //
 // The agent is started with the first process. A process that has exited remains known,
-// so that addresses recorded earlier still get names. If the user did not name the
-// process, only the data for these names is kept (ended_processes.hpp). Addresses of
-// processes that are not traced get names as well (untraced_symbols.hpp).
+// so that addresses recorded earlier can still be symbolized. If the user did not name
+// the process, only the data for symbolizing is kept (ended_processes.hpp). Addresses
+// of processes that are not traced are also symbolized (untraced_symbols.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -73,8 +73,8 @@ public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
-    // Returns the kernel's symbols. They are kept here because a Symbolizer also gives
-    // names to kernel addresses.
+    // Returns the kernel's symbols. They are kept here because a Symbolizer also names
+    // kernel addresses.
     KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;

@@ -12,11 +12,11 @@
 
 struct dtrace_prog {
     std::shared_ptr<const dt::Program> program;
-    // For each clause, the probes that its descriptions matched when it was compiled,
-    // in the order of the descriptions.
+    // For each clause, the probes that its descriptions matched when the program was
+    // compiled, in the order of the descriptions.
     std::vector<std::vector<std::uint32_t>> matched;
-    // The text and the arguments with which it was compiled. They are saved with an
-    // anonymous enabling, which is compiled again when it is claimed.
+    // The text and the arguments from which the program was compiled. They are saved
+    // with an anonymous enabling, whose programs are compiled again when it is claimed.
     struct Source {
         std::string text, name;
         dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;

@@ -71,7 +71,7 @@ private:
     ProcessNames names_{s_, kernel_};
     std::unique_ptr<Compiler> compiler_;
     std::vector<std::string> libraries_, library_folders_; // compiled so far
-    std::size_t n_announced_sites_ = 0; // the largest number of all descriptions
+    std::size_t n_announced_sites_ = 0; // the largest number announced so far
 };
 
 } // namespace dt

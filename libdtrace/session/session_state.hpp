@@ -89,7 +89,7 @@ struct SessionState {
 
     Listener& listener;
     int error = 0;
-    std::string error_text;  // of the last error; empty if it has the standard text
+    std::string error_text;  // text of the last error; empty: the standard text applies
     std::string error_quote; // source line and caret of the last compile error
     Options options;
     Processes processes;

@@ -32,8 +32,9 @@ void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgo
         s_.complain(s_.error_text);
 }
 
-// Updates a process after exec. `program` is the path of the new program, or "".
-// `still_traced` says whether the agent still traces the process (-x follow).
+// Updates a process after exec. `program` is the path of the new program, or "" if it
+// is unknown. `still_traced` says whether the agent still traces the process (-x
+// follow).
 void Targets::program_changed(ps_prochandle& process, bool still_traced,
                               const std::string& program)
 {

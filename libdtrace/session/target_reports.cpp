@@ -24,7 +24,8 @@ void TargetReports::report_notes(ps_prochandle& process)
 
 void TargetReports::report_cuts()
 {
-    // The number of reports is limited, because each process can map many such files.
+    // The number of reports about truncated tables is limited, because each process can
+    // map many files that have such tables.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)

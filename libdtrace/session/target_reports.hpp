@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Remarks about the targets of a session: what cannot be traced, what was left out, and
-// what a target does that the user should know about. They are reported to
-// SessionState's listener, and each only once or a limited number of times.
+// Messages about the targets of a session: which processes cannot be traced, which
+// probes and tables were omitted, and which events in a target the user should know
+// about. Each message is passed to SessionState's listener once or a limited number of
+// times.
 #pragma once
 
 #include "base/result.hpp"
@@ -25,7 +26,9 @@ public:
     void report_notes(ps_prochandle& process);
     // Reports tables in the targets' files that were too large and therefore truncated.
     void report_cuts();
-    // Reports what the death of the agent means for a process with breakpoints.
+    // Called for a process with breakpoints after the agent has died. Reports that the
+    // process has ended, or that the next breakpoint may kill it because some of its
+    // threads block SIGTRAP.
     void report_danger(const ps_prochandle& process);
 
     // Records the program that a target now executes, if the user named the target. If

@@ -5,7 +5,7 @@
 //
 //   AgentClient ──events──▶ Targets ──▶ rematch descriptions ──▶ Backend: probes, sites
 //
-// TargetReports reports remarks about targets. State changes are reported to
+// TargetReports writes messages about targets. State changes are reported to
 // SessionState's listener.
 #pragma once
 
@@ -37,8 +37,8 @@ public:
     int plant(ps_prochandle& process);
     // Handles the pending events of the agent, for at most 100 ms.
     void handle_events();
-    // Checks processes that have started since the last call, if descriptions apply to
-    // all processes.
+    // If descriptions apply to all processes, matches them against the processes that
+    // have started since the last call.
     void check_new_processes(std::uint64_t now_ns);
     // Searches for new libraries in processes that the agent does not watch.
     void search_libraries(std::uint64_t now_ns);

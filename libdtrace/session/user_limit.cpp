@@ -14,7 +14,7 @@ bool UserLimit::admits(pid_t pid)
         return true;
     const std::string status = read_proc_file(pid, "status");
     if (status.empty())
-        return true; // it has exited; grabbing it will report that
+        return true; // the process has exited; grabbing it will report that
     const std::uint64_t ours = ::geteuid();
     for (int n = 0; n < 4; n++) { // real, effective, saved, and file system id
         const std::uint64_t user = status_number(status, "Uid", n);

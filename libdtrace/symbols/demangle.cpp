@@ -100,8 +100,9 @@ bool letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// Returns the longest sequence of at least four letters outside of character classes
-// that the demangler cannot produce itself. Returns "" if there is none.
+// Returns the longest run of letters in the pattern that is not in a character class,
+// has at least four letters, and cannot be produced by the demangler itself. Returns ""
+// if there is none.
 std::string needle_of(std::string_view pattern)
 {
     std::string_view best;

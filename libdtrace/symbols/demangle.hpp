@@ -45,7 +45,7 @@ private:
     bool glob_;
     // A sequence of letters in the pattern that must occur in every mangled name that
     // can match, because the demangler cannot produce it by itself. A name without the
-    // sequence need not be demangled. Empty: there is no such sequence.
+    // sequence need not be demangled. Empty if there is no such sequence.
     std::string needle_;
     mutable std::size_t demangled_bytes_ = 0;
 };

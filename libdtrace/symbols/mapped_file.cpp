@@ -65,8 +65,8 @@ private:
     Fd fd_;
 };
 
-// Finds the mapping of the start of the same file. If there are several, returns the
-// last one at or below `mapping`.
+// Finds the mapping of the start of the file that `mapping` maps. If there are several,
+// returns the last one at or below `mapping`.
 const Mapping* first_mapping(const ProcessMaps& maps, const Mapping& mapping)
 {
     const Mapping* first = nullptr;

@@ -25,9 +25,10 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 
-// Returns whether anonymous memory has replaced the file's text (huge pages for text,
-// as Node.js and some databases use them): `mapping` is the start of the file, and
-// executable anonymous memory follows at the place of an executable segment.
+// Returns whether anonymous memory has replaced the file's text. Node.js and some
+// databases do this in order to use huge pages for text. `mapping` must be the start of
+// the file. The result is true if executable anonymous memory is mapped where an
+// executable segment should be.
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 
 // Returns the number to add to link-time addresses, from the executable segment in the

@@ -48,7 +48,8 @@ std::optional<std::uint64_t> bias_of(const ElfImage& image, const Mapping& mappi
                               : bias_of_beginning(image, mapping);
 }
 
-// Returns whether the start of the file is mapped at the address that this bias gives.
+// Returns whether the start of the file is mapped at the address that follows from the
+// module's bias.
 bool has_first_segment(const ProcessMaps& maps, const Module& module)
 {
     if (module.path == vdso_path)

@@ -61,8 +61,9 @@ struct Module {
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
-    // A part of the file that is mapped a second time, as V8 does with its builtins. It
-    // gives names to addresses, but descriptions cannot match it.
+    // Whether this is only a part of a file that is mapped a second time, as V8 does
+    // with its builtins. Addresses in it have names, but probe descriptions do not
+    // match it.
     bool partial = false;
     bool live = true; // false if it was unmapped and is kept for old addresses
     std::shared_ptr<ElfImage> image; // null if the file is not available, see trouble

@@ -56,16 +56,17 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns the number of milliseconds after which a wait checks its deadline. The time
-// is short once the budget is spent. A stop that has already happened is found even
-// then.
+// Returns the number of milliseconds after which a wait checks its deadline. After the
+// budget is spent, this is 1 ms, in which a stop that has already happened is still
+// found.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
-// Waits like waitpid(2), for any thread if tid is -1. After secure_hits(), a report is
-// examined before it is taken (StopHandler::secure_hit()).
+// Waits like waitpid(2), for any thread if tid is -1. After secure_hits() was called,
+// calls StopHandler::secure_hit() for a SIGTRAP before waitpid(2) takes the report from
+// the kernel.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)

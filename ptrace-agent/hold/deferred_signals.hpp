@@ -19,7 +19,8 @@
 //     sent.
 //   - A job-control signal with a handler is deferred. It is dropped if a signal
 //     arrives that cancels it. If the cancelling signal arrives in the microseconds
-//     between our last check and our tgkill(2), the kernel instead drops that signal.
+//     between our last check and our tgkill(2), the kernel drops the cancelling signal
+//     instead.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"

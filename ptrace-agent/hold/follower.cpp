@@ -121,8 +121,8 @@ void Follower::begin(Thread& newborn)
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)
             return false;
-        // The parent has a jump here. If the child cannot have a jump, it gets no probe
-        // here, because the site must not have a breakpoint.
+        // The parent has a jump here, and the user does not permit a breakpoint at this
+        // site. So if the child cannot have a jump, it has no probe here.
         space->tracepoints.forget(*tp);
         return true;
     });
@@ -178,7 +178,7 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // a group-stop: the thread waits in it anyway
+    if (!thread.is_interrupt()) { // in a group-stop the thread waits without a hold
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -330,7 +330,7 @@ void Follower::begin_program(Thread& thread)
     if (guest == 0 && process.space->runtime.image.value != 0)
         arena_.free_shards_of(process.pid); // its threads have exited
     if (!process.is_target)
-        return; // the caller detaches from it
+        return; // the caller detaches from the process
     auto before = std::exchange(process.space,
                                 std::make_shared<AddressSpace>(process.pid, table_));
     if (guest == 0) {
@@ -340,8 +340,9 @@ void Follower::begin_program(Thread& thread)
         before->forget_all();
     } else if (before->owner() == process.pid) {
         before->hand_over(guest);
-        // The guest has not registered restartable sequences of its own, so the runtime
-        // in this memory must not use them any more.
+        // The guest, a process that still runs in the old memory, has not registered
+        // restartable sequences of its own. So the runtime in this memory must no
+        // longer use them.
         rseq_.end(*before);
     }
     process.trap_blocked.clear();

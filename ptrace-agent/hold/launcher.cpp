@@ -101,7 +101,7 @@ static void kill_and_reap(pid_t pid)
 
 struct Started {
     pid_t pid;
-    WaitStatus status; // of the stop in which it is held
+    WaitStatus status; // status of the stop in which the command is held
 };
 
 // Starts a child, seizes it and waits for its exec. Fails when is_late() returns true.
@@ -326,7 +326,7 @@ Result<Ok> Launcher::step_to_main(Process& process, const std::string& name)
         auto insn = x86_64.decode(text, {user.rip});
         if (!insn || insn->flow == ControlFlow::syscall ||
             insn->flow == ControlFlow::stop)
-            break; // there is no C start-up code, so it is held where it is
+            break; // there is no C start-up code, so the command is held here
         bool calls =
             insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});

@@ -49,7 +49,7 @@ void Releaser::detach_thread(Thread& thread, int signal)
         report_lost_signals(thread);
     if (!thread.deferred.empty() && !in_group_stop) {
         thread.leave();
-        // Children that it creates from now on are not traced.
+        // Children that the thread creates from now on are not traced.
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
         return tracees_.go_on(thread, signal);
     }

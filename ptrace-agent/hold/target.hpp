@@ -49,13 +49,13 @@ enum class ThreadAge : std::uint8_t {
 enum class Leaving : std::uint8_t {
     no,
     yes,
-    late, // it is, because it did not stop in time
+    late, // detached at its next stop, because it did not stop before the deadline
 };
 
 // The execution of a copied instruction in the slot of one thread.
 struct Step {
     bool active = false;
-    TargetAddr site; // of the tracepoint, which may be removed before the step ends
+    TargetAddr site; // its tracepoint may be removed before the step ends
     Displaced plan;
     SlotRun run;
     bool mask_saved = false;
@@ -72,8 +72,8 @@ struct TrapHandler {
 // A signal that waits until its thread has left our code.
 struct DeferredSignal {
     siginfo_t info;
-    // We have sent the signal to the thread again. The siginfo of its stop will differ
-    // from `info`.
+    // Whether we have sent the signal to the thread again. If so, the siginfo of the
+    // stop for this signal will differ from `info`.
     bool sent;
 };
 
@@ -98,11 +98,11 @@ struct Thread {
     std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples;   // profile probes to fire at its next stop
     bool running_out = false;             // run_out() is making it leave our code
-    std::uint64_t fs_base = 0;            // its key in the runtime's table, or 0
-    bool changes_base = false;            // its fs base is not constant, so not a key
+    std::uint64_t fs_base = 0;            // key of the thread in the runtime's table
+    bool changes_base = false;            // its fs base changes, so it has no key
     pid_t number = 0;                     // its tid in its pid namespace; 0 if not read
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
-    bool queue_is_full = false;           // the kernel's queue was full for one of them
+    bool queue_is_full = false;           // a deferred signal could not be queued
     // The signal with which the thread is to be resumed from its current stop, or 0.
     // Set by defer_signal(), and delivered by resume_thread().
     int delivers = 0;
@@ -113,7 +113,7 @@ struct Thread {
     };
     std::optional<LateCall> late_call;
     std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
-    std::uint32_t n_runs_out = 0;     // attempts to leave our code since then
+    std::uint32_t n_runs_out = 0;     // attempts to leave since in_our_code_ns
     // The address of the breakpoint that the thread has hit, once its pc has been set
     // back to that address. Otherwise 0.
     TargetAddr hit_at;
@@ -198,25 +198,25 @@ struct Process {
     // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    // The client traces this process. A process that is not a target is known because
-    // it shares a target's memory, or because it is being released.
+    // Whether the client traces this process. The agent has records of other processes
+    // if they share a target's memory or are being released.
     bool is_target = false;
     bool created = false;      // the agent has started it, as its child
     bool started = true;       // false: the client has not requested its start yet
     bool to_preinit = false;   // create() waits for the libraries to be mapped
-    bool arrived = false;      // at the point that create() runs it to
+    bool arrived = false;      // it has reached the point to which create() runs it
     bool no_events = false;    // being released or killed, so it sends no events
     bool planted = false;      // the client wants reports of its library changes
     bool by_kernel = false;    // the kernel fires its probes, without any code of ours
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
     int answered_change = 0;   // number of the last change that the client has answered
-    bool change_held_back = false; // not reported, because the client is silent
+    bool change_held_back = false; // the client is silent and lacks a library change
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
-    pid_t parent = 0;      // of a vfork child, which runs in its parent's memory
+    pid_t parent = 0;      // for a vfork child: the process whose memory it shares
     bool followed = false; // it became a target as the child of a target
-    Inheritance inherited; // of a followed child, until its probes are planted
+    Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
     // Signal masks that were read while they were exact, without their SIGTRAP bit, and
     // whether SIGTRAP was blocked with each.

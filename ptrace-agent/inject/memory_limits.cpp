@@ -17,8 +17,8 @@ static std::uint64_t status_kib(pid_t pid, const char* name)
         status_number(read_proc_file(pid, "status"), name));
 }
 
-// Leaves the process at least half of the address space that it may still map, so that
-// the program's allocations are unlikely to fail because of the runtime.
+// Refuses if the runtime needs more than half of the address space that the process may
+// still map. Otherwise the program's allocations might fail because of the runtime.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
 {
     rlimit limit{};

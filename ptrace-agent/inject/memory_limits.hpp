@@ -22,8 +22,8 @@ enum class FutureLocks : std::uint8_t { none, on_fault, at_once };
 // Returns the size of the memory that the process has locked, in KiB.
 std::uint64_t locked_kib(pid_t pid);
 // Finds out how the process locks new mappings by examining a page that was just mapped
-// and has not been accessed. locked_before: the result of locked_kib() before the page
-// was mapped.
+// and has not been accessed. `locked_before` is the result of locked_kib() from before
+// the page was mapped.
 FutureLocks future_locks(pid_t pid, std::uint64_t locked_before, TargetAddr page);
 
 } // namespace dt::agent

@@ -81,7 +81,8 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
 // not worthwhile.
 constexpr std::size_t max_clauses = 8;
 
-// Returns the ECBs of a probe in program order, in `all`. Returns none if
+// Stores the ECBs of a probe in `all`, in program order, and returns them. Returns none
+// if
 //   - the probe has too many ECBs,
 //   - it is a probe of the dtrace provider, which targets do not fire, or
 //   - an ECB is being added.

@@ -80,10 +80,10 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns a place 16 GiB below the highest executable mapping of a file, or below the
-// region that was reserved last. Returns 0 if there is not enough space below. The
+// Returns an address 16 GiB below the highest executable mapping of a file, or directly
+// below the region that was reserved last. Returns 0 if there is not enough space. The
 // addresses near the text are left free, because a trampoline must be within the 2 GiB
-// that a jump reaches, and a punned jump may have only one possible address.
+// that a jump reaches, and a punned jump may have only one possible destination.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
@@ -242,8 +242,8 @@ Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> agent_fds)
     return target_fds;
 }
 
-// Returns the numbers that the target's next n descriptors will get, provided that no
-// other thread creates or closes descriptors.
+// Returns the numbers that the kernel will give to the target's next n descriptors,
+// provided that no other thread creates or closes descriptors.
 template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};

@@ -59,7 +59,7 @@ public:
 private:
     TargetAddr far_from_text(std::uint64_t bytes);
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
-    Fd take(int fd); // copies a descriptor of the target; closed on failure
+    Fd take(int fd); // returns a copy of the target's descriptor, or a closed Fd
 
     Tracees& tracees_;
     Injector& injector_;
@@ -67,7 +67,7 @@ private:
     pid_t pid_; // the process that owns the thread's descriptors
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>>
-        undone_;           // to be unmapped; the first is the scratch page
+        undone_; // mappings that the destructor unmaps, first the scratch page
     std::vector<int> fds_; // descriptors of the target that the destructor closes
     Fd process_;
     FutureLocks locks_ = FutureLocks::none;

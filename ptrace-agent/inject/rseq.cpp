@@ -62,7 +62,8 @@ void RseqAreas::learn(AddressSpace& space)
     allow(space);
 }
 
-// A guest is a process that runs in this memory without being its owner.
+// A guest is a process that shares this memory but is not its owner, such as a vfork
+// child. While a guest exists, sequences are forbidden.
 void RseqAreas::allow(AddressSpace& space)
 {
     if (space.runtime.image.value == 0 || !space.native.rseq)
@@ -80,8 +81,8 @@ void RseqAreas::end(AddressSpace& space)
         space.runtime.writer().announce(space.runtime.config().rseq, 0);
 }
 
-// At this point the runtime does not know the thread, and the thread has not registered
-// its struct rseq.
+// The thread is new: the runtime does not know it yet. Does nothing if the thread has
+// already registered a struct rseq.
 void RseqAreas::begin(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;

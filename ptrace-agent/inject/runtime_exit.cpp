@@ -18,12 +18,12 @@
 
 namespace dt::agent {
 
-constexpr int max_tries = 64; // after this many, other threads are handled
+constexpr int max_tries = 64; // steps of one thread before other threads are handled
 // The time in which a thread must leave our code, over several turns of the agent's
-// loop. A thread that has been run many_runs times without leaving our code is in a
-// loop, and gets only stop_timeout_ns. A thread that has been run less often may be
-// waiting for a slow disk or for a processor. It gets all_ways_out_ns, and delays only
-// its own signals.
+// loop. A thread that has been resumed many_runs times without leaving our code is in a
+// loop, so its limit is only stop_timeout_ns. A thread that has been resumed less often
+// may be waiting for a slow disk or for a processor. Its limit is all_ways_out_ns, and
+// it delays only its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
 // The time in which an interrupted thread stops unless it sleeps in the kernel.
@@ -106,9 +106,9 @@ private:
     bool known_ = false;
 };
 
-// Moves a thread to the moved instruction if the thread is leaving the runtime and has
-// reached the gate. Sets `user` to the registers that the program has at that
-// instruction. Returns false if the thread is at another place or its stack cannot be
+// If a thread is leaving the runtime and has reached the gate, changes `user` so that
+// the thread continues at the moved instruction of its site, with the program's
+// registers. Returns false if the thread is at another place, or if its stack cannot be
 // read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
@@ -137,8 +137,8 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 }
 
 // Runs the thread until it stops by itself or waits at the gate. If this takes too
-// long, the agent interrupts the thread wherever it is, and on the last try gives up
-// on the target. Returns false if the thread has exited or does not stop even then.
+// long, interrupts the thread, and with Try::last also gives up on the target. Returns
+// false if the thread has exited, or if it does not stop after the interrupt either.
 bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -176,15 +176,16 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
             client_.check_in_wait(); // resets Mailbox::rang()
             if (!space->budget.is_spent())
                 continue;
-            // The thread is late because it is in a loop or sleeps in the kernel.
+            // The time budget is spent, so the thread is in a loop or sleeps in the
+            // kernel.
             if (which == Try::last)
                 tracees_.give_up(*space, why_late);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // The budget stays spent, so the agent does not run the thread again in
-            // this turn.
+            // No time is left in the budget, so the agent does not run the thread again
+            // in this turn of its loop.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;
@@ -255,8 +256,8 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
     return any && set_regs(thread.tid, user);
 }
 
-// Runs a thread to the gate, which must be shut. If there are no doorbells, there is no
-// gate, and the thread is single-stepped once.
+// Runs a thread to the gate, which the caller has shut. If the target has no doorbells,
+// there is no gate, and the thread is single-stepped once.
 bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.doorbells.are_armed();
@@ -265,7 +266,7 @@ bool RuntimeExit::run_to_gate(Thread& thread, Try which)
 
 // Brings a thread that is in our code nearer to the program's text. Sets `ran` to false
 // if only the registers were changed and the thread did not run. Returns false if the
-// thread has exited or is late.
+// thread has exited or does not stop in time.
 bool RuntimeExit::run_to_program(Thread& thread, bool& ran)
 {
     ran = true;
@@ -304,7 +305,9 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             space->budget.given_up()) {
             thread.in_our_code_ns = 0;
             if (drop_cancelled(thread)) {
-                // The cancelling signal may have stopped another thread.
+                // A deferred signal is left that a later signal can cancel, as SIGCONT
+                // cancels stop signals. That later signal may be the stop of another
+                // thread, so collect all stops first.
                 while (tracees_.collect(Wait::poll)) {
                 }
                 if (tracees_.find_thread(tid) != &thread)
@@ -331,9 +334,9 @@ void RuntimeExit::deliver_deferred(Thread& thread)
                 defer_signal(thread, info);
             continue;
         }
-        // The stop that the thread has just reached is handled first. Then
-        // tracees_.go_on() interrupts the thread again, and that stop leads back to
-        // here.
+        // The main loop handles the stop that the thread has just reached. Then
+        // tracees_.go_on() interrupts the thread again, and the agent calls this
+        // function for that stop.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;

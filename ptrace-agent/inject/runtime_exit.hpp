@@ -38,7 +38,8 @@ public:
     // Takes a stopped thread to the program, sends its deferred signals and resumes it.
     void deliver_deferred(Thread& thread);
     // Interrupts the threads with deferred signals that did not fit into the kernel's
-    // queue, so that these signals are sent again. Does nothing until its alarm is due.
+    // queue, so that these signals are sent again. Does nothing unless the alarm
+    // Alarms::full_queue is due.
     void retry_full_queues();
     // Takes a stopped thread back to the original text, from which our jumps have been
     // removed. Returns false if the thread exits or does not stop in time. There are

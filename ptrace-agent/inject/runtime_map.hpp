@@ -3,7 +3,8 @@
 // table and its threads.
 //
 // The agent writes the config while threads of the target read it (runtime_config.hpp).
-// So a site's list of firings is never changed in place; a new list replaces it.
+// So the list that says which probes fire at a site is never changed in place. A new
+// list replaces it.
 #pragma once
 
 #include "base/result.hpp"
@@ -36,8 +37,8 @@ public:
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
     void forget(); // the runtime is no longer in the target
-    // Why the runtime cannot be loaded. Empty if it can be loaded. forget() does not
-    // clear this.
+    // The reason why the runtime cannot be loaded, or empty if it can be loaded.
+    // forget() does not clear the reason.
     std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
@@ -45,7 +46,7 @@ public:
     // Makes threads that leave the runtime wait at its gate.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
-    Doorbells doorbells; // if not armed, the runtime makes upcalls by a trap
+    Doorbells doorbells; // if they are not armed, the runtime makes upcalls with a trap
 
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
@@ -70,26 +71,27 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
-    // Returns the memory for the next n_sites sites and their firings, in both copies
-    // of the config, so that the caller can prefault it.
+    // Returns the memory for the next n_sites sites and their lists of probes, in both
+    // copies of the config, so that the caller can prefault it.
     std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
-    // Adds a site without firings. Returns its number, or nothing if the table is full.
+    // Adds an inert site. Returns its number, or nothing if the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
     // Sets the address of the trampoline's tail, to which the runtime returns.
     void set_back(std::uint32_t site, TargetAddr tail);
     // Sets the condition of a site's conditional jump (dt_rt_site::taken). Return
-    // probes of the site fire only if it holds. Must be called before set_firings().
+    // probes of the site fire only if the condition is true. Must be called before
+    // set_firings().
     void set_condition(std::uint32_t site, std::uint32_t condition);
-    // Sets a site's firings. An empty list makes the site inert. Returns false if the
-    // table of firings is full.
+    // Sets the list of probes that fire at a site (struct dt_rt_firing). An empty list
+    // makes the site inert. Returns false if the table of these lists is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // Lets compiled code execute the only firing of a site. `clauses` has one element
-    // for each clause. Must be called after set_firings(). A site keeps the data of its
-    // first compiled probe until the site is freed. If the firing is for a different
-    // probe, nothing changes, and the engine executes the firing.
+    // Lets compiled code instead of the engine fire the only probe of a site. `clauses`
+    // has one element for each clause of the probe. Must be called after set_firings().
+    // A site keeps the data of its first compiled probe until the site is freed. If the
+    // site's probe is now a different one, nothing changes, and the engine fires it.
     struct Compiled {
         TargetAddr code;  // 0: the engine executes this clause and all later ones
-        TargetAddr probe; // its struct dt_probe
+        TargetAddr probe; // the struct dt_probe of the clause's probe
         std::uint64_t arg0 = 0;
         std::uint32_t epid = 0;
     };
@@ -99,8 +101,8 @@ public:
 
     // Lets the runtime find this thread by its fs_base.
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
-    // Makes the runtime find no thread by this fs_base until add_thread() is called for
-    // it.
+    // Removes the thread with this fs_base from the runtime's table. add_thread() can
+    // add the fs_base again.
     void retire_thread(std::uint64_t fs_base);
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
@@ -136,8 +138,8 @@ private:
     std::vector<std::uint32_t> n_listed_; // the length of each site's firing list
     std::map<std::uint32_t, std::vector<std::uint32_t>>
         free_lists_; // unused firing lists; key: length
-    // Sites of the second and later clauses. The key is the site with the trampoline,
-    // with which they are freed.
+    // The additional sites for the second and later clauses of a probe. The key is the
+    // site that has the trampoline. free_site() frees them together with that site.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
     std::vector<const dt_rt_rule*> rules_; // entries of the table that are in use

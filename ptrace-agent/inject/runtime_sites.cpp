@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The site table: the code to which a site's trampoline leads, and the site's firings.
+// The site table. For each site it contains the address of the code that the trampoline
+// calls, and a list of the probes that fire there (struct dt_rt_firing).
 //
-// A site is initially inert. set_firings() adds the firings of its probes, which the
-// engine executes. If the site has one probe, set_compiled() then replaces the engine
-// with compiled code. Each clause after the first needs a site of its own, which has no
-// trampoline and exists as long as the first site.
+// A site is initially inert. set_firings() sets the list, and the engine then fires
+// these probes. If the list has only one probe, set_compiled() can replace the engine
+// with compiled code. Each clause of the probe after the first is stored as an
+// additional site, which has no trampoline and is freed together with the first site.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include "ptrace-agent/runtime/image.hpp"
@@ -71,8 +72,8 @@ void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
     config_.publish(site.code, code);
 }
 
-// Returns the address of the code that makes the engine execute a site's firings. If
-// the site has no firings, that code fires nothing.
+// Returns the address of the code that makes the engine fire the probes of a site. For
+// a site without probes, that code fires nothing.
 std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 {
     const dt_rt_header& header = runtime_header();
@@ -97,8 +98,8 @@ bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
     return true;
 }
 
-// Returns a site that executes a clause and then the site `next`. Reuses an existing
-// one if possible. Returns nothing if the table is full.
+// Returns an additional site that runs a clause and then continues with the site
+// `next`. Reuses an existing site if possible. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
                                                      const Compiled& compiled,
                                                      std::uint32_t next)
@@ -151,9 +152,9 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list that contains these firings. This is the present list of
-// the site if it is equal, or otherwise an unused list. A list that is replaced is not
-// reused, because a thread may be reading it. Returns nothing if the table is full.
+// Returns the index of a list that contains these firings. If the present list of the
+// site is equal, returns that list. Otherwise returns a free or new list, because a
+// thread may be reading the present list. Returns nothing if the table is full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {

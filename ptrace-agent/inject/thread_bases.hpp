@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the runtime identifies a thread: by its fs_base, through a table in the config.
-// The agent learns the fs_base of a thread in two ways:
+// The runtime identifies a thread by its fs_base, which it looks up in a table in the
+// config. The agent fills the table. It learns the fs_base of a thread in two ways:
 //
 //   first stop of a thread     The thread has the fs_base that clone(2) gave it.
 //   an upcall of the runtime   (DT_RT_UP_TID) The table lacks the thread's fs_base,

@@ -12,7 +12,7 @@
 
 namespace dt::agent {
 
-constexpr int max_rings = 1024; // after this many, the main loop continues
+constexpr int max_rings = 1024; // upcalls served before the main loop continues
 
 pid_t number_of(Thread& thread)
 {

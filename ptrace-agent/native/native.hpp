@@ -34,13 +34,13 @@ namespace dt::native {
 
 // The place of a probe's arguments.
 enum class Arguments : std::uint8_t {
-    of_call,   // in the registers of the calling convention
-    of_return, // the offset is in the site, the return value in %rax
+    of_call,   // in registers, according to the calling convention
+    of_return, // arg0 (the offset) is in the site, arg1 (the result) is in %rax
     of_static, // in the places that the operands of the static probe describe
 };
 constexpr std::uint32_t max_operands = 10; // D has arg0 to arg9
 
-// The place of a thread's struct rseq, if threads of this target have one.
+// The distance of a thread's struct rseq from its fs_base, and the rseq signature.
 struct RseqArea {
     std::int64_t offset = 0; // from fs_base
     std::uint32_t signature = 0;
@@ -64,7 +64,7 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value; // no DIFO if the part is probefunc or a similar name
+        Value value; // without a DIFO if the part is a probe name, such as probefunc
     };
     std::vector<Part> key; // the key of an aggregation
 };
@@ -86,7 +86,7 @@ struct ClausePlan {
     Value predicate;
     std::vector<Step> steps;
     std::uint32_t record_bytes =
-        0; // including the header; 0: the clause writes no record
+        0; // size with the header; 0: the clause writes no record
     struct Needs {
         bool time = false;
         bool thread = false;             // pid or tid
@@ -110,9 +110,9 @@ Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;
-    // Offsets in the code. If a thread faults in [begin, end), the thread has no struct
-    // rseq at the usual place, or an argument is not readable. The thread continues at
-    // `to`, where the code needs neither.
+    // Offsets in the code. A thread that faults in [begin, end) continues at `to`. The
+    // fault means that the thread has no struct rseq at the usual place, or that an
+    // argument is not readable. The code at `to` accesses neither of them.
     struct Fixup {
         std::uint64_t begin, end, to;
     };

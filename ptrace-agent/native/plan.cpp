@@ -48,10 +48,10 @@ private:
     const dt_arena* arena_;
     ClausePlan& plan_;
     std::uint32_t registers_ = 0; // registers that the current value uses
-    bool stores_ = false;         // a value planned so far stores to a variable
+    bool stores_ = false;         // a value that was planned stores to a variable
     bool reads_self_ = false;     // the current value uses a thread-local variable
     std::vector<Step::Part> key_; // key of the next aggregation
-    bool key_is_stale_ = false;   // a store in the clause may change the key
+    bool key_is_stale_ = false;   // an early computation of the key would be wrong
 };
 
 bool is_readable(const dt_operand& operand)
@@ -76,8 +76,8 @@ bool is_readable(const dt_operand& operand)
     }
 }
 
-// Returns whether the operand is read before the actions, because reading it may fault
-// or takes more than a move.
+// Returns whether the operand must be read before the actions run. This is true if the
+// read may fault or needs more than one move instruction.
 bool is_ahead(const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_CONST)
@@ -236,7 +236,8 @@ Result<Ok> Planner::part_of_key(const dt_action& action)
     bool stored = stores_;
     if (auto ok = value(action.difo, action.brief, plan_.for_steps, part.value); !ok)
         return ok;
-    // The keys of all aggregations are computed before the first action runs.
+    // The keys of all aggregations are computed before the first action runs. That is
+    // wrong for a key that stores to a variable, or reads one after a store.
     key_is_stale_ |= stores_ != stored || (stored && reads_self_);
     key_.push_back(part);
     return Ok{};

@@ -75,7 +75,7 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
         const Window& window = plan.windows[i];
         auto patch = build_patch(work.space, window, plan.taken[i].place, builder);
         if (!patch)
-            continue; // its sites keep the plan without a jump
+            continue; // the sites of this window keep the plan without a jump
         for (const WindowInsn& insn : window.insns) {
             if (insn.site)
                 set_plan(wanted[*insn.site],
@@ -85,8 +85,8 @@ static void plan_fresh(PlacedSites& work, const JumpReport& jumps, JumpPlan& pla
 }
 
 // Copies the agent's own breakpoints. Adds the breakpoint in the dynamic linker to
-// `linker`, because planting replaces it with a jump. Returns false if the process has
-// probes.
+// `linker`, because planting replaces it with a jump. Returns false if the process
+// already has probes.
 static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
                              std::vector<Tracepoint*>& linker)
 {

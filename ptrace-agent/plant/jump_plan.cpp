@@ -3,7 +3,7 @@
 //
 //   plan_windows() ──▶ TrampolineSpace::take() ──▶ JumpPlan
 //        ▲                       │ no room
-//        │                       ├──▶ map another area, take again
+//        │                       ├──▶ map another area, then call take() again
 //        └───────────────────────┴──▶ plan a short window in another way
 //
 // A jump reaches 2 GiB in both directions, and some bytes of its displacement must be
@@ -43,7 +43,7 @@ constexpr std::uint64_t common_text = 14 << 20;
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process, and each area is a mapping.
 constexpr std::size_t max_stub_areas = 4096;
-constexpr std::size_t max_areas = max_stub_areas + 256; // of all sizes
+constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
 // Limits the number of times that sites are replanned because there was no room for
 // their short windows.
 constexpr int max_rounds = 14;
@@ -89,7 +89,7 @@ static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap h
     return gaps;
 }
 
-// Returns the sum, limited to addresses of user space.
+// Returns at + distance, limited to the range of user-space addresses.
 static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
 {
     auto sum = static_cast<__int128>(at.value) + distance;
@@ -108,9 +108,10 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 
-// Returns an address for an area that contains at least a page of one of the pieces.
-// The first pieces are preferred, because they are nearest to the text. The area
-// extends away from the text. Returns nothing if no gap is large enough.
+// Returns an address for an area of this size. Each of `pieces` is a range that a jump
+// from `origin` can reach, and the area contains at least a page of one of them. The
+// first pieces are preferred, because they are nearest to the text. The area extends
+// away from the text. Returns nothing if no gap is large enough.
 static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
                                            TargetAddr origin,
                                            const std::vector<Reach>& pieces,
@@ -378,8 +379,8 @@ static void limit_blocks_after(AddressSpace& space,
     site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
 }
 
-// Returns the sites for plan_windows(). Their extents exclude existing windows, and
-// breakpoints that exist or are about to be planted.
+// Returns the sites for plan_windows(). The extents of the sites exclude the existing
+// windows and all breakpoints that exist or will be planted.
 static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
@@ -399,8 +400,9 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.beyond = tp.beyond;
         site.further = tp.further;
         site.site = static_cast<std::uint32_t>(i);
-        // A window with the complete loop fires once per call. That is right for entry
-        // probes, but a probe at offset 0 fires on each iteration.
+        // If the window contains the complete loop at a function's entry, its probes
+        // fire once per call. That is right for entry probes, but a probe at offset 0
+        // must fire on each iteration.
         if (std::all_of(tp.firings.begin(), tp.firings.end(),
                         [](const Firing& f) { return f.kind == SiteKind::entry; }))
             site.loop_end = tp.loop_end;
@@ -450,8 +452,8 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // A punned window near an area lacks only a place for its stub, and another
-        // area would not help.
+        // If a punned window has an area nearby, there was no room only for its stub.
+        // Another area would not help, so none is mapped.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
         // The first call may map the area for all windows in this part of the text. If
@@ -475,8 +477,8 @@ static void take_room(AddressSpace& space, Room& room,
 }
 
 // Prepares a site to be planned again, because there was no room for its short window.
-// Returns it with an extent that excludes the windows that have room. The bytes that
-// may be used after the extent end at the next window or site.
+// Returns the site with an extent that excludes the planned windows that have room. The
+// patch may use the bytes after the extent up to the next window or site.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -506,9 +508,9 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Removes the short windows for which there is no room. Notes in their sites that this
-// way of planning failed (PatchSite::avoid), and returns these sites to be planned
-// again.
+// Removes the short windows for which there is no room. Records in their sites the way
+// of planning that failed (PatchSite::avoid), and returns these sites, which must be
+// planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

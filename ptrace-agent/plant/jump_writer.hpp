@@ -34,14 +34,14 @@ namespace dt::agent {
 
 // Why tracepoints have no jump.
 struct JumpReport {
-    std::string note; // why no tracepoint can have a jump; empty if some can
+    std::string note; // why no tracepoint can have a jump, or empty if any can have one
     std::unordered_map<TargetAddr, std::string> reasons; // key: address
-    // The memory of the plan. Freeing it takes a long time, so the threads are resumed
-    // first.
+    // The memory of the plan, kept here because freeing it takes a long time. It is
+    // freed after the threads have been resumed.
     std::shared_ptr<void> spent;
 };
 
-// The state of one planting of jumps.
+// The state while jumps are planted for one request.
 struct JumpWork {
     std::vector<Tracepoint*> wanted;    // tracepoints to plan, in ascending order
     std::vector<Tracepoint*> displaced; // tracepoints of removed windows

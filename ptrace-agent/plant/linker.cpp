@@ -61,8 +61,8 @@ static std::optional<std::uint64_t> dynamic_value(AddressSpace& space, Dynamic d
     return std::nullopt;
 }
 
-// Returns an address from the dynamic section. Some linkers relocate the addresses
-// there, and some do not.
+// Returns an address from the dynamic section. Adds the load bias if the dynamic linker
+// has not relocated the address. Some linkers relocate it, and some do not.
 static std::optional<std::uint64_t> dynamic_address(AddressSpace& space,
                                                     Dynamic dynamic, std::int64_t tag)
 {

@@ -53,8 +53,8 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// Joins all neighbours, because text between windows may be rewritten while no thread
-// runs.
+// An are_joined() of in_spans() that joins all neighbours. While no thread runs, the
+// text between two windows may be rewritten with the same bytes.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)
@@ -181,7 +181,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     return unwritten;
 }
 
-// Writes the original bytes over those of our jumps that are still in the text.
+// Restores the original bytes wherever one of our jumps is still in the text.
 template <class Read, class Write>
 static void put_back(std::vector<Planted*> list, Read read, Write write)
 {

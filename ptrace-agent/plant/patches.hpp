@@ -90,8 +90,8 @@ public:
     void drop(const std::vector<TargetAddr>& windows);
     // Frees the trampolines of retired patches, except patches with a site at
     // `kept_site`. The caller has made sure that no thread is in a trampoline or in the
-    // runtime, except for the site at `kept_site`. Returns the numbers of the sites
-    // that are free now.
+    // runtime, unless the thread came there from `kept_site`. Returns the numbers of
+    // the sites of the freed patches.
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
@@ -116,7 +116,7 @@ private:
         std::unique_ptr<Planted> planted;
     };
     struct Trampoline {
-        TargetAddr at; // of the trampoline's code, or of a stub
+        TargetAddr at; // address of the trampoline's code, or of a stub
         Planted* planted;
     };
     using AllStanding = std::vector<Standing>;

@@ -203,7 +203,7 @@ struct Planter::Planting {
     std::optional<StoppedWorld> stopped; // set while the target is stopped
     // The linker's tracepoint, if this request writes its breakpoint.
     std::vector<Tracepoint*> linker;
-    Result<Ok> runtime = Ok{}; // or why the runtime is not loaded
+    Result<Ok> runtime = Ok{}; // an Error if the runtime could not be loaded
     std::size_t text = 0;      // text_mappings() at the end of the first stop
     PlacedSites work;
     JumpWork jumps;

@@ -58,9 +58,9 @@ private:
     std::thread thread_;
 };
 
-// Returns whether one more thread would find a processor without taking it from another
-// thread, such as a target's. n_clients: the number of running threads of the client,
-// which are not counted as other threads.
+// Returns whether one more thread could run without taking a processor from another
+// thread, such as a target's. The n_clients running threads of the client do not count
+// as other threads.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

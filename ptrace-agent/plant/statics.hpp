@@ -65,7 +65,7 @@ public:
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
     // Forgets a site after its text and its semaphore were unmapped. The next
-    // write_list() removes it from the list.
+    // write_list() omits the semaphore if no other site uses it.
     void forget(TargetAddr site);
     // Writes the list of the raised semaphores to the runtime.
     void write_list(AddressSpace& space) const;

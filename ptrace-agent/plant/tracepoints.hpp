@@ -45,9 +45,9 @@ public:
     {
     }
 
-    // The agent's own use of a hit.
+    // The agent's own purpose for a tracepoint, in addition to the probes.
     enum Purpose : std::uint8_t {
-        fires,              // no use by the agent; a hit only fires probes
+        fires,              // the agent has no purpose for it; it only fires probes
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
@@ -63,13 +63,13 @@ public:
     Purpose purpose = fires;
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
-    std::optional<std::uint32_t> site; // its number in the runtime, if it has a jump
+    std::optional<std::uint32_t> site; // number of the runtime's site, if it has a jump
     TargetAddr first, end, beyond;     // these and the next two are as in PatchSite
     FurtherBlocks further{};
     TargetAddr loop_end;
     // The jump does not fire when a loop branches back to the instruction.
     bool led_past = false;
-    bool no_stack = false;          // no jump: the stack may be full here (Go)
+    bool no_stack = false;          // a jump is forbidden: the stack may be full (Go)
     bool uses_memory = false;       // its emulation reads or writes the target's memory
     std::optional<TargetAddr> copy; // a copy of the instruction, with a jump back
 };
@@ -99,11 +99,11 @@ public:
     // not as expected, it is not changed. Return the tracepoints for which this failed.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
-    void forget(Tracepoint& tracepoint); // after its text was restored or unmapped
+    void forget(Tracepoint& tracepoint); // its text must be restored or unmapped before
 
     // Restores the original bytes in a forked child, which has a copy of this memory.
     void restore_copy(pid_t child) const;
-    void forget_all(); // after the process has executed another program
+    void forget_all(); // called after the process has executed another program
     // Replaces our breakpoints with the original bytes, in bytes that were read from
     // address `from`.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;

@@ -25,7 +25,7 @@ static std::uint32_t kind_of(const Firing& firing)
     }
 }
 
-// Fills `all` with the firings of a tracepoint, in the runtime's form.
+// Fills `all` with the firings of a tracepoint, in the form that the runtime reads.
 static void list_firings(const AddressSpace& space, const Tracepoint& tp,
                          std::vector<dt_rt_firing>& all)
 {

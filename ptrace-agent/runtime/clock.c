@@ -51,8 +51,8 @@ DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 	if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq))
 		return 1;
 	/*
-	 * The counter of this CPU may be a little lower than that of another
-	 * CPU.
+	 * `passed` is negative if the counter of this CPU is a little lower
+	 * than the counter of the CPU on which the consumer read it.
 	 */
 	if (DT_UNLIKELY(passed >> 63))
 		passed = 0;

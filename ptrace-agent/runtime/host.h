@@ -43,8 +43,8 @@ struct dt_rt_notes {
 	dt_u64 ready; /* the config's address once ops is filled in */
 	dt_u32 holder; /* enter.S: pid of the process that uses the stack, or 0 */
 	dt_u32 left; /* see dt_rt_leave_shard() */
-	dt_u32 range; /* index in config->ranges of the last load */
-	dt_u32 thread; /* index in config->threads of the last thread */
+	dt_u32 range; /* hint: the last load used config->ranges[range] */
+	dt_u32 thread; /* hint: index in config->threads of the last thread */
 	struct dt_host_ops ops;
 	struct dt_rt_noted_stack stacks[DT_RT_NOTED_STACKS];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the firings of a site that a thread has reached, on the shard that
+ * Fires the probes of a site that a thread has reached, on the shard that
  * dt_rt_enter has taken.
  *
  * This code runs on the shard's stack inside the target, and interrupts the
@@ -82,10 +82,11 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 }
 
 /*
- * Leaves a shard that the engine may have to park. enter.S then unlocks a word
- * that has no other use instead of the shard's lock. The consumer may take the
- * shard at once; until enter.S has released the stack as well, threads that
- * take the shard next find the stack in use and try another shard.
+ * Releases the shard with dt_shard_leave(), which parks the shard if necessary.
+ * enter.S must not unlock the shard again, so frame->lock becomes the address
+ * of an unused word. The consumer may take the shard immediately. The shard's
+ * stack is in use until enter.S releases it. A thread that takes the shard
+ * before that finds the stack in use and tries another shard.
  */
 static __attribute__((__noinline__)) void
 dt_rt_leave_shard(const struct dt_rt_config *config, struct dt_rt_frame *frame,

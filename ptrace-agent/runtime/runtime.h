@@ -134,10 +134,11 @@ struct dt_rt_header {
 	dt_u64 frame_begin;
 	dt_u64 leave_begin, leave_end;
 	/*
-	 * Values of site->code for sites without compiled code. generic fires,
-	 * skip does not fire. conditions is the first of 16 pieces of code,
-	 * each of which fires if the condition of one jcc holds. They are
-	 * DT_RT_CONDITION_BYTES apart.
+	 * Values of site->code for sites without compiled code. The code at
+	 * `generic` fires the site's probes, and the code at `skip` fires
+	 * nothing. At `conditions` are 16 pieces of code, one for each jcc, at
+	 * intervals of DT_RT_CONDITION_BYTES. Each fires the site's probes if
+	 * its jcc is taken.
 	 */
 	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
@@ -211,10 +212,10 @@ struct dt_rt_site {
 	dt_u32 n_firings;
 	dt_u64 code;	     /* dt_rt_enter jumps here */
 	/*
-	 * These three members describe the only firing of a site that has
+	 * These three members describe the only probe of a site that has
 	 * compiled code. They do not change once the site has such code.
 	 */
-	dt_u64 probe; /* address of its struct dt_probe */
+	dt_u64 probe; /* address of the probe's struct dt_probe */
 	dt_u64 arg0;
 	dt_u32 epid;
 	/*
@@ -227,9 +228,9 @@ struct dt_rt_site {
 	dt_u16 taken;
 	/*
 	 * The compiled code of a site runs only one clause. If the probe has
-	 * more clauses, the site `next`, which has no trampoline, runs the
-	 * others. The code of this site continues there. That site's `from` is
-	 * the EPID at which the probe continues.
+	 * more clauses, that code then jumps to the code of the site `next`,
+	 * which has no trampoline and runs the remaining clauses. The member
+	 * `from` of that site is the EPID of the first remaining clause.
 	 */
 	dt_u32 next;
 	dt_u32 from; /* 0: the probe begins with this site */

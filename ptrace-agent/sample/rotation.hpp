@@ -40,7 +40,7 @@ private:
     std::optional<pid_t> take(std::deque<Entry>& from, std::size_t& n_left);
 
     std::deque<Entry> busy_, idle_;
-    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // not examined in this tick
+    std::size_t n_busy_left_ = 0, n_idle_left_ = 0; // to be examined in this tick
     unsigned n_ticks_ = 0;
     Entry current_{};
     bool was_busy_ = false, idle_first_ = false;
@@ -58,7 +58,7 @@ public:
 private:
     static constexpr std::uint64_t percent = 5;
     static constexpr std::int64_t most_ns =
-        5'000'000; // maximum for each running thread
+        5'000'000; // maximum of the budget for each running thread
 
     std::uint64_t earned_at_ns_ = 0;
     std::int64_t left_ns_ = most_ns;

@@ -125,7 +125,7 @@ static bool may_be_sampled(const Thread& thread)
 
 bool Sampler::sample_some()
 {
-    constexpr int max_looks = 8; // after this many, stopped threads are handled
+    constexpr int max_looks = 8; // threads to examine before stops are handled
     if (due_.empty())
         return false;
     if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
@@ -147,8 +147,8 @@ bool Sampler::sample_some()
         if (thread == nullptr)
             continue;
         if (!thread->samples.empty()) {
-            // Since an earlier tick, the thread has not stopped, or its stop has not
-            // been handled. That stop will give the sample of the earlier tick only.
+            // The stop that an earlier tick requested has not been handled yet. It will
+            // give the sample of that tick. This tick has no sample of the thread.
             ++n_left_out_;
             rotation_.seen(Rotation::Found::running);
             continue;

@@ -315,7 +315,7 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     Waited waited = resume_thread(PTRACE_SINGLESTEP, thread)
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
-    if (waited == Waited::late) { // in a system call, which the kernel restarts later
+    if (waited == Waited::late) { // it is in a system call, which is restarted later
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);

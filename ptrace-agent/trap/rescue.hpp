@@ -53,7 +53,7 @@ struct RescueEntry {
 // further pages are not recorded.
 constexpr std::size_t max_rescue_pages = 8;
 struct RescueHeader {
-    std::uint64_t table, n;        // the table in use: its address, number of entries
+    std::uint64_t table, n;        // address and number of entries of the table in use
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
     std::uint64_t slot_pages[max_rescue_pages];
     std::uint64_t program_mask; // signals that the program's handler adds to the mask
@@ -65,7 +65,7 @@ static_assert(offsetof(RescueHeader, program_mask) == 88);
 // The program's handler for SIGTRAP.
 struct ProgramHandler {
     std::uint64_t handler = 0; // 0: SIG_DFL, 1: SIG_IGN
-    std::uint64_t mask = 0;    // signals that the kernel blocks while it runs
+    std::uint64_t mask = 0;    // signals to block while the handler runs
 };
 
 // The record of a step: how to finish it, or undo it, if the agent dies.
@@ -89,7 +89,7 @@ public:
     static std::size_t region_bytes();
 
     bool installed() const { return at_.value != 0; }
-    // Records why the target has no rescue. `why` continues "the target ... because".
+    // Records the reason why the target has no rescue. A note shows it to the user.
     void refuse(std::string why) { refusal_ = std::move(why); }
     const std::string& refusal() const { return refusal_; }
     TargetAddr at() const { return at_; }
@@ -102,11 +102,11 @@ public:
     bool install(AddressSpace& space, TargetAddr at, ProgramHandler program);
     void forget() { *this = {}; }
     void set_program_handler(AddressSpace& space, ProgramHandler program);
-    // Protects breakpoints. Called before they are written.
+    // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
-    // Records a step. Called before the thread's pc is in the slot. `mask` is the
-    // signal mask that the thread gets when it leaves the slot, if the mask changes.
+    // Records a step. Called before the thread's pc is in the slot. If the thread has a
+    // different signal mask during the step, `mask` is the mask to restore afterwards.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
     // Returns how many breakpoints were written without protection since the last call,

@@ -54,7 +54,8 @@ std::optional<TargetAddr> Slots::copy(AddressSpace& space, const Instruction& in
     std::span<const std::byte> text = insn.text();
     auto before = copied_.find(insn.at);
     if (before != copied_.end()) {
-        // The address is probed again. Another library may be there now.
+        // This address was probed before. If another library is mapped there now, the
+        // existing copy may contain a different instruction.
         auto old = copies_[before->second].text();
         if (std::equal(old.begin(), old.end(), text.begin(), text.end()))
             return before->second;

@@ -307,7 +307,8 @@ static ProgramHandler handler_of(const TrapAction& action)
     return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
 }
 
-// Returns the action that the kernel must have if the program wants this one.
+// Returns the action to set in the kernel when the program sets `action`. This is the
+// rescue's handler unless the rescue cannot replace the program's action.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
     constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value

@@ -91,7 +91,7 @@ Result<AgentClient> AgentClient::start()
     return AgentClient(std::move(client_end), pid);
 }
 
-// Sends all n bytes, and the descriptors with the first of them. Returns false on
+// Sends all n bytes. The descriptors are sent with the first byte. Returns false on
 // failure. MSG_NOSIGNAL prevents a SIGPIPE if the agent is dead.
 static bool send_all(int socket, const void* from, std::size_t n,
                      std::span<const int> fds)

@@ -6,8 +6,8 @@
 //               <──replies, events──               └─dt_fire──> arena (shared)
 //
 // Each member function except expect() sends one request and waits for its reply.
-// Events that arrive before the reply are kept for next_event(). The order of a
-// session:
+// Events that arrive before the reply are kept for next_event(). A session makes these
+// calls, in this order:
 //
 //   AgentClient agent = AgentClient::start();      early, because it forks
 //   agent.set_arena(...);                          before the first plant()
@@ -72,8 +72,8 @@ enum class SiteKind : std::uint8_t {
     entry,        // arg0.. = arguments, as the calling convention passes them
     ret,          // arg0 = Site::arg0 (offset in the function), arg1 = return value
     offset,       // arg0.. = the argument registers, which may contain anything
-    static_probe, // arg0.. = operands of its note; Site::arg0 = index into StaticTable
-    jump_out,     // ret at an indirect jump; Site::arg0 = index into StaticTable
+    static_probe, // arg0.. = the note's operands; Site::arg0 = index into StaticTable
+    jump_out,     // as ret, at an indirect jump; Site::arg0 = index into StaticTable
 };
 
 // The contents of a static probe's note about one of its sites.
@@ -85,7 +85,7 @@ struct StaticFacts {
 };
 struct StaticTable {
     std::vector<StaticFacts> sites;
-    std::vector<dt_operand> operands; // their addresses are those in the process
+    std::vector<dt_operand> operands; // with addresses of the process, not of the file
 };
 
 // Returns whether Site::arg0 is an index into StaticTable.
@@ -147,14 +147,14 @@ struct SeenText {
     std::uint64_t inode = 0; // 0: anonymous
 };
 
-// Which of a target's probes its forked children also have.
+// Selects the probes that a target's forked children inherit.
 enum class Follow : std::uint8_t { none, statics, all };
 
-// Which processes remain targets when they execute another program.
+// Selects the processes that remain targets when they execute another program.
 enum class FollowExec : std::uint8_t {
     none,
     itself, // the target itself, but not its children
-    all,    // the target and the children that are followed or spawned
+    all,    // the target, its followed children, and programs that it spawns with vfork
 };
 
 // How a site fires (dtrace -x mechanism).
@@ -221,18 +221,18 @@ struct ForgottenProbe {
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // the process has exited and is no longer a target
-        execed,            // the process executes another program, without probes
+        execed,            // the process has executed a new program, without probes
         libraries_changed, // a thread waits for resume_after_library_change()
-        forked,            // the process has a child, a target or with clean text
-        given_up,          // the process did not stop in time; no longer traced
+        forked,            // the process has forked `child`, which may be a target
+        given_up,          // the process did not stop in time, and is not traced now
         agent_error,       // the agent reports an error; pid may be 0
         agent_gone,        // the agent has died; this is the last event
     } kind = exited;
     pid_t pid = 0;
-    pid_t child = 0; // the new process, for forked
+    pid_t child = 0; // for forked: the pid of the child
     // The meaning depends on the kind:
-    //   exited              the status as of waitpid(2)
-    //   forked              1 if the child is a target from now on
+    //   exited              the wait status (waitpid(2))
+    //   forked              1 if the child is now a target, or 0 if it is not traced
     //   libraries_changed   the argument for resume_after_library_change()
     //   execed              the argument for resume_after_library_change(), or 0 if the
     //                       process does not wait

@@ -15,7 +15,8 @@ static inline unsigned long some_work(unsigned long n)
 {
 	/*
 	 * A call does not use the result of the previous call. The CPU
-	 * therefore executes consecutive calls in parallel, in half the time.
+	 * therefore executes consecutive calls in parallel, which halves the
+	 * time of each call.
 	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Decodes bytes to an Instruction, in three steps.
 //
-//   lay_out()     finds the parts by the rules of the format
+//   lay_out()     finds the parts, and so the length, by the rules of the format
 //   capstone      reports whether the bytes are an instruction, how long it is, and which
 //                 registers it uses
 //   opcodes.hpp   gives the operands and the flow of modelled instructions
 //
-// The two lengths must agree. Otherwise decode() refuses the instruction, because after
-// a copy of the wrong length the processor would execute unrelated bytes. capstone 4
-// does not support the newest vector instructions. The format of VEX and EVEX
-// determines their length, so they are accepted as unmodelled instructions. decode()
-// assumes that they read and write all general registers.
+// The lengths from lay_out() and capstone must agree. Otherwise decode() refuses the
+// instruction, because after a copy of the wrong length the processor would execute
+// unrelated bytes. capstone 4 does not support the newest vector instructions. The
+// format of VEX and EVEX determines their length, so they are accepted as unmodelled
+// instructions. decode() assumes that they read and write all general registers.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -122,7 +122,7 @@ void fill_memory(const Layout& layout, Instruction& insn)
     }
 }
 
-// Sets the operands of a modelled instruction, in the order of its form.
+// Sets the operands of a modelled instruction, in the order that its Form specifies.
 class Operands {
 public:
     Operands(const Layout& layout, Instruction& insn, unsigned size)
@@ -254,9 +254,9 @@ constexpr std::uint16_t syscall_reads =
     bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
 constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
 
-// Returns whether an instruction is modelled. Checks what a row does not contain, which
-// is prefixes that change the meaning, and encodings that share an opcode with another
-// instruction.
+// Returns whether an instruction that matches the row is modelled. Checks what a row
+// cannot express: prefixes that change the meaning, and encodings that share an opcode
+// with another instruction.
 bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
 {
     bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;

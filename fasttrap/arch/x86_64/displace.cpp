@@ -3,10 +3,10 @@
 //
 // The copy is at another address, where a RIP-relative operand would refer to other
 // memory. So the operand becomes [spare + disp32]. The spare register holds the address
-// that rip would have had. The length and the displacement stay the same, and the
-// distance is not limited. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The bit
-// B (with EVEX, also X) must be cleared. It has no meaning for a RIP-relative operand,
-// but would extend the number of the base register.
+// that rip would have had. The length and the displacement stay the same, and the copy
+// may be at any distance from the original. ModRM changes from mod 00 rm 101 to mod 10
+// rm spare. The bit B (with EVEX, also X) must be cleared. It has no meaning for a
+// RIP-relative operand, but would extend the number of the base register.
 //
 // The spare register is one of rsi, rdi and rbp. No instruction with a ModRM memory
 // operand uses any of them implicitly, and ModRM.reg and VEX.vvvv name at most two of

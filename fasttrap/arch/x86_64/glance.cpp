@@ -4,8 +4,8 @@
 //
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
-// Tail (tails.hpp) is what follows the opcode. lay_out() uses the same tails, and a
-// test compares the lengths that both functions return. For bytes that are not an
+// A Tail (tails.hpp) says which parts follow the opcode. lay_out() uses the same tails,
+// and a test compares the lengths that both functions return. For bytes that are not an
 // instruction, the length is arbitrary or 0.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
@@ -80,8 +80,8 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
     // Opcodes that need take_special(). 62, 8f, c4 and c5 may begin EVEX, XOP or VEX.
-    // 63, 8b and 8d may use tables. c7 may be xbegin. ff may be an indirect jump. 90 is
-    // a nop, but with REX.B an xchg.
+    // 63 and 8b may load from a jump table, and 8d may compute the address of one. c7
+    // may be xbegin. ff may be an indirect jump. 90 is a nop, but with REX.B an xchg.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
@@ -163,7 +163,8 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 }
 
 // Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
-// immediate, which are four of five instructions. Returns length 0 for all others.
+// immediate. About four out of five instructions have this form. Returns length 0 for
+// all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -401,7 +402,7 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read all these
+    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read this many
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

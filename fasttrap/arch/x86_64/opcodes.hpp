@@ -42,8 +42,8 @@ enum class Op : std::uint16_t {
 #undef X
 };
 
-// The places of the operands. rmN is ModRM.rm with N bytes, whatever the operand size
-// is.
+// Says where the operands of an instruction are. rmN is ModRM.rm with N bytes, for
+// every operand size.
 enum class Form : std::uint8_t {
     none,
     rm,

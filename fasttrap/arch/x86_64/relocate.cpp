@@ -183,7 +183,7 @@ Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
         return Ok{};
     }
     Instruction jump = call;
-    // changes ff /2 (call) to ff /4 (jmp)
+    // Change ff /2 (call) to ff /4 (jmp).
     jump.bytes[call.modrm_at] ^= std::byte{(0x2 ^ 0x4) << 3};
     if (!call.rip_relative) {
         out.append(jump.text());
@@ -266,7 +266,7 @@ Moving moving(const Instruction& insn)
         return {Moving::ends, {}, far_jump_bytes};
     case ControlFlow::jump_indirect:
     case ControlFlow::ret:
-    case ControlFlow::stop: // ud2, hlt; the agent reports the original address
+    case ControlFlow::stop: // ud2, hlt; for the signal, the agent restores the address
         return {Moving::ends, {}, insn.length};
     case ControlFlow::call:
     case ControlFlow::call_indirect:
@@ -334,8 +334,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        // For a far target, put_branch() wrote the inverse branch over a jump. The
-        // thread is at this jump.
+        // For a far target, put_branch() wrote the inverted branch, which skips a jump
+        // to the target. The thread is at this jump.
         if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;

@@ -3,7 +3,7 @@
 //
 //   not relative to rip   nothing
 //   rip-relative data     the displacement, if the data is within 2 GiB of the copy
-//   lea of rip            the displacement; if the address is too far, lea becomes mov
+//   lea N(%rip)           the displacement; if the address is too far, lea becomes mov
 //   jmp, jcc              the displacement; if the target is too far, the jump goes
 //                         through a literal
 //   loop, jrcxz           the instruction branches to a jump to the target:
@@ -11,8 +11,8 @@
 //   call                  a push of the original return address, and a jump
 //
 // A moved call pushes before it reads its target. The original call reads first. The
-// program cannot notice the difference, because leave_moved() takes back the push if
-// the read faults.
+// program cannot notice the difference, because leave_moved() undoes the push if the
+// read faults.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

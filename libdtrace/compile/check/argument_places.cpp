@@ -31,7 +31,7 @@ Class merged(Class a, Class b)
 
 struct Classes {
     std::array<Class, 2> words{Class::None, Class::None};
-    bool has_empty = false; // a C++ class without members
+    bool has_empty = false; // the type contains a C++ class without members
     unsigned count(Class wanted) const
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
@@ -132,10 +132,10 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Returns whether it is unknown how compilers pass this type. A struct with an empty
-// word may contain an unnamed bit-field there. Some compilers give the word a class and
-// others do not, and debug data omit unnamed bit-fields. Debug data show every other
-// reason for an empty word.
+// Returns whether it is unknown how compilers pass this type. If a word of a struct
+// contains no member, it may contain an unnamed bit-field, which debug data omit. Some
+// compilers assign a class to such a word and others do not. The debug data show every
+// other reason for a word without a member, for example an alignment above 8 bytes.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)

@@ -21,7 +21,7 @@ struct ArgumentPlace {
         Stack,     // on the stack, starting at word n above the return address
         Float,     // in a floating-point register
         Registers, // by value in registers, some of which have no argN
-        // a struct or union whose bytes are passed by value, for the kernel's functions
+        // a struct or union that is passed by value to a function of the kernel
         ByValue,
         Nowhere, // no bytes are passed: void or an empty struct
         Unknown, // compilers differ in how they pass this argument or an earlier one
@@ -40,8 +40,8 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
 std::vector<ArgumentPlace>
 kernel_argument_places(const std::vector<const Type*>& parameters, const Type* result);
 
-// Returns the place of a function's result at a return probe, whose arg1 is the integer
-// register for results.
+// Returns the place of a function's result at a return probe. There, arg1 is the
+// register in which a function returns an integer.
 ArgumentPlace result_place(const Type* result);
 
 } // namespace dt

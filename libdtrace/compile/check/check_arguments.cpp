@@ -118,8 +118,8 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
     return arguments;
 }
 
-// Finds the argument in all probes of the clause. Fails, with the place `at`, if its
-// types or places differ.
+// Finds the argument in all probes of the clause. Reports an error at `at` if the type
+// or the location of the argument differs between the probes.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
@@ -163,7 +163,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                 break;
             if (auto* why = std::get_if<std::string>(&*probed)) {
                 if (why->empty())
-                    take({}); // a probe without typed arguments
+                    take({}); // fails: the probe has no typed arguments
                 no_type(*why);
             }
             auto* said = std::get_if<ArgumentTypes>(&*probed);

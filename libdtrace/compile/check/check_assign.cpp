@@ -4,8 +4,8 @@
 // int64_t.
 //
 // A variable that holds addresses from alloca() may hold no other addresses (except
-// NULL). The engine frees that memory when the clause ends. A store through such a
-// pointer must go to scratch memory; otherwise the engine refuses it.
+// NULL). alloca() returns scratch memory, which the engine frees when the clause ends.
+// A store to scratch memory that is not allocated is a fault.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -87,8 +87,8 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }
 
-// Checks the left side of an assignment. plain: the operator is =, which does not read
-// the left side.
+// Checks the left side of an assignment. `plain` means that the operator is =, which
+// does not read the left side.
 void Checker::assign_target(NodePtr& slot, bool plain)
 {
     Node& node = *slot;

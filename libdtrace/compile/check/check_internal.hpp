@@ -260,7 +260,8 @@ void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Replaces each use of one of these names without a scope by a copy of its replacement.
+// Replaces each identifier that has one of these names, but no self-> or this->, by a
+// copy of the name's replacement.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);

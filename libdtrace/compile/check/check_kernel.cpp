@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names of the kernel's objects, and builtins that only the kernel module can compute.
-// A clause that uses one is marked as needing the kernel, so that it is executed only
-// in the kernel. Using a type of the kernel does not mark a clause.
+// A clause that uses such a name or builtin is marked as needing the kernel, so that it
+// is executed only in the kernel. Using a type of the kernel does not mark a clause.
 //
 // Pointers into the kernel are not marked userland, because the clause runs in the
 // kernel, where a load through such a pointer is an ordinary load.

@@ -135,9 +135,9 @@ void Checker::index_builtin(NodePtr& slot)
     node.type = node.left->type;
 }
 
-// Returns whether the bounds of D's type string apply to an expression, in the form in
-// which the program wrote it. They do not apply to casts and stringof, which read any
-// memory as a string, so that programs can index beyond strsize.
+// Returns whether an index into this expression is limited to the size of a D string.
+// Casts and stringof read any memory as a string, so a program may index their result
+// beyond strsize. The expression must be as written, before check() has replaced it.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {
@@ -205,7 +205,8 @@ void Checker::index(NodePtr& slot)
     const std::uint64_t literal_bytes =
         base.kind == NodeKind::String ? base.text.size() + 1 : 0;
     bool index_is_checked = false;
-    // The bounds apply even if this session cannot read the member's value.
+    // Check the index before the member of curpsinfo or curlwpsinfo, so that an index
+    // that is out of bounds is reported even if this session cannot read the member.
     if (node.args.size() == 1 && is_string_of_current(base)) {
         expr(node.args[0]);
         index_is_checked = true;

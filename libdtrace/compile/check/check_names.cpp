@@ -219,8 +219,8 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     deref(*slot);
 }
 
-// Limits the expansion of inlines. Each inline can use another one twice, so a program
-// of forty lines could exhaust all memory.
+// Limits the expansion of inlines. If each inline uses the previous inline twice, each
+// definition doubles the size, and forty lines could exhaust all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
     // A long program may use inlines often. So the limit grows with the text's length.
@@ -270,7 +270,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     }
 
     if (ident.needs_kernel)
-        uses_kernel(); // the body may be a constant, whose check does not do this
+        uses_kernel(); // checking the body does not do this if it is now a constant
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

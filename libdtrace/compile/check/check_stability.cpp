@@ -103,7 +103,8 @@ void Checker::uses(const Ident& ident, Place at)
                  "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
 }
 
-// Applies the attributes of the probes that a description matched.
+// Lowers the clause's attributes to those of the probes that a description matched.
+// Refuses the clause if they are below the minimum (-x amin).
 void Checker::describes(const ProbeSpec& spec)
 {
     if (spec.matched.empty())
@@ -133,7 +134,8 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Returns whether a pragma binds the declaration to a later version of D.
+// Returns whether a #pragma D binding says that a later version of D introduced the
+// declared name.
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)

@@ -252,8 +252,8 @@ void Checker::xlate(NodePtr& slot)
     whole->text = name;
     whole->at = at;
     NodePtr built = clone(*whole);
-    // The loop goes backwards, because each assignment is put before those that have
-    // been joined already.
+    // The loop runs backwards, because each step adds an assignment to the left end of
+    // the comma expression.
     for (std::size_t i = translator.members.size(); i-- > 0;) {
         const TranslatorMember& member = translator.members[i];
         Member found;
@@ -273,8 +273,8 @@ void Checker::xlate(NodePtr& slot)
     slot = std::move(built);
 }
 
-// Checks inline T name = xlate <T> (e). This is not checked like other inlines, because
-// the xlate may have no value.
+// Checks inline T name = xlate <T> (e). Returns false if the expression is not an
+// xlate. The usual check of an inline would refuse xlate <T *> (e), which has no value.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

@@ -155,8 +155,8 @@ private:
         out_ += keyword(type) + " " + type->name + " " + body(type) + ";\n";
     }
 
-    // Writes the declaration of a type before its first use. whole: the use needs the
-    // size of the type.
+    // Writes the declaration of a type before its first use. `whole` means that the use
+    // needs the size of the type.
     void need(const Type* type, bool whole)
     {
         switch (type->kind) {

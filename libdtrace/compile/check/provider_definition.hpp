@@ -19,8 +19,8 @@ struct ProviderDefinition {
     std::shared_ptr<const TypeTable> types;
     ProviderBlock block;
 
-    // Finds a probe by its name, as written in a note or in D. Returns null if there is
-    // none.
+    // Finds a probe by its name, in the spelling of the program's ELF note or of D.
+    // Returns null if there is no such probe.
     const ProviderProbe* probe(std::string_view name) const;
     // Sets the attributes of the parts that the definition mentions, and does not
     // change others.

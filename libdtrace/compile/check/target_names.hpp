@@ -59,7 +59,8 @@ private:
     static Name split(std::string_view scoped, Kind kind);
     const std::variant<std::vector<TargetModule>, std::string>&
     modules(std::string_view scope);
-    // Returns the first result from a module that has types.
+    // Calls find() for the modules of the scope that have debug data, until a call
+    // returns a result. Returns that result.
     template <class F>
     auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<const TargetModule*>(nullptr)));

@@ -149,7 +149,7 @@ private:
     RegisterFile registers_;
     RegisterCode ops_{code_, registers_};
     TreeFacts facts_;
-    std::unordered_set<const Node*> made_; // objects that will be stored to
+    std::unordered_set<const Node*> made_; // objects to allocate for a later store
 };
 
 bool is_assoc(const Node& node);

@@ -48,7 +48,8 @@ static TextOrigin origin_of(const Node& node)
     case NodeKind::String:
     case NodeKind::Integer:
         return TextOrigin::Program;
-    case NodeKind::Ident: // all builtins of type string are names
+    // The value of a builtin of type string, such as execname, is always a name.
+    case NodeKind::Ident:
         return node.ident->kind == IdentKind::Builtin && node.type->is_string()
                    ? TextOrigin::Name
                    : TextOrigin::Target;
@@ -70,7 +71,8 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // Commands and file names are not escaped when they are formatted.
+    // The arguments of system() and freopen() are printed without escapes, so that the
+    // command or the file name is not changed.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);

@@ -102,9 +102,9 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 }
 
 // Returns whether a string is assigned to an array of char, as in char a[16]; a =
-// "text". Such a string must be copied, because stgs would read sixteen bytes of it.
-// Thread-local variables are not copied to, because they have no address before the
-// first store.
+// "text". Such a string must be copied up to its NUL, because stgs would read sixteen
+// bytes of it. Returns false for a thread-local variable, which has no address to copy
+// to before the first store.
 static bool is_array_given_string(const Node& assign)
 {
     const Type* left = assign.left->type->resolve();

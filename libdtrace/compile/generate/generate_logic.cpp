@@ -97,7 +97,8 @@ Register ExprGenerator::value_of_cond(const Node& node)
         number = first;
         code_.branch(DIF_OP_BA, end);
     }
-    // Both alternatives put their value into the register of the first one.
+    // If the condition is false, the value of the second alternative is moved to the
+    // register that the first alternative uses.
     code_.place(otherwise);
     Register second = value(*node.right);
     if (second != number) {

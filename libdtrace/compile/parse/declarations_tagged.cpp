@@ -161,7 +161,8 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        // Qualifiers are removed, but a named typedef is not an anonymous member.
+        // An anonymous member may have qualifiers, which are nameless typedefs. A named
+        // typedef of a struct is not an anonymous member.
         const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;
@@ -170,7 +171,7 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
             lines.push_back({"", base.at,
                              whole_type(base.type, base.at, "anonymous member"),
                              std::nullopt, base.attributes});
-        else if (!base.at.c_header) // a header may declare a type: { enum e { A }; }
+        else if (!base.at.c_header) // in a header, the name is optional: enum e { A };
             fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
         advance();
         return;

@@ -56,7 +56,7 @@ bool Parser::reads_as_type(std::string_view raw, TypePlace place) const
     std::string_view rest = behind(raw, context_.text);
     skip_blanks(rest);
     if (rest.empty())
-        return place == TypePlace::Certain; // no text after the name is needed here
+        return place == TypePlace::Certain; // other places need text after the name
     const bool starred = rest[0] == '*';
     switch (place) {
     case TypePlace::Certain:

@@ -211,7 +211,7 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // The kinds of places in the text where a typedef of the kernel can be
+    // The kinds of places in the text where the name of a kernel typedef may appear
     // (kernel_type_names.cpp). At Certain places, every name is a type.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
@@ -221,7 +221,8 @@ private:
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
-    // The attributes in the result are those of the declared object.
+    // Parses the specifiers of a declaration. The attributes in the result apply to the
+    // declared object, not to its type.
     Specifiers specifiers(Names names = Names::Needed);
     bool names_member();
     bool is_implicit_int();

@@ -82,8 +82,8 @@ NodePtr Parser::make(NodeKind kind, Place place) const
     return node;
 }
 
-// Sets the height of a node, and refuses a node that is too high. This is called for
-// each node after its children have been added.
+// Sets the height of a node's subtree, and refuses the node if the height exceeds the
+// limit. This is called for each node after its children have been added.
 NodePtr Parser::fit(NodePtr node) const
 {
     std::uint32_t highest = 0;

@@ -2,8 +2,8 @@
 // The layout of structs and unions by the x86-64 System V ABI, section 3.1.2. For types
 // that D can declare, the LP64 ABI of aarch64 has the same rules.
 //
-// Members are added in their order, and each gets its offset. finish() sets the size
-// and the alignment.
+// Members are added in their order, and each is assigned an offset. finish() sets the
+// size and the alignment of the struct or union.
 //   - a member starts at a multiple of its alignment
 //   - a bit-field is inside one naturally aligned storage unit of its declared type,
 //     which its neighbours share
@@ -50,7 +50,7 @@ private:
 
     Type& into_;
     std::uint32_t limit_;
-    // offset of the first free bit after the members so far; always 0 in a union
+    // offset of the first bit after the members added so far; always 0 in a union
     std::uint64_t next_bit_ = 0;
     std::uint64_t end_bits_ = 0;
     std::uint32_t align_ = 1;

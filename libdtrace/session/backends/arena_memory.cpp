@@ -43,8 +43,7 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
         !mapped)
         return mapped.error();
     program->writer = Fd();
-    // Other processes get a descriptor of the program part that is open only for
-    // reading.
+    // Other processes receive a read-only descriptor of the program part.
     arena.program_ = std::move(program->reader);
 
     auto data = make_writable_memfd("dtrace-data", private_at - program_bytes);

@@ -56,8 +56,8 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// The numbers of clauses, probes and so on in the programs of a session, and the memory
-// that the programs need.
+// The numbers of clauses, probe descriptions, DIFOs and matched probes of a session's
+// programs, and the memory that the programs need.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -107,7 +107,8 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     config.n_shards = n_shards();
     config.n_private = n_private;
     config.n_cpus = static_cast<dt_u32>(::sysconf(_SC_NPROCESSORS_CONF));
-    // Libraries and programs that are loaded later also have probes.
+    // These maximums leave space for the probes of libraries and programs that are
+    // loaded later.
     config.max_probes = 1u << 20;
     config.max_ecbs = static_cast<dt_u32>(
         std::clamp<std::size_t>(4 * needs.n_matched, 1u << 21, 1u << 26));

@@ -23,7 +23,7 @@ namespace dt {
 
 namespace {
 
-// The child's findings, as bits of its exit status.
+// The bits of the exit status with which the child process reports its findings.
 enum : int { found_vdso = 1, found_agreement = 2 };
 
 #if defined(__x86_64__)
@@ -157,8 +157,8 @@ ClockFacts clock_facts(std::string source)
     facts.source = std::move(source);
     facts.one_rate = has_one_rate();
 #if defined(__x86_64__)
-    // The child has no exit signal, so the program that uses this library gets no
-    // SIGCHLD for it.
+    // The child has no exit signal, so the program that uses this library receives no
+    // SIGCHLD when the child exits.
     const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0)
         look_and_exit();

@@ -8,8 +8,8 @@
 //      ,'-'      that reaches CLOCK_MONOTONIC when the next renewal is due
 //      counter
 //
-// For a reader, time never goes back: if the line is ahead of the clock, it only gets a
-// smaller slope. If the line is far behind the clock (because the machine slept or the
+// For a reader, time never goes back. If the line is ahead of the clock, only its slope
+// is reduced. If the line is far behind the clock (because the machine slept or the
 // consumer was stopped), it jumps to the current time. The line is valid only while the
 // processor's counter may be used as the kernel's clock (clock_facts.hpp). Otherwise
 // seq is 0, and readers use a system call or another clock.

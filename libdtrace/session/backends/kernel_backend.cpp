@@ -38,8 +38,8 @@ dt_arena_config kernel_arena_config(const SessionState& state)
     return config;
 }
 
-// Uses the arena of the module's device. From this time on, the session passes the
-// module the tables for walking user stacks.
+// Uses the arena of the kernel module's device. From then on, the session also passes
+// the module the unwind tables with which it walks user stacks.
 void KernelBackend::use(ArenaMemory arena)
 {
     s_.arena.emplace(std::move(arena));
@@ -90,8 +90,8 @@ int KernelBackend::make_arena()
     }
 }
 
-// Lists all probes in processes as not yet planted. The agent plants nothing, so it
-// does not get the arena.
+// Lists all probes in processes as not yet planted. The agent does not need the arena,
+// because it plants nothing.
 int KernelBackend::prepare_agent()
 {
     for (const auto& process : s_.processes.all())
@@ -215,7 +215,7 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
 }
 
 // Returns the names of the loaded modules. Use counts are omitted, because they change
-// all the time.
+// constantly.
 static std::string loaded_modules()
 {
     std::ifstream file("/proc/modules");
@@ -225,8 +225,8 @@ static std::string loaded_modules()
     return names;
 }
 
-// If the list of loaded modules has changed, creates the probes of new modules that
-// match an enabled description.
+// If the list of loaded modules has changed, creates the probes that enabled
+// descriptions match in the new modules.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;
@@ -283,7 +283,8 @@ int KernelBackend::start_timers()
 
 void KernelBackend::unplant(ps_prochandle& process)
 {
-    // Closing the device's file removes the uprobes.
+    // Only marks the sites as not planted. Closing the device's file removes the
+    // uprobes.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         for (ProbeSite& at : s_.probes.probe(id)->sites)
             at.planted = false;

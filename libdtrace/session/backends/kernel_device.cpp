@@ -38,7 +38,7 @@ static std::string why_it_would_not_load()
     return "";
 }
 
-// Returns the names of the kernel's providers as one text: "fbt, sdt, syscall, proc,
+// Returns the names of the kernel's providers as one string: "fbt, sdt, syscall, proc,
 // ... and callout_execute".
 static std::string kernel_providers()
 {
@@ -130,7 +130,7 @@ Result<std::uint32_t> KernelDevice::add_probes(std::string_view names, std::uint
 
 Result<Ok> KernelDevice::add_ecbs(std::span<const dtk_ecb> ecbs)
 {
-    constexpr std::size_t most = 1 << 16; // maximum length of a list
+    constexpr std::size_t most = 1 << 16; // maximum number of ECBs in one request
     for (; !ecbs.empty(); ecbs = ecbs.subspan(std::min(most, ecbs.size()))) {
         auto part = ecbs.first(std::min(most, ecbs.size()));
         if (auto done =

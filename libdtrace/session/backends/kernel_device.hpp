@@ -23,8 +23,8 @@ namespace dt {
 
 class KernelDevice {
 public:
-    // Opens the device. Errors: not_found if the module is not loaded, permission, and
-    // unsupported if the module has a different version.
+    // Opens the device. Errors: not_found if the module is not loaded, permission if
+    // the device may not be opened, unsupported if the module has a different version.
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
@@ -33,8 +33,8 @@ public:
     // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
              dt_load_error* error);
-    // Adds n probes. `names` contains four texts for each probe, and each text ends
-    // with a NUL. Returns how many probes were added.
+    // Adds n probes. `names` contains four NUL-terminated strings for each probe.
+    // Returns how many probes were added.
     Result<std::uint32_t> add_probes(std::string_view names, std::uint32_t n);
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Attaches sites. Sets the member `error` of each site to 0 or a negative errno.

@@ -40,7 +40,8 @@ public:
     bool targets_share_memory() const override { return true; }
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
-    // Prefaulted pages must stay: a target that touched them again would be charged.
+    // Returns false if the arena was prefaulted. Its pages must then stay in memory,
+    // because a target that touched a returned page would be charged for it.
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:

@@ -9,7 +9,7 @@
 // requested once. If a library is unloaded and loaded again, even at another address,
 // its uprobes fire again. The uprobes are removed at exec and exit.
 //
-// The kernel calls the handlers of one place in the reverse order of the requests, so
+// The kernel calls the handlers at one address in the reverse order of the requests, so
 // the last site is requested first.
 #pragma once
 
@@ -55,7 +55,7 @@ private:
     std::vector<dtk_uprobe> requests_;
 };
 
-// Returns the enum dtk_kind for the kind of a site.
+// Returns the value of enum dtk_kind for the kind of a site.
 dt_u32 uprobe_kind(SiteKind kind);
 // Returns why the module refused a uprobe. error is a positive errno.
 std::string uprobe_error_text(int error);

@@ -60,7 +60,8 @@ static std::string hex(std::uint32_t n)
     return text;
 }
 
-// GCC predefines these macros without underscores, but in D they are names of modules.
+// Undefines the macros that GCC predefines without underscores. In D, these words can
+// be names of modules.
 constexpr std::array not_d = {"-Ulinux", "-Uunix"};
 
 static std::vector<std::string> arguments_of(const Preprocessor& by,
@@ -137,8 +138,8 @@ static Result<std::string> text_in(const Fd& file)
 }
 
 // Runs the preprocessor. If this process has more rights than its user, the
-// preprocessor gets only the user's rights, because the preprocessor opens files that
-// the program and the arguments name. Returns the status from waitpid().
+// preprocessor runs with only the user's rights, because it opens files that the
+// program and the arguments name. Returns the status from waitpid().
 static Result<int> run(std::vector<std::string> args, int in, int out)
 {
     std::vector<char*> argv;

@@ -34,12 +34,12 @@ std::string path_of(const Fd& file);
 // of the directories and leads only to a regular file.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton);
 
-// The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the file
-// has that section.
+// The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the
+// debug data contain that section.
 struct AlternateFile {
     bool wanted = false;
     std::string name;
-    Fd file; // empty: not found in one of the directories
+    Fd file; // empty if the file is in none of the trusted directories
 };
 AlternateFile find_alternate_file(const std::string& path_of_file, Dwarf* dwarf);
 

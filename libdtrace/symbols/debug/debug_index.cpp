@@ -32,8 +32,9 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         names_left_out += !index.contains({kind, name});
         return;
     }
-    // The definition of an entry that a namespace declares may be outside of the
-    // namespace. It counts as one level deeper, like the declaration.
+    // A namespace may only declare an entry, and the definition follows outside of the
+    // namespace. Such a definition has a DW_AT_specification. It gets the depth of the
+    // declaration, which is one level deeper.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);

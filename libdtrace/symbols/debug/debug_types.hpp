@@ -29,7 +29,7 @@ namespace dt {
 using DebugRef = std::uint32_t;
 
 struct DebugMember {
-    std::string name; // empty: anonymous, or a base class
+    std::string name; // empty for an anonymous member and for a base class
     DebugRef type = 0;
     std::uint64_t offset_bits = 0;
     std::uint32_t bitfield_bits = 0; // 0: not a bit-field
@@ -51,7 +51,7 @@ struct DebugType {
         Const,
         Volatile,
         Function,
-        Opaque, // a size without meaning in D: complex numbers, vectors, ...
+        Opaque, // D knows only the size: complex numbers, vectors, ...
     };
     Kind kind = Kind::Void;
     Passing passing = Passing::ByMembers;
@@ -82,14 +82,15 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // The compiler or the language does not pass the arguments where the ABI says.
+    // Whether the arguments may be in other places than the ABI says, because of the
+    // compiler or the language.
     bool own_convention = false;
 };
 
 struct DebugVariable {
     DebugRef type = 0;
-    // The link-time address. Nullopt if the variable is defined in another file, or if
-    // each thread has one.
+    // The link-time address. Nullopt if the variable is defined in another file or is
+    // thread-local.
     std::optional<std::uint64_t> addr;
     // Whether this is a per-CPU variable of the kernel. The address of its symbol is
     // relative to each CPU's base.

@@ -85,8 +85,8 @@ struct DwarfTypes::State {
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
 
-    // The amounts of data that were omitted because of the limits and that take_cuts()
-    // has not reported yet.
+    // These members record which data were omitted because of the limits.
+    // take_cuts() reports them.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
     // Returns whether a list of n members, enumerators or parameters may grow further.

@@ -21,7 +21,8 @@ public:
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 
-    // Finds a type by name. The name of a C++ class is in both name spaces.
+    // Finds a type by name. The name of a C++ class is found as a tag and as an
+    // ordinary name.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
     std::optional<DebugVariable> find_variable(std::string_view name) override;
     std::optional<std::int64_t> find_enumerator(std::string_view name) override;

@@ -73,8 +73,9 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps the ranges that are completely in the file part of one segment. If ranges
-    // overlap, keeps only the first.
+    // Keeps the ranges that one segment loads completely from the file. With
+    // `executable`, the segment must be executable. If ranges overlap, keeps only the
+    // first.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {

@@ -42,8 +42,8 @@ struct ElfImage::State {
     std::string interpreter;
     ElfKind kind = ElfKind::shared_object;
 
-    // The following members are filled by functions(). Names in the table refer to
-    // buffers of the other members.
+    // functions() sets the following four members. The names in the member `functions`
+    // are views into buffers that the other three own.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;
@@ -159,7 +159,7 @@ std::vector<std::string> ElfImage::take_cuts()
         for (std::string& cut : more)
             cuts.push_back(where + ": " + std::move(cut));
     };
-    if (state.collector) // first those about symbol tables
+    if (state.collector) // the messages about symbol tables come first
         for (std::string& cut : std::exchange(state.collector->cuts(), {}))
             cuts.push_back(std::move(cut));
     add(state.path, state.file->take_cuts());
@@ -277,7 +277,7 @@ const FunctionTable& ElfImage::functions()
     return *state_->functions;
 }
 
-// Even a file with symbols may have its debug data in a separate file.
+// Opens the debug data, which may be in a separate file even if the file has symbols.
 Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
 {
     auto has_types = [](const ElfSections& elf) {

@@ -110,8 +110,9 @@ public:
     std::span<const AddressRange> frame_functions();
 
     // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only
-    // data such as jump tables. Bytes after file_bytes are zero. The span is valid as
-    // long as the image exists. Error invalid: the range is not inside one segment.
+    // data such as jump tables. Bytes of a segment that the file does not contain are
+    // zero. The span is valid as long as the image exists. Error invalid: the range is
+    // not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
     // Copies the bytes that the file loads at `at` into the caller's memory. Used
     // instead of bytes() for data that is read only once. Returns false if the file
@@ -119,8 +120,8 @@ public:
     bool read(std::uint64_t at, std::span<std::byte> into) const;
     // Returns the executable segment that contains `at`. Returns null if there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;
-    // Returns the range of a named section, such as .plt. Returns nothing if there is
-    // none.
+    // Returns the range of a named section, such as .plt. Returns nullopt if there is
+    // no such section.
     std::optional<AddressRange> section(std::string_view name);
 
     // Internal to symbols/: returns the file itself, followed by its debug file and its

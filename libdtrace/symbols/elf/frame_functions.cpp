@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Every FDE of .eh_frame covers a function, or a part of a split function. The first
-// two
-// fields of an FDE are start and length, in the encoding that the 'R' of its CIE's
-// augmentation names (DWARF exception header encoding, LSB "Linux Standard Base Core"
-// 10.5). If the augmentation has a 'z', the FDE's own augmentation data follow. If it
-// has an 'L', these data contain the address of the function's language table (LSDA).
+// two fields of an FDE are start and length. Their encoding is the operand of the
+// letter 'R' in the augmentation of its CIE (DWARF exception header encoding, LSB
+// "Linux Standard Base Core" 10.5). If the augmentation has a 'z', the FDE's own
+// augmentation data follow. If it has an 'L', these data contain the address of the
+// function's language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"
@@ -49,7 +49,7 @@ Encodings encodings_of(const Dwarf_CIE& cie)
     std::size_t at = 0;
     for (char c : augmentation.substr(1)) {
         if (c == 'S' || c == 'B' || c == 'G')
-            continue; // signal frames and aarch64 marks have no data
+            continue; // the letters for signal frames and aarch64 have no operand
         if (at >= cie.augmentation_data_size)
             return unknown;
         unsigned char value = cie.augmentation_data[at++];

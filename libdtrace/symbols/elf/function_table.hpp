@@ -39,8 +39,8 @@ struct FunctionName {
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
     bool old_version = false; // name@VERSION: a new program would not be linked to it
-    bool from_frame = false;  // fde.ADDRESS, because only .eh_frame has the function
-    bool split_off = false;   // from_frame, and a part of a function (like NAME.cold)
+    bool from_frame = false;  // named fde.ADDRESS: only .eh_frame has the function
+    bool split_off = false;   // from_frame is set, and it is a part like NAME.cold
 
     // Returns whether this is a part that the compiler split off from a function.
     bool is_of_part() const;
@@ -54,7 +54,8 @@ struct Function {
     bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
 };
 
-// One symbol from a source. FunctionTable sorts and merges them.
+// One symbol from a symbol table, or a function from .eh_frame. FunctionTable sorts the
+// symbols and merges those with the same address.
 struct FunctionSymbol {
     std::uint64_t addr = 0;
     std::uint64_t n_bytes = 0;
@@ -80,9 +81,9 @@ public:
     // Returns the function whose bytes contain `addr`, the innermost if functions are
     // nested. Returns null if there is none.
     const Function* at(std::uint64_t addr) const;
-    // Returns the function that has this mangled or plain name. Several static
-    // functions may share a name: find() prefers a current version, then a global one;
-    // find_all() returns all.
+    // These functions search for a mangled or plain name, which several static
+    // functions may share. find() returns one function. It prefers a symbol without an
+    // old version, then a global symbol. find_all() returns all functions.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
     // Returns, in the order of addresses, the functions with a name that matches a glob

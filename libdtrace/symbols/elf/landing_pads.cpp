@@ -7,9 +7,9 @@
 //   encoding  length of the call sites
 //   call site: start, length, landing pad, action    landing pad 0: none
 //
-// The start, length and landing pad of a call site are in the last of the encodings.
-// The offset of the type table, the length of the call sites and the actions are in
-// LEB128.
+// The third encoding applies to the start, length and landing pad of each call site.
+// The offset of the type table, the length of the call sites and the actions are LEB128
+// numbers.
 #include "libdtrace/symbols/elf/landing_pads.hpp"
 
 #include <dwarf.h>

@@ -9,7 +9,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t text_at_once = 1 << 20;
-// The search stops after this number of bytes of a function.
+// A function is searched for branches only in this number of bytes from its start.
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
@@ -162,7 +162,7 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
         case DW_CFA_val_offset_sf:
         case DW_CFA_GNU_negative_offset_extended:
             operands.unsigned_number();
-            operands.unsigned_number(); // skips signed numbers as well
+            operands.unsigned_number(); // a signed number has the same length
             break;
         case DW_CFA_expression:
         case DW_CFA_val_expression:

@@ -117,7 +117,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // Adds problems whose number the parsers of the notes have limited.
+    // Adds all problems. The parsers of the notes have already limited their number.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());

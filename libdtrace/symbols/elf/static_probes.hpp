@@ -35,10 +35,10 @@ struct StaticProbe {
 
 struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
-    // Pairs of provider and text (usdt/definition_notes.hpp). A provider may have
-    // several texts.
+    // Pairs of a provider's name and the text of a definition of that provider
+    // (usdt/definition_notes.hpp). A provider may have several definitions.
     std::vector<std::pair<std::string, std::string>> definitions;
-    // The syntax of arguments whose text is valid in both syntaxes.
+    // The syntax, AT&T or Intel, of arguments whose text is valid in both.
     usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };

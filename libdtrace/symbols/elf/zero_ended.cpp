@@ -27,7 +27,7 @@ std::list<std::vector<char>> end_debug_sections_with_zero(Elf* elf)
             elf_compress(section, 0, 0);
         Elf_Data* data = elf_getdata(section, nullptr);
         Elf_Data* raw =
-            elf_rawdata(section, nullptr); // libdw may read this form instead
+            elf_rawdata(section, nullptr); // libdw may read this instead of `data`
         if (data == nullptr || data->d_buf == nullptr || data->d_size == 0 ||
             raw == nullptr || raw->d_size != data->d_size)
             continue;

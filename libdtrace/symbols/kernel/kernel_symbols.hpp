@@ -79,10 +79,10 @@ public:
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);
 
-    // Returns the function of which a symbol is a version: foo for "foo", for
-    // "foo.isra.0", which the compiler derives from it, and for "foo_noprof", which the
-    // macros of allocators call since 6.10. Returns "" for a part of a function
-    // ("foo.cold", "foo.part.0").
+    // Returns the function that a symbol is a variant of. For "foo", "foo.isra.0" (a
+    // clone that the compiler makes) and "foo_noprof" (called by the allocator macros
+    // since Linux 6.10), this is foo. Returns "" for a part of a function ("foo.cold",
+    // "foo.part.0").
     static std::string_view function_of(std::string_view symbol);
     // Returns the kernel's own spelling of a module name: "vmlinux" for "kernel",
     // "unix" and "genunix", and '_' instead of '-'.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Encodes code at a known distance from the runtime's image, with xbyak. Only files in
-// this folder include this header.
+// Encodes machine code with xbyak. In the target, the code is at a known distance from
+// the runtime's image. Only files in this folder include this header.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION

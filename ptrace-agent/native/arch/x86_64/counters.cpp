@@ -71,8 +71,8 @@ template <class Add> void Counters::add_on_cpu(std::optional<Reg64> key, Add add
     sections_.push_back(std::move(section));
 }
 
-// Places the abort handlers of sequences after the routine, and the descriptors that
-// the kernel reads.
+// Emits the sequences' abort handlers after the code of the routine, and then the
+// descriptors (struct rseq_cs) that the kernel reads.
 void Counters::place_sections()
 {
     for (auto& section : sections_) {

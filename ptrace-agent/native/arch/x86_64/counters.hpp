@@ -18,7 +18,7 @@ public:
     void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void place_sections();
-    void add_fixups(Compiled& to) const; // for the first accesses to struct rseq
+    void add_fixups(Compiled& to) const; // for accesses to struct rseq that may fault
 
 private:
     // Calls add(shared) to emit the addition to a set of counters. rcx then contains
@@ -28,7 +28,7 @@ private:
 
     struct Section {
         Label descriptor, start, end, abort, done;
-        Label foreign;          // the sequence is armed on a CPU that has no set
+        Label foreign;          // reached if this CPU has no set of counters
         Label access, accessed; // begin and end of the first accesses to struct rseq
         std::function<void()> shared, disarm;
     };

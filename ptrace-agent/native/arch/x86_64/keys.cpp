@@ -19,7 +19,8 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// Moves the low bytes of a value, as a key contains them. The other bytes become zero.
+// Moves the low n_bytes bytes of a value, because a key contains only these bytes. The
+// other bytes become zero.
 void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 {
     if (n_bytes == 1)
@@ -31,7 +32,7 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 }
 
 // Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
-// the probe, then each integer. Registers of the pool that contain words are held.
+// the probe, then each integer. Holds the pool's registers that contain these words.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
@@ -57,8 +58,9 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
     return words;
 }
 
-// Returns a register, which is held, with the offset of the key's counters from the
-// action's counters. The offset is in bytes and the same in every set.
+// Emits the search for a key. Returns the register that will contain the offset, in
+// bytes, of the key's counters from the action's counters. The offset is the same in
+// every set. The register is held.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;
@@ -127,7 +129,7 @@ Reg64 Routine::find_key(const Step& step)
     return at;
 }
 
-// Places the rare cases of key searches after the routine.
+// Emits the rare cases of key searches after the code of the routine.
 void Routine::place_searches()
 {
     for (auto& search : searches_)

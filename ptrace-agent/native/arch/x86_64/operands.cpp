@@ -183,7 +183,7 @@ void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
         a_.sub(half, rcx);
         a_.jb(bail_);
         a_.sub(left, rcx);
-        a_.sub(left, bytes); // no range is smaller than a page
+        a_.sub(left, bytes); // not negative, because each range has at least a page
         a_.cmp(half, left);
         a_.ja(bail_);
         a_.jmp(out.known);
@@ -191,7 +191,7 @@ void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
     lookups_.push_back(std::move(lookup));
 }
 
-// Places the rare cases of address checks after the routine.
+// Emits the rare cases of address checks after the code of the routine.
 void OperandReader::place_lookups()
 {
     for (auto& lookup : lookups_)

@@ -29,7 +29,7 @@ private:
     // Returns the slot of an argument that is read ahead.
     Xbyak::Address slot(std::uint32_t n) const;
 
-    std::uint32_t have_ahead_ = 0; // bits of the arguments that have been read so far
+    std::uint32_t have_ahead_ = 0; // one bit for each argument that has been read
     struct Lookup {
         Label unsure, known;
         std::function<void()> rest;

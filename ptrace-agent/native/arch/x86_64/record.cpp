@@ -113,7 +113,8 @@ void Recorder::publish()
     a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
 }
 
-// Places two rare cases after the routine: more CPUs than shards, and a full buffer.
+// Emits two rare cases after the code of the routine: a CPU number for which there is
+// no shard, and a full buffer.
 void Recorder::place_shard_ends()
 {
     if (plan_.record_bytes == 0)

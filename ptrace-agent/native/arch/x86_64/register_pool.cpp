@@ -20,7 +20,7 @@ static bool is_direct(const ClausePlan& plan, std::uint32_t n)
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // the pool omits rsi, rdi, r8, r9 if they are read
+    case Xbyak::Operand::RSI: // if rsi, rdi, r8 or r9 is read, it is not in the pool
     case Xbyak::Operand::RDI:
     case Xbyak::Operand::R8:
     case Xbyak::Operand::R9:
@@ -51,7 +51,7 @@ std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n)
     case 5:
         return r9;
     default:
-        return std::nullopt; // rcx is scratch, and rdx is in the pool
+        return std::nullopt; // the routine changes rcx (arg3) and rdx (arg2)
     }
 }
 

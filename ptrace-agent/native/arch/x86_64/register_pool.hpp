@@ -19,8 +19,8 @@ using Xbyak::Label;
 using Xbyak::Reg32;
 using Xbyak::Reg64;
 
-// Returns the register that contains argument n, if the program's register is
-// unchanged.
+// Returns the register in which the program passes argument n. Returns nothing if the
+// routine may change that register, or if the argument is not in a full register.
 std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n);
 
 class RegisterPool {
@@ -41,15 +41,16 @@ public:
     bool flags_on_stack() const { return flags_on_stack_; } // otherwise they are in %ax
     const std::vector<Reg64>& saves() const { return save_; }
     const std::vector<Reg64>& used() const { return used_; }
-    std::uint32_t ahead() const { return ahead_; } // bits of arguments read ahead
+    std::uint32_t ahead() const { return ahead_; } // a bit for each argument read ahead
     std::size_t n_slots() const;                   // number of arguments read ahead
 
-    // `word` numbers the words above those that the routine pushed: 0 is the program's
-    // rax, 1 rcx, 2 rbx, 3 the top of its stack. above() returns the word's index from
-    // rsp, saved() its operand.
+    // `word` is the number of a stack word above the words that the routine pushed: 0
+    // for the program's rax, 1 for its rcx, 2 for its rbx, 3 for the top of its stack.
+    // above() returns the distance of the word from rsp in words, and saved() returns
+    // the operand for it.
     std::size_t above(unsigned word) const;
     Xbyak::Address saved(unsigned word) const;
-    std::optional<Xbyak::Address> saved(Reg64 reg) const; // if the routine saved it
+    std::optional<Xbyak::Address> saved(Reg64 reg) const; // null if reg was not saved
 
 private:
     bool is_argument(Reg64 reg) const;

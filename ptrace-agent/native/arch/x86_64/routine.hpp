@@ -58,8 +58,8 @@ private:
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);
 
-    // value.cpp. value() and text() return the register that contains the value. This
-    // is a register from the pool, or the register of an argument.
+    // Defined in value.cpp. value() and text() return the register that contains the
+    // value. This is a register from the pool, or the register of an argument.
     Reg64 value(const Value& value);
     Reg64 text(const Value& value);
     bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);
@@ -70,7 +70,7 @@ private:
     Reg64 source(std::uint32_t reg); // reg: a DIF register; r0 is loaded to rcx
     Reg64 destination(std::uint32_t reg);
 
-    // state.cpp: the thread, its variables, and the clock.
+    // Defined in state.cpp. Access the thread, its variables, and the clock.
     void find_thread();
     void find_variable(std::uint32_t id, Label& absent);
     void need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
@@ -89,7 +89,7 @@ private:
     Counters counters_;
     std::map<std::uint32_t, Reg64> dif_registers_;
     std::map<std::uint32_t, std::uint64_t> constants_; // known values of DIF registers
-    bool condition_ = false; // the flags are those of DIF's last comparison
+    bool condition_ = false; // the flags contain the result of DIF's last comparison
     bool one_variable_ = false, has_variables_ = false, uses_thread_ids_ = false;
     Reg64 thread_; // address of the struct dt_rt_thread, if the clause uses pid or tid
     bool have_thread_ = false, have_time_ = false;

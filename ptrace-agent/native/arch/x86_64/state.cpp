@@ -15,9 +15,9 @@ using namespace Xbyak::util;
 // line has a different shift, the engine runs the clause.
 constexpr unsigned clock_shift = 32;
 
-// Finds the entry of the thread. If the clause has thread-local variables, r10 becomes
-// the hash of the thread's slots, and rax their key. If the clause uses pid or tid,
-// thread_ becomes the address of the entry.
+// Emits the search for the thread's entry in the table of threads. If the clause has
+// thread-local variables, r10 becomes the hash of the thread's slots, and rax becomes
+// their key. If the clause uses pid or tid, thread_ becomes the address of the entry.
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
@@ -84,7 +84,7 @@ Xbyak::Address Routine::variable(std::uint32_t id)
     return qword[rcx + offsetof(dt_slot, value)];
 }
 
-// Emits code for those needs that earlier code has not met. If the predicate is only a
+// Emits code for each of `needs` that is not in `had`. If the predicate is only a
 // variable, and the variable was never set, the emitted code jumps to `absent`.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)

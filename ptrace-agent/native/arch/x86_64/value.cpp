@@ -60,7 +60,7 @@ void branch(Assembler& a, std::uint32_t op, const Label& to)
     }
 }
 
-// Returns the branch that is taken when `op` is not taken.
+// Returns the branch instruction with the opposite condition of `op`.
 std::uint32_t opposite(std::uint32_t op)
 {
     switch (op) {
@@ -204,7 +204,8 @@ void Routine::shift(std::uint32_t insn)
     }
 }
 
-// Translates one instruction. Returns whether the flags are then those of a comparison.
+// Translates one instruction. Returns whether the flags then contain the result of a
+// DIF comparison.
 bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels)
 {
     const auto* text = static_cast<const dt_u32*>(dt_at(plan_.arena, difo.text));
