@@ -5,7 +5,8 @@
  * Parents, groups and paths are read with copy_from_kernel_nofault(), because
  * RCU may not be watching. A path is composed from the names of its
  * directories, up through the mounts. A signal is sent from an irq_work,
- * because a probe may fire while a lock that sending needs is already held.
+ * because a probe may fire while the current thread already holds a lock that
+ * is needed to send a signal.
  */
 #include "kmod/process.h"
 

@@ -55,7 +55,7 @@ struct Glance {
     bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// Whether and where a window may contain an instruction.
+// Says whether, and at which position, a window may contain an instruction.
 struct Moving {
     enum How : std::uint8_t {
         anywhere, // anywhere in a window
@@ -68,7 +68,7 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// How to move a thread out of relocated code, a head or a tail (see PatchPlace).
+// Says how to move a thread out of relocated code, a head or a tail (see PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;
