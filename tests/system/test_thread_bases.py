@@ -21,7 +21,7 @@ def stopped(pid):
         os.kill(pid, signal.SIGCONT)
 
 def line_of(process, word, seconds=20):
-    """Returns the first line that begins with the word. Fails if no line comes for `seconds`."""
+    """Returns the first line that begins with the word. Fails if no line arrives for `seconds`."""
     while select.select([process.stdout], [], [], seconds)[0]:
         line = ready(process)
         if line.startswith(word):

@@ -333,7 +333,8 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // There are more threads than slots, and in the end more than fit into the memory.
+    // There are more threads than slots. In the end, the variables of all threads need
+    // more memory than there is, so some stores are dropped.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;
