@@ -385,7 +385,7 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        // Wait until a firing that began after the addition has ended.
+        // Wait until a firing that began after the ECB was added has ended.
         const std::uint64_t enough = n_fired + 2;
         while (n_fired < enough && Clock::now() < deadline)
             std::this_thread::yield();
