@@ -215,8 +215,8 @@ u64 dt_user_fs_base(void)
 }
 
 /*
- * Reads the process's value from a second register. The gs base itself has the
- * kernel's value while the kernel runs.
+ * Reads the process's value from a second register. While the kernel runs, the
+ * gs base register itself holds the kernel's value.
  */
 u64 dt_user_gs_base(void)
 {

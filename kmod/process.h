@@ -39,8 +39,8 @@ struct mm_struct;
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /*
- * Sends a signal to the current process, which gets it when it returns to user
- * space.
+ * Sends a signal to the current process, which receives it when it returns to
+ * user space.
  */
 int dt_signal_soon(int sig);
 

@@ -276,7 +276,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // kept, because only this output can restore the original file
+    if (out.own()) // keep the new output; only it can restore the original file
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }
