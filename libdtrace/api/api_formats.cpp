@@ -26,7 +26,7 @@ struct Printing {
     std::span<const std::byte> bytes;
     // null if there is no format; printa() then uses the default form
     const dt::Format* format = nullptr;
-    dt::ProbeData probe;               // no ecb: the record belongs to no known probe
+    dt::ProbeData probe;               // its ecb is null if the probe is not known
     std::vector<dt::RecordDesc> descs; // as many as recs
 
     dt::Piece piece() const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
+// Implements the consumer's loop: dtrace_sleep(), dtrace_work() and the handlers.
 //
 // dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
 // target would cost the target far more than a poll costs dtrace. If an aggregation

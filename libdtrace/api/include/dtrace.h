@@ -494,7 +494,7 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* a record function: skip the record; a probe function: skip the firing */
+    /* skip the record (record function) or the whole firing (probe function) */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
