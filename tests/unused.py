@@ -10,7 +10,7 @@ from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Calls from other directories are ignored, because these directories contain tests.
+# The product's directories. Calls from other directories are ignored, because only tests are there.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Functions that programs outside the tree call.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")

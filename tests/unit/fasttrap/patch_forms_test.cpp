@@ -222,8 +222,8 @@ struct ChainRow {
     bool far = false; // the first jump leads 380 MB down or 1.7 GB up
 };
 
-// Returns the text of the blocks. The site at the start of the first block knows the
-// ends of all blocks.
+// Returns the text of the row's blocks. The site at the start of the first block
+// contains the ends of all blocks.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -472,7 +472,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // If one byte less may be kept, no jump is possible.
+    // No jump is possible if only three bytes after the extent may be kept.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
     // pop %rbp; ret: a thread that jumps to the ret would not trap.
@@ -565,7 +565,8 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Builds several patches with one builder, even after the builder has refused one.
+// Builds several patches with one builder. Before each of them, the builder refuses a
+// patch whose trampoline is too far away.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

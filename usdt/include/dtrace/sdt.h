@@ -204,7 +204,8 @@
  * number, bytes + 16 if signed + 32 if floating-point, because no part of a template
  * can depend on a type. With -masm=intel the operand is in Intel syntax and follows a
  * $. So constants look the same as in AT&T syntax, and dtrace recognises the other
- * operands. The assembler adds the $, because clang omits it there.
+ * operands. The template contains \044 instead of the $, because clang omits a
+ * $ there. The assembler converts \044 to $.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
