@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times its own calls, so that the cost of a probe is the difference of two
-// measurements.
+// Times its own calls. The cost of a probe is the difference between a measurement with
+// the probe and one without it.
 //
 //   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS

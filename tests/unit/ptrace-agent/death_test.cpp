@@ -40,7 +40,7 @@ static bool is_running(const std::string& program)
 }
 
 // Waits until the agents of killed consumers have exited. This process is a subreaper,
-// so the kernel makes it the parent of these agents. Other children are waited for too,
+// so the kernel makes it the parent of these agents. Also waits for all other children
 // except `but`. Returns false if a process does not exit within 5 s.
 static bool wait_for_orphans(pid_t but)
 {

@@ -434,10 +434,10 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, or be in a register or in memory. If memory is
- * allowed, clang stores each argument in memory just for the probe. Memory is
- * nevertheless allowed for the arguments after the sixth, because there may be
- * too few registers for twelve.
+ * An argument may be a constant, or be in a register or in memory. With clang,
+ * memory is not allowed for the first six arguments, because clang would store
+ * each argument in memory just for the probe. Memory is allowed for the later
+ * arguments, because there may be too few registers for twelve.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT
