@@ -10,7 +10,7 @@
 //   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue
 //   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause
-//   g  has threads that each create their successor and exit
+//   g  starts threads that each create their successor and exit
 //   f  forks without a pause
 //   s  starts a process that sends signals to the target's threads without a pause
 //   x  starts a process that sends SIGSTOP and SIGCONT to the target without a pause

@@ -153,7 +153,7 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
-        // The first command exits before the agent, the second command after the agent.
+        // The first command exits before the agent does, and the second one after it.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();
