@@ -145,9 +145,10 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 }
 
 /*
- * Stores the frames of the user stack in the unused scratch memory and sets
- * *pcs to the first frame. Returns the number of frames. Returns 0 if there is
- * no user stack, and raises a fault if the host cannot read the stack.
+ * Stores the program counters of the user stack's frames in the unused scratch
+ * memory, and makes *pcs point to them. Returns the number of frames. Returns 0
+ * if there is no user stack. Raises a fault and returns 0 if the host cannot
+ * read the stack.
  */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {
@@ -174,7 +175,7 @@ static dt_u64 dt_var_ustackdepth(struct dt_mstate *m)
 	return dt_frames(m, &pcs, 1024);
 }
 
-/* The caller of the probed function is the second frame. */
+/* Returns the program counter of the second frame, or 0 if there is none. */
 static dt_u64 dt_var_ucaller(struct dt_mstate *m)
 {
 	dt_u64 *pcs;
@@ -229,7 +230,10 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 	return 0;
 }
 
-/* Copies a by-reference value to `to`. Returns 0 if there was a fault. */
+/*
+ * Copies the string or structure at D address `from` to the storage `to` of v.
+ * Returns 0 if there was a fault.
+ */
 static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 			  dt_u8 *to, dt_u64 from)
 {

@@ -20,8 +20,8 @@
 
 /* clang-format off */
 /*
- * The members of fds[n]. The index is the low 32 bits of n. For a descriptor
- * that is not open, strings are "<none>" and numbers are 0.
+ * The members of fds[n]. The file descriptor is the low 32 bits of n. If it is
+ * not open, strings are "<none>" and numbers are 0.
  */
 #define DIF_VAR_FILES(X) /* X(name, number, D type, source) */ \
 	X(fi_name,       0x010, "string",     STRING) \

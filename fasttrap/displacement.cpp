@@ -74,8 +74,8 @@ std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAd
     return std::nullopt;
 }
 
-// Constrains the destination of the k-th jump of a pair or chain. so_far has the
-// destinations of the jumps before it.
+// Constrains the destination of the k-th jump of a pair or chain. so_far contains the
+// destinations of the earlier jumps.
 void constrain_jump(const Window& window, std::size_t k, const Placement& so_far,
                     Constraint& c)
 {

@@ -81,8 +81,8 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 // window may be anywhere within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
 // Returns the constraint on the only stub of a punned window, or on the next stub of a
-// pair or chain. so_far has the addresses of the trampoline and of the stubs that were
-// already placed.
+// pair or chain. so_far contains the addresses of the trampoline and of the stubs that
+// were already placed.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
 // Returns whether a prefix or opcode of a later jump is the highest byte of the k-th
 // jump's displacement.

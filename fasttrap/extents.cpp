@@ -415,7 +415,8 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // Known code takes an address in these bytes. An indirect jump may lead there.
+        // If known code takes an address in these bytes, an indirect jump may lead to
+        // that address.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)
                                : AddressUse::unknown;
@@ -537,8 +538,8 @@ Extent ExtentMap::extent(TargetAddr at) const
                 std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // A branch may lead to the middle of an instruction, for example after its lock
-    // prefix. Then the start of the next instruction is not known.
+    // The last branch target may be in the middle of an instruction, for example after
+    // its lock prefix. An extent cannot begin there.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

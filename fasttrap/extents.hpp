@@ -128,8 +128,8 @@ struct KnownCode {
 
 class ExtentMap {
 public:
-    // `read` reads text and tables at addresses relative to the same base as the
-    // sweep's. It is not called after the constructor has returned.
+    // `read` reads text and tables. Its addresses are relative to the same base as the
+    // addresses in `swept`. It is not called after the constructor has returned.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;

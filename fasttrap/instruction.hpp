@@ -92,9 +92,9 @@ struct Instruction {
     std::uint8_t condition = 0; // low four bits of the opcode of jcc, setcc, cmovcc
     std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
-    // The opcode map. In the legacy encoding, 0 has opcodes of one byte, 1 has opcodes
-    // after 0f, 2 after 0f 38, and 3 after 0f 3a. In the other encodings, this is the
-    // map number in the VEX, EVEX or XOP prefix.
+    // The opcode map. In the legacy encoding, map 0 contains the opcodes of one byte.
+    // Maps 1, 2 and 3 contain the opcodes after 0f, 0f 38 and 0f 3a. In the other
+    // encodings, this is the map number in the VEX, EVEX or XOP prefix.
     std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
     std::uint8_t opcode_at = 0; // offset of the opcode byte in `bytes`

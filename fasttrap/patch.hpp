@@ -96,7 +96,7 @@ namespace dt {
 // instruction starts at `first`.
 //
 // [end, beyond) is the next block, which a pair may move. beyond is 0 if that block is
-// unknown. `further` has the blocks after it, which a chain may move.
+// unknown. `further` contains the blocks after it, which a chain may move.
 //
 // The first n_steady bytes after `end` do not change while a patch of this site exists.
 // They may become kept bytes.
@@ -392,12 +392,13 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
 //   2. Add rsp_add to rsp.
 //   3. Set rip to `on`, an address in the original text.
 //
-// The thread is then in exactly the state before or after one of the program's own
-// instructions. If the thread was in the head, the probe has not fired. In this case
-// `on` is the probed instruction, so the probe fires if the jump is still in place.
+// The thread then has exactly the state that it has before or after one of the
+// program's own instructions. If the thread was in the head, the probe has not fired.
+// In this case `on` is the probed instruction, so the probe fires if the jump is still
+// in place.
 struct PatchPlace {
     enum Kind : std::uint8_t {
-        window, // at an instruction of the window; moved[index] has its copy
+        window, // at an instruction of the window; moved[index] describes its copy
         head,   // in the head or in the stub, before dt_rt_enter
         tail,   // in the tail, before the copy
         moved,  // at the first byte of a copy, before it runs

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_back_bytes = 65536;
 constexpr std::uint64_t max_loop_bytes =
-    48; // maximum size of a loop that extends a window
+    48; // maximum size, in bytes, of a loop for which a window is extended
 
 class Planner {
 public:

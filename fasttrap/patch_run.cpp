@@ -116,7 +116,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
         found->site = site.site;
         return {};
     }
-    // There are two sites for one instruction. One of them is at the endbr64 before it.
+    // The instruction already has a site. It can have a different second one only if
+    // one of the two sites is at the endbr64 before the instruction.
     if (*found->site == site.site || found->insn.length == 0)
         return {};
     WindowInsn bare;

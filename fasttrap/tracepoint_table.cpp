@@ -24,7 +24,7 @@ struct Key {
 
 // Maps neighbouring addresses to neighbouring buckets. Tracepoints are added in the
 // order of their addresses, and with a random hash each addition would cause a cache
-// miss. A bucket has the addresses of 8 bytes of text, so it has only a few entries.
+// miss. A bucket covers 8 bytes of text, so it contains only a few entries.
 unsigned long hash_of(SpaceId space, TargetAddr at)
 {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Allocates places for trampolines. displacement.hpp describes which places are legal.
+// Allocates addresses for trampolines and stubs. displacement.hpp describes which
+// addresses are legal.
 //
 // An area has a bitmap with one bit for each byte, which is searched word by word. If
 // neither d1 nor d2 is constrained, a search continues where the last one ended. For
@@ -7,7 +8,7 @@
 // is written to uses memory of the target. So the searches for these windows look at
 // pages in this order: pages that are in use and not crowded, all pages that are not
 // crowded, all pages. If d1 but not d2 is constrained, a search begins in the range of
-// 64 KiB where the last one succeeded.
+// 64 KiB where the last search succeeded.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -27,7 +28,7 @@ constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
 constexpr std::uint64_t small_area = 4 * page_bytes;
-constexpr int max_tries = 4096; // places to try for a pair's or chain's trampoline
+constexpr int max_tries = 4096; // addresses to try for a pair's or chain's trampoline
 
 } // namespace
 
@@ -282,7 +283,7 @@ std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
 }
 
 // Allocates the stubs that `place` does not have yet. Returns false if that is not
-// possible. Each place that it tries reduces n_tries by one.
+// possible. Each address that it tries reduces n_tries by one.
 bool TrampolineSpace::take_stubs(const Window& window, Placement& place, int& n_tries)
 {
     if (place.stubs.size() == window.chained.size())

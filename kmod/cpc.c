@@ -138,8 +138,8 @@ static int dt_open_all(struct dt_counter *counter)
 	for_each_online_cpu(cpu) {
 		error = dt_open_on(counter, cpu);
 		/*
-		 * A CPU that has just gone offline gets its counter when it is
-		 * online again.
+		 * If the CPU has just gone offline, its counter will be opened
+		 * when the CPU comes online again.
 		 */
 		if (error && (error != -ENODEV || cpu_online(cpu)))
 			return error;

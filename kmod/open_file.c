@@ -73,7 +73,7 @@ u64 dt_file_number(u32 fd, u32 id)
 
 	if (dt_find_file(fd, &f))
 		return 0;
-	/* fi_oflags has the flags that fcntl(F_GETFL) returns. */
+	/* fi_oflags contains the flags that fcntl(F_GETFL) returns. */
 	return id == DIF_VAR_fi_offset ? (u64)f.pos : f.flags & ~__FMODE_NONOTIFY;
 }
 

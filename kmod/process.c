@@ -5,7 +5,8 @@
  * Parents, groups and paths are read with copy_from_kernel_nofault(), because
  * RCU may not be watching. A path is composed from the names of its
  * directories, up through the mounts. A signal is sent from an irq_work,
- * because a probe may fire while a lock that sending needs is already held.
+ * because a probe may fire while the current thread already holds a lock that
+ * is needed to send a signal.
  */
 #include "kmod/process.h"
 
@@ -214,8 +215,8 @@ u64 dt_user_fs_base(void)
 }
 
 /*
- * Reads the process's value from a second register. The gs base itself has the
- * kernel's value while the kernel runs.
+ * Reads the process's value from a second register. While the kernel runs, the
+ * gs base register itself holds the kernel's value.
  */
 u64 dt_user_gs_base(void)
 {

@@ -32,14 +32,15 @@ u64 dt_user_fs_base(void);
 u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
- * Returns the memory of the process with this number in the caller's namespace
- * (release it with mmdrop()), and its pid (release it with put_pid()). Returns
- * -ESRCH, and sets only *pid, if the process has exited or has no memory.
+ * Stores the pid and the memory of the process with this number in the caller's
+ * PID namespace. Returns 0, or -ESRCH if the process has exited or has no
+ * memory. *pid is set in both cases; the caller releases it with put_pid(). *mm
+ * is valid only on success; the caller then releases it with mmdrop().
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /*
- * Sends a signal to the current process, which gets it when it returns to user
- * space.
+ * Sends a signal to the current process, which receives it when it returns to
+ * user space.
  */
 int dt_signal_soon(int sig);
 

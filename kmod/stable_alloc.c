@@ -21,19 +21,25 @@ static u64 dt_size(u64 cache)
 	return cache ? kmem_cache_size((struct kmem_cache *)cache) : 0;
 }
 
-/* The source is kmalloc(caller, address, bytes requested, ...). */
+/* @in: arguments of the tracepoint kmalloc(caller, address, size, ...) */
 int dt_choose_alloc_kmalloc(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, in[2], out);
 }
 
-/* The source is kmem_cache_alloc(caller, address, cache, ...). */
+/*
+ * @in: arguments of the tracepoint kmem_cache_alloc(caller, address, cache,
+ * ...) or kmem_cache_free()
+ */
 int dt_choose_alloc_cache(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], in[2], dt_size(in[2]), out);
 }
 
-/* The source is kfree(caller, address), so the number of bytes is not known. */
+/*
+ * @in: arguments of the tracepoint kfree(caller, address), which do not include
+ * the number of bytes
+ */
 int dt_choose_alloc_kfree(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, 0, out);

@@ -73,13 +73,13 @@ void dt_stable_io_begin(void)
 	    (void *)dt_kernel_symbol("sysctl_hung_task_timeout_secs");
 }
 
-/* The sources are block_bio_queue(bio) and submit_bio_wait(bio). */
+/* @in: arguments of the tracepoint block_bio_queue(bio) or submit_bio_wait() */
 int dt_choose_io_start(const u64 *in, u64 *out)
 {
 	return dt_bio(in[0], out);
 }
 
-/* The source is block_bio_complete(queue, bio). */
+/* @in: arguments of the tracepoint block_bio_complete(queue, bio) */
 int dt_choose_io_done(const u64 *in, u64 *out)
 {
 	return dt_bio_done((void *)in[1], out);
@@ -90,14 +90,17 @@ int dt_choose_io_wait_done(const u64 *in, u64 *out)
 	return dt_bio_done((void *)in[1], out);
 }
 
-/* The source is io_schedule(), whose bio is not known. */
+/* Called for io_schedule(). The bio is not known, so an empty bio is used. */
 int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 {
 	memset(&out[DT_BIO_ARGS], 0, sizeof(struct bio));
 	return dt_bio((u64)&out[DT_BIO_ARGS], out);
 }
 
-/* The source is blk_io_schedule(). */
+/*
+ * Called for blk_io_schedule(). Does not fire if blk_io_schedule() calls
+ * io_schedule(), because the probe fires there.
+ */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {
 	if (!dt_hung_task_timeout_s || !READ_ONCE(*dt_hung_task_timeout_s))

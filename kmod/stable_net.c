@@ -77,7 +77,7 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 		memcpy(p->from, &sk->sk_rcv_saddr, 4);
 		memcpy(p->to, &sk->sk_daddr, 4);
 	}
-	/* sk may be the raw socket through which TCP sends some answers */
+	/* sk may be the raw socket through which TCP sends some replies */
 	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
 		/* unlike sk_num, not cleared when the socket is unbound */

@@ -53,7 +53,7 @@ struct dt_uprobe {
 	struct file *file; /* keeps the inode */
 	struct uprobe *made;
 	struct pid *pid; /* null: all processes */
-	/* the memory of that process; the reference keeps only the struct */
+	/* mm of the process `pid`; the reference does not keep its pages */
 	struct mm_struct *mm;
 	u64 since; /* time of attaching; clock and unit as task->start_time */
 	u64 offset, arg0;

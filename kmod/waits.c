@@ -9,16 +9,16 @@
  * locks of its own. So a wait is identified by its lock and its owner. The
  * owner is a thread together with the interrupt level at which it runs.
  *
- * The table is a hash table with 32 possible places for each pair of owner and
- * lock. An owner takes a place by a cmpxchg of the place's owner. From then on,
- * only that owner reads and writes the place. This needs no lock, because an
- * owner runs only one piece of kernel code at a time. If all places for a pair
- * are taken, the wait is not measured.
+ * In the hash table of waits, 32 entries are possible for each pair of owner
+ * and lock. An owner takes a free entry by setting the entry's owner with
+ * cmpxchg(). From then on, only that owner reads and writes the entry. This
+ * needs no lock, because an owner runs only one piece of kernel code at a time.
+ * If all entries for a pair are taken, the wait is not measured.
  *
  * There are three callbacks. One is for contention_begin. The second is for
  * contention_end and runs before the callbacks of probes, so that these read
  * complete times. The third is also for contention_end, runs after the
- * callbacks of probes, and frees the place.
+ * callbacks of probes, and frees the entry.
  */
 #include "kmod/waits.h"
 

@@ -17,7 +17,7 @@ struct dt_wait {
 	bool sleeps, failed;
 	u64 since;	   /* time of the last contention_begin, in ns */
 	u64 spun_ns, slept_ns; /* complete at contention_end */
-	u64 rwsem;	   /* a struct rw_semaphore's count at the start */
+	u64 rwsem;	   /* an rw_semaphore's count when the wait began */
 };
 
 /*

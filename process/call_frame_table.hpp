@@ -46,7 +46,7 @@ struct FrameRow {
     std::uint64_t cfa_register = 0;
     std::int64_t cfa_offset = 0;
     bool has_cfa = false;
-    FrameBytes cfa_by; // empty: there is no expression
+    FrameBytes cfa_by; // empty if there is no expression
     RegisterRule rbp, rip;
     bool is_of_signal = false;
 };

@@ -73,7 +73,8 @@ public:
     // Reads text as it was before the agent wrote breakpoints and jumps into it.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
-    // Forgets everything in the memory, after the process has executed another program.
+    // Discards all records of what this memory contains. Called, for example, after the
+    // process has executed another program.
     void forget_all();
 
     void clear_touched() { touched_ = false; }

@@ -3,7 +3,7 @@
 """Checks that the documents agree with the tree.
 
   - Each relative link in a Markdown file leads to a file.
-  - docs/faults.md has each id only once, and has every id with which a docstring of a test begins.
+  - No two rows of docs/faults.md have the same id. Each id at the beginning of a test's docstring has a row there.
   - The suites, GoogleTest names and fuzzers that docs/faults.md names exist.
 
 Prints each difference, and exits with 1 if there is one.
@@ -24,7 +24,7 @@ def links():
                 yield f"{page.relative_to(TREE)}: the link {link} leads nowhere"
 
 def cited_ids():
-    """Returns the ids with which docstrings of tests begin, each with the name of one of the files that have it."""
+    """Returns a dictionary from each id at the beginning of a test's docstring to the name of a file that has it."""
     ids = {}
     for test in (TREE / "tests").rglob("*.py"):
         for cited in re.findall(rf'"""((?:{ID})(?:(?:, | to ){ID})*)(?=[:."])', test.read_text()):

@@ -97,8 +97,8 @@ def is_method(head):
         not after.startswith("*") and re.search(r"\w\s*$|operator\s*\W*$", before) is not None
 
 def methods_in(text):
-    """Yields the name of the class for each method that a class body declares, without those that are defaulted or
-    deleted."""
+    """Yields the name of the class for each method that a class body declares, except defaulted and deleted
+    methods."""
     scopes, head, parens = [], "", 0
     for token in re.findall(r"[{};()]|[^{};()]+", text):
         if token in "()":
@@ -122,8 +122,8 @@ def methods_in(text):
             head += token
 
 def class_sizes():
-    """Returns the number of methods of each class, and the .cpp files that implement it. A class is named by its part
-    of the tree and its name."""
+    """Returns the number of methods of each class, and the .cpp files that implement it. The keys are pairs of a
+    part of the tree and the name of a class in it."""
     n_methods, files = collections.Counter(), collections.defaultdict(set)
     for name in sources(r"\.(?:cpp|hpp)$"):
         parts = pathlib.PurePosixPath(name).parts

@@ -12,8 +12,8 @@
 // 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7". The
 // parser uses Intel syntax for a probe if one of its operands can only be Intel syntax.
 // It also does so if such an operand occurs elsewhere in the file and no operand of the
-// probe can only be AT&T syntax. In that case SystemTap's header writes "4@7654321" for
-// a constant, which otherwise would be an address.
+// probe can only be AT&T syntax. The choice matters for "4@7654321": SystemTap's header
+// writes it for a constant in Intel syntax, but in AT&T syntax it is an address.
 //
 // An operand of an unknown form contains its text and says what is wrong with it. The
 // probe's other operands remain usable.

@@ -34,9 +34,11 @@ struct ProviderSource {
 
 // Returns the name of the n-th argument in C. The first argument has number 1.
 std::string parameter(std::size_t n);
-// Returns POSTGRESQL_QUERY_START for postgresql, query__start.
+// Returns the name of the probe's macro: POSTGRESQL_QUERY_START for postgresql,
+// query__start.
 std::string macro_name(std::string_view provider, std::string_view probe);
-// Returns postgresql_query__start_semaphore for postgresql, query__start.
+// Returns the name of the semaphore: postgresql_query__start_semaphore for postgresql,
+// query__start.
 std::string semaphore_name(std::string_view provider, std::string_view probe);
 // Returns the function that the macro calls: __dtrace_app___query__start for app,
 // query__start.

@@ -22,12 +22,12 @@
 
 namespace dt {
 
-// The kind of an indirect jump, judged by the instructions before it.
+// The kind of an indirect jump, as determined from the instructions before it.
 struct IndirectJump {
     enum Kind : std::uint8_t { tail_call, table, unresolved } kind = tail_call;
     TargetAddr table_at;
-    // Size of an entry in bytes. Entries of 4 bytes are signed offsets from table_at,
-    // entries of 8 bytes are addresses.
+    // Size of an entry in bytes. Entries of 4 bytes are signed offsets from table_at.
+    // Entries of 8 bytes are addresses.
     std::uint8_t entry_size = 0;
     std::uint32_t n_entries = 0; // from the bound check; 0 if no check was found
 };
@@ -35,11 +35,11 @@ struct IndirectJump {
 // A summary of an instruction, for a sweep over millions of instructions.
 struct Glance {
     enum Trait : std::uint16_t {
-        branch = 1 << 0,         // may continue at next instruction + displacement
+        branch = 1 << 0,         // may continue at (next instruction + displacement)
         ends = 1 << 1,           // never continues at the next instruction
         padding = 1 << 2,        // has no effect, or traps; used to fill gaps
         landing = 1 << 3,        // marks a target of indirect branches
-        address = 1 << 4,        // contains the address next instruction + displacement
+        address = 1 << 4,        // refers to (next instruction + displacement)
         constant = 1 << 5,       // contains the constant `value`
         indexed_load = 1 << 6,   // loads from a possible table of addresses or offsets
         jump_table = 1 << 7,     // jumps through a possible table of addresses
@@ -55,7 +55,7 @@ struct Glance {
     bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// Whether and where a window may contain an instruction.
+// Says whether, and at which position, a window may contain an instruction.
 struct Moving {
     enum How : std::uint8_t {
         anywhere, // anywhere in a window
@@ -68,7 +68,7 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// How to move a thread out of relocated code, a head or a tail (see PatchPlace).
+// Says how to move a thread out of relocated code, a head or a tail (see PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;

@@ -26,7 +26,7 @@ struct Printing {
     std::span<const std::byte> bytes;
     // null if there is no format; printa() then uses the default form
     const dt::Format* format = nullptr;
-    dt::ProbeData probe;               // no ecb: the record belongs to no known probe
+    dt::ProbeData probe;               // its ecb is null if the probe is not known
     std::vector<dt::RecordDesc> descs; // as many as recs
 
     dt::Piece piece() const
@@ -276,7 +276,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // kept, because only this output can restore the original file
+    if (out.own()) // keep the new output; only it can restore the original file
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }

@@ -38,7 +38,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
         for (const dt::ProviderBlock& block : prog->program->providers) {
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
-                continue; // the compiler has checked that the two blocks are the same
+                continue; // a repeated block; the compiler checked that it is the same
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.state().options.flags.errtags);
             auto source =

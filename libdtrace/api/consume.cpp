@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
+// Implements the consumer's loop: dtrace_sleep(), dtrace_work() and the handlers.
 //
 // dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
 // target would cost the target far more than a poll costs dtrace. If an aggregation
 // buffer fills up, dtrace_sleep() reads all of them. It returns early
 //   - if a principal buffer is a quarter full,
 //   - if the last round of dtrace_work() ran out of time,
-//   - if exit() was called or the session has another status than OKAY,
+//   - if exit() was called or the session has a status other than OKAY,
 //   - if the number of held targets has changed,
 //   - after dtrace_wakeup(), and after a signal.
 #include "libdtrace/api/views.hpp"
@@ -176,7 +176,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         bool waiting_event = agent != nullptr && agent->has_event();
         int ready = waiting_event ? 1 : ::ppoll(fds, std::size(fds), &timeout, nullptr);
         if (ready < 0)
-            return; // a signal: the caller checks its flags
+            return; // a signal has arrived, and its handler may have set a flag
         if (ready > 0) {
             std::uint64_t count = 0;
             bool woken = ::read(dtp->wake.get(), &count, sizeof count) > 0;

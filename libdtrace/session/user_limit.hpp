@@ -2,8 +2,8 @@
 // Decides which processes may become targets, depending on their users. All targets of
 // a session write to shared memory, so one target can corrupt another target's records.
 // Therefore, if the user of dtrace did not name the processes, only those of dtrace's
-// user and of one other user become targets. Processes of further users require -x
-// trust=all.
+// user and of one other user become targets. Processes of any further user become
+// targets only with -x trust=all.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

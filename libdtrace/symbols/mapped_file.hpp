@@ -31,13 +31,14 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
 // executable segment should be.
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 
-// Returns the number to add to link-time addresses, from the executable segment in the
-// mapping. Returns nothing if no executable segment of the image covers the mapping's
-// offset in the file.
+// Computes the load bias, which is added to link-time addresses, from the executable
+// segment in the mapping. Returns nullopt if no executable segment of the image covers
+// the mapping's offset in the file.
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 
-// Returns the number to add to link-time addresses, from a mapping of the file's start.
+// Computes the load bias from a mapping of the file's start. Returns nullopt if
+// `mapping` is not such a mapping.
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 

@@ -43,8 +43,8 @@ public:
     std::vector<std::string> take_cuts();
 
 private:
-    // st_dev, st_ino, st_size, st_mtim: a file that was rewritten in place is a new
-    // image.
+    // The key consists of st_dev, st_ino, st_size and st_mtim (two numbers). Therefore
+    // a file that was rewritten in place is a new image.
     using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t,
                            std::int64_t>;
     std::map<Key, std::shared_ptr<ElfImage>> images_;
@@ -53,8 +53,9 @@ private:
 struct Module {
     std::string name; // base name, as probemod shows it
     std::string path; // as the target sees it; "[vdso]"
-    // The base name of the path that was executed: Debian's redis-server is a link to
-    // redis-check-rdb. Empty except for the main program.
+    // The base name of the path that was executed, which may be a symbolic link. For
+    // example, Debian's redis-server is a link to redis-check-rdb. Empty except for the
+    // main program.
     std::string executed_as;
     FileId file;
     std::uint64_t bias = 0; // target address = link-time address + bias

@@ -2,10 +2,10 @@
 // Suggestions ("did you mean"): the names that are nearest to the typed text.
 //
 // A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
-// most 2 (1 if the typed text is shorter than four bytes), or if the name starts with
-// the typed text, which has at least two bytes. The nearest name comes first. A name
-// that only starts with the text has distance 3. At the same distance, shorter names
-// come first.
+// most 2 (1 if the typed text is shorter than four bytes). A name that starts with a
+// typed text of at least two bytes is also near, and has distance 3 unless its edit
+// distance is smaller. The nearest name comes first. At the same distance, shorter
+// names come first.
 #pragma once
 
 #include <cstddef>

@@ -47,9 +47,9 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 }
 
 // Returns how long an execve(2) of this process may take, in ns. The kernel reads the
-// program during the call, and the file system may be slow. So the limit is longer if
-// there are no other targets, which would have to wait. After the limit the grab or the
-// start of the command fails, and the user can try again.
+// program during the call, and the file system may be slow, so the limit is long. It is
+// shorter if there are other targets, because they would have to wait. After the limit
+// the grab or the start of the command fails, and the user can try again.
 std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);

@@ -118,8 +118,9 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     return true;
 }
 
-// If the consumer has exited, other targets wait for their release. So after n slow
-// targets, the limit is 1/(n + 1) of the time.
+// If the consumer has exited, other targets wait for their release. The limit is then
+// 1/(n + 1) of all_unmaps_ns, where n is the number of targets that needed more than a
+// quarter of their limit.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)

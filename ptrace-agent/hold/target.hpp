@@ -171,7 +171,7 @@ using KernelAction = std::array<std::uint64_t, 4>;
 struct TrapAction {
     bool known = false;
     std::uint64_t handler = 0, flags = 0;
-    std::uint64_t restorer = 0, mask = 0; // 0: unknown or not set
+    std::uint64_t restorer = 0, mask = 0; // 0 if unknown or not set
 };
 
 // A site that is probed in a parent and will be probed in its child.
@@ -202,7 +202,7 @@ struct Process {
     // if they share a target's memory or are being released.
     bool is_target = false;
     bool created = false;      // the agent has started it, as its child
-    bool started = true;       // false: the client has not requested its start yet
+    bool started = true;       // false until the client has requested its start
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it
     bool no_events = false;    // being released or killed, so it sends no events
@@ -211,15 +211,15 @@ struct Process {
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
     int answered_change = 0;   // number of the last change that the client has answered
-    bool change_held_back = false; // the client is silent and lacks a library change
+    bool change_held_back = false; // a change is not reported to a silent client yet
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
     pid_t parent = 0;      // for a vfork child: the process whose memory it shares
     bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
-    // Signal masks that were read while they were exact, without their SIGTRAP bit, and
-    // whether SIGTRAP was blocked with each.
+    // Maps a signal mask without its SIGTRAP bit to whether SIGTRAP was blocked.
+    // Masks are not recorded at hits, because at a hit the kernel unblocks SIGTRAP.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

@@ -3,8 +3,8 @@
 //
 //   waitpid() ──> Tracees: thread and its state ──> StopHandler: meaning of the stop
 //
-// Tracees knows whether a thread runs or is stopped. It decides nothing about probes.
-// The agent implements StopHandler and decides what a stop means. Files:
+// Tracees knows whether a thread runs or is stopped. It makes no decisions about
+// probes. The agent implements StopHandler and decides what a stop means. Files:
 //   - tracees.cpp: the tables, and the reports of the kernel
 //   - stop_world.cpp: stops and resumes all threads of an address space
 //   - deadlines.cpp: waits that have a deadline

@@ -12,8 +12,8 @@ class AddressSpace;
 
 class ErrnoPlace {
 public:
-    // Returns the offset of errno from the thread's fs base. Returns nothing if the
-    // process has no C library, or one with unknown code.
+    // Returns the offset of errno from the thread's fs base. Returns nullopt if the
+    // process has no C library, or if the agent does not know the library's code.
     std::optional<std::int64_t> offset(AddressSpace& space);
     // Makes offset() search again if it has found nothing so far, because the C library
     // may be mapped now.

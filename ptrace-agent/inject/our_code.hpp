@@ -36,8 +36,9 @@ TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);
 
-// Moves a thread from a trampoline to the program's text: sets `user` to the registers
-// that the program has at place.on. Returns false if the thread's stack cannot be read.
+// Moves a thread from a trampoline to the program's text. Sets `user` to the registers
+// that the program would have at the address place.on. Returns false if the thread's
+// stack cannot be read.
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 

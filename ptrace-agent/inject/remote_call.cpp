@@ -235,9 +235,9 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // If the agent died during a single-step, the step's SIGTRAP would kill the
-    // program. So the stop of an asynchronous signal is not kept. Instead the signal is
-    // deferred and sent again later.
+    // The thread must make a single-step if a signal is to be delivered from its stop.
+    // If the agent died during the step, the step's SIGTRAP would kill the program. So
+    // an asynchronous signal is deferred and sent again later.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
@@ -290,11 +290,11 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
     return waited;
 }
 
-// Makes a call from a stop that need not be kept. The thread runs to the entry of the
-// call, to its exit, and then to a stop for PTRACE_INTERRUPT. From such a stop, the
-// kernel still restarts the program's interrupted system call, and a group-stop
-// continues. No signal is involved, so a program that ignores SIGTRAP continues to
-// ignore it.
+// Makes a call in a thread that has no signal to be delivered from its current stop.
+// The thread runs to the entry of the call, to its exit, and then to a stop for
+// PTRACE_INTERRUPT. From such a stop, the kernel still restarts the program's
+// interrupted system call, and a group-stop continues. No signal is involved, so a
+// program that ignores SIGTRAP continues to ignore it.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 {
     pid_t tid = thread.tid;
@@ -343,7 +343,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 
 // Makes a call in a thread that has stopped for a signal, which must be delivered after
 // the call. The thread makes a single-step, because a single-step also ends in a stop
-// for a signal.
+// for a signal, from which the first signal can be delivered.
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {

@@ -25,7 +25,7 @@ struct Request {
     std::vector<Fd> fds; // received with the request
 };
 
-// Returns the earlier of two times, as ring_at() takes them; 0 means never.
+// Returns the earlier of two times for ring_at(). The time 0 means never.
 inline std::uint64_t sooner(std::uint64_t a, std::uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;

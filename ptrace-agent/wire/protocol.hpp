@@ -4,11 +4,11 @@
 //   message = Header, then header.bytes bytes of body; integers in native byte order
 //
 // Each request has exactly one reply, ok or error. Replies are sent in the order of the
-// requests. The client waits for each reply, except for that to `expect`. Events may
-// arrive between replies at any time. Descriptors (set_arena; lists of sites,
-// site_list.hpp) are sent with the request's first byte. Both ends are the same binary,
-// so the protocol has no version. Nevertheless, reads of a body are checked against its
-// bounds.
+// requests. The client waits for every reply except the reply to `expect`. Events may
+// arrive between replies at any time. File descriptors are sent with the first byte of
+// their request: set_arena sends the arena, and a long list of sites is a memfd
+// (site_list.hpp). Both ends are the same binary, so the protocol has no version.
+// Nevertheless, reads of a body are checked against its bounds.
 #pragma once
 
 #include "base/result.hpp"
@@ -53,7 +53,7 @@ static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);
 static_assert(sizeof(StaticFacts) == 16 && std::is_trivially_copyable_v<StaticFacts>);
 static_assert(sizeof(dt_operand) == 16);
 
-// The body of a reply, or the error that the client receives.
+// A Reply is the body of an ok reply, or the error that the client receives instead.
 using Body = std::vector<std::byte>;
 using Reply = Result<Body>;
 

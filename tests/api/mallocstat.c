@@ -7,11 +7,12 @@
  *   mallocstat [-x opt[=val]]... [-n program]... -p pid
  *
  * It is written as a user of the installed library would write it: in C11 that is also
- * C++, with only the installed headers and library. The command is held while the D
- * programs are compiled, and runs while records are consumed. After it has ended, the
- * aggregations are walked. The programs given with -n are enabled as well. The buffered
- * handler prints their output, with "| " before each line. mallocstat prints a line for
- * everything that the library reports, so that a test can compare the output.
+ * valid C++, with only the installed headers and library. The command starts to run
+ * after the D programs are compiled, and records are consumed while it runs. After it
+ * has ended, the aggregations are walked. The programs given with -n are enabled as
+ * well. The buffered handler prints their output, with "| " before each line.
+ * mallocstat prints a line for everything that the library reports, so that a test can
+ * compare the output.
  */
 #include <dtrace.h>
 
@@ -37,7 +38,7 @@ struct stat {
 	int ended;
 	dtrace_aggvarid_t calls, bytes; /* 0 if nothing was counted */
 	long n_calls;
-	int at_line_start; /* in the output of the -n programs */
+	int at_line_start; /* whether the next text of the -n programs begins a line */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -199,7 +200,7 @@ static int on_record(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec
 
 /* --- aggregations --- */
 
-/* Returns the record of the value, which is the last one. */
+/* Returns the description of the value, which follows the descriptions of the keys. */
 static const dtrace_recdesc_t *value_of(const dtrace_aggdata_t *data)
 {
 	return &data->dtada_desc->dtagd_rec[data->dtada_desc->dtagd_nrecs - 1];
@@ -251,7 +252,7 @@ static int print_sizes(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* Removes the aggregations that were already printed, and normalizes @mean by 2. */
+/* Removes the entries that were already printed, and normalizes averages by 2. */
 static int keep_mean(const dtrace_aggdata_t *data, void *arg)
 {
 	const char *name = data->dtada_name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs tests/dif/*.dif. Fails if no case covers a row of the engine's tables or a
-// refusal of the verifier.
+// Runs tests/dif/*.dif. Each row of the engine's tables and each reason with which the
+// verifier refuses a program must have at least one case.
 #include "tests/dif/runner.hpp"
 
 #include <gtest/gtest.h>

@@ -2,12 +2,12 @@
 // hostile_device CASES [SEED]: passes input to /dev/dtrace that the device should
 // refuse or survive.
 //
-// Each case is one consumer that makes valid requests first, and then one kind of
-// malformed input: DOF with changed bytes, ioctls with any number and address, lists
-// with false sizes, places where nothing can be probed, mappings that are not allowed,
-// or a data part that is overwritten while probes fire. Prints the number of cases, and
-// how many of the changed programs were accepted. The test passes if the kernel
-// survives.
+// Each case is one consumer that first makes valid requests, and then passes one kind
+// of malformed input: DOF with changed bytes, ioctls with any number and address, lists
+// with false sizes, addresses where nothing can be probed, mappings that are not
+// allowed, or a data part that is overwritten while probes fire. Prints the number of
+// cases, and how many of the changed programs were accepted. The test passes if the
+// kernel survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 

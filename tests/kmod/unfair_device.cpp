@@ -205,7 +205,7 @@ int returns(int n_rounds)
         const int device = open_device();
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
-        if (i % 16 != 0) // attaching is slow; a refused address takes a slot, too
+        if (i % 16 != 0) // attaching is slow, and a refused address also takes a slot
             sites[0].where = 4096;
         (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;
         ::close(device);
@@ -224,7 +224,8 @@ int arenas(int n_rounds)
         std::thread mapper([&] {
             started = true;
             while (!ended) {
-                // A size that is larger than the program part is refused.
+                // The kernel refuses to map more than the program part, whose size is
+                // not known here, so try smaller and smaller sizes.
                 for (std::size_t bytes = most_bytes; bytes >= 4096; bytes /= 2) {
                     void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, device, 0);
                     if (at == MAP_FAILED)

@@ -30,7 +30,7 @@ def rows(text):
     return table
 
 def traced_command(t, program, command, flags=(), complaints=False, timeout=120):
-    """Runs a command under a D program. Returns the command's output and what dtrace wrote with -o. dtrace must exit
+    """Traces a command with a D program (dtrace -c), and returns the command's output and dtrace's. dtrace must exit
     with 0."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", command, timeout=timeout)
@@ -126,7 +126,7 @@ class Paced:
         self.pid = self.process.pid
 
     def call(self):
-        """Makes the victim perform all of its calls, and checks their number."""
+        """Makes the victim perform all of its calls, and checks their number. Returns the sum of their results."""
         os.write(self.process.stdin.fileno(), b"x")
         words = self.lines.next(60).split()
         equal(int(words[1]), self.n, "calls that the target made")
@@ -149,7 +149,7 @@ class Paced:
 
 def traced_calls(t, how, n=1000, threads=0, flags=(), user=(), **more):
     """Attaches, makes the victim perform its calls, detaches and lets the victim exit. Returns dtrace's stderr and the
-    victim's total."""
+    sum that call() returned."""
     with Paced(t, how, n, threads, before=user, **more) as target:
         dtrace = [*user, t.dtrace] if user else None
         tracer = Tracer(t, LOOKS + ENDS, target.pid, flags=flags, command=dtrace)

@@ -40,8 +40,8 @@ def need(*programs):
             raise Skip(f"{program} is not installed")
 
 def as_nobody():
-    """Returns the words to put before a command so that it runs as an ordinary user. Skips the test if that is not
-    possible."""
+    """Returns the command prefix (setpriv and its options) that runs a command as an ordinary user. Skips the test if
+    this is not possible."""
     need("setpriv")
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
@@ -95,7 +95,7 @@ def cpu_ticks(pid):
     return int(fields[11]) + int(fields[12])
 
 def computes(pid, seconds=20):
-    """Waits until a process uses more CPU time."""
+    """Waits until the CPU time of a process has increased."""
     before = cpu_ticks(pid)
     wait_until(lambda: before is not None and (cpu_ticks(pid) or 0) > before, seconds, f"CPU time of process {pid}")
 

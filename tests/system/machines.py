@@ -7,11 +7,12 @@
 
 `files` are files below tests/ in the build directory, or functions of the context and the kernel that create a file.
 
-A run with --long boots each kernel once for a suite. A short run boots one kernel for each suite: neighbouring suites
-get different kernels, and each suite gets the other kernel after the next commit. The environment variable KERNELS
-chooses the kernels instead. A machine runs all scripts of its suite in turn. The module is loaded, and dtrace is in the
-PATH. Then each check is called once for each kernel. A script that runs for more than a minute is killed (script() can
-set a different limit). If a script crashes the kernel, the failure shows the kernel's log.
+With --long, a suite runs on each of the two kernels in KERNELS. Without --long, a suite runs on only one of them, which
+depends on the suite's position in the list of suites and on the number of commits. So a suite alternates between the
+kernels from commit to commit. If the environment variable KERNELS is set, a suite runs on each of the kernels that it
+lists. A machine runs all scripts of its suite in turn. The module is loaded, and dtrace is in the PATH. Then each check
+is called once for each kernel. A script that runs for more than a minute is killed (script() can set a different
+limit). If a script crashes the kernel, the failure shows the kernel's log.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
@@ -45,8 +46,8 @@ class Output:
         return [line for line in self.text.splitlines() if line]
 
 def script(text, long=None, seconds=60):
-    """Returns a decorator that makes a function the check of a script's output. A run with --long executes the script
-    `long` instead, if it is given."""
+    """Returns a decorator for a function that checks the output of a script. The script is `text`, or `long` in a run
+    with --long if `long` is given."""
     def mark(check):
         check.script, check.long_script, check.seconds = text, long or text, seconds
         return check

@@ -62,7 +62,7 @@ class Target:
         equal(text_differs(self.pid), [], "changed text")
 
 def tracing(dtrace, pid):
-    """Waits until dtrace has planted the probes in the program itself."""
+    """Waits until dtrace has changed the text of the victim's own executable, not only the text of its libraries."""
     def are_planted():
         equal(dtrace.poll(), None, "dtrace's status")
         return any("/waiter+" in place for place in text_differs(pid))

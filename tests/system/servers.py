@@ -19,7 +19,8 @@ def free_port():
         return any_port.getsockname()[1]
 
 def as_user():
-    """Returns the words to put before the command of a server that refuses to run as root."""
+    """Returns the command prefix for a server that refuses to run as root. If the tests do not run as root, it is
+    empty."""
     return as_nobody() if os.geteuid() == 0 else []
 
 class Server:

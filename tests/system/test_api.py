@@ -10,7 +10,8 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything to a new prefix in the scratch directory, or below DESTDIR. Returns the directory."""
+    """Installs everything below the directory `name` in the scratch directory, unless it exists. Returns the directory.
+    If `flags` or DESTDIR are given, they choose the place, which must be this directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")
@@ -62,7 +63,7 @@ def lines_of(text):
     return [line.lstrip() for line in text.splitlines()]
 
 def end_of(lines, text):
-    """Returns the lines from the first one that starts with the text."""
+    """Returns the first line that starts with the text, and all lines after it."""
     return lines[next(i for i, line in enumerate(lines) if line.startswith(text)):]
 
 # A consumer
@@ -179,8 +180,8 @@ def exactly_the_expected_files_are_installed(t):
             raise AssertionError(f"{name} names {t.build}")
 
 def a_program_creates_probes_with_the_installed_library(t):
-    """Builds with the shared and with the static library, using pkg-config. Tests the Python module if it was
-    installed."""
+    """Builds and traces tests/victims/usdt/made.c with the shared and with the static library, using pkg-config. Also
+    loads a provider with the Python module, if the module was installed."""
     prefix = install(t, "prefix")
     source = HERE.parent / "victims/usdt/made.c"
     flags = lambda *more: pkg_config(prefix, "--cflags", "--libs", *more, package="libdtrace-usdt")

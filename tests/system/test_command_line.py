@@ -130,7 +130,7 @@ def a_description_with_too_many_fields_is_refused(t):
     done = t.run("-l", "-m", ":genunix::")
     equal((done.returncode, done.stdout), (1, ""), done.stderr)
     contains(done.stderr, 'invalid probe description ":genunix::": Overspecified probe description')
-    # Colons at the start add no field.
+    # Empty fields at the start of the description are not counted.
     for description in ("main", "::main", ":::main"):
         done = t.run("-l", "-f", description)
         equal(done.returncode, 0, done.stderr)

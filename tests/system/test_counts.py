@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the counts of all functions of a program with the counts of the victim `stepper`, which single-steps the
-same command without probes or symbols. readelf reports the address of each function."""
+"""Compares how often dtrace counts each function of a program with the counts of the victim `stepper`, which
+single-steps the same command without probes or symbols. readelf reports the address of each function."""
 import collections, os, re, subprocess
 
 from harness import *

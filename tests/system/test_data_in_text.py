@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests text that contains data between its instructions. No probe changes a byte of the data."""
+"""Tests text that contains data between its instructions. No probe may change a byte of the data."""
 import ctypes, os, re, shutil, subprocess, sys
 
 from faults import *
@@ -22,7 +22,7 @@ def tables_between_instructions_are_never_changed(t):
                 counts = rows(out)
                 for name in ("padded", "bare", "biased", "outside", "loaded", "prologue", "shared"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
-                    # The table of sum_bare directly follows its return, so it is possible that no jump fits there.
+                    # The table of sum_bare directly follows its return, so a jump may not fit at the return.
                     if name == "bare" and flags == () and "sum_bare return" not in counts:
                         continue
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
@@ -48,7 +48,8 @@ def the_probes_of_a_named_function_do_not_depend_on_addresses(t):
                    {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
 
 def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
-    """If the description has a wildcard, the site is omitted, and dtrace reports this. -x mechanism=any includes it."""
+    """One of two return sites of leave_early() has no space for a jump. If the probe description has a wildcard, dtrace
+    omits this site and reports it. With -x mechanism=any, the site gets a breakpoint."""
     if not os.path.exists(t.victim("tables")):
         raise Skip("its machine code is x86-64's")
     both = {"leave_early return": 100}
@@ -62,7 +63,7 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     contains(said, "cannot probe")
 
 def results_of(t, library, most, program=None):
-    """Returns the output of ciphers.py, which runs under a D program or without dtrace."""
+    """Returns the output of ciphers.py, traced with the D program, or without dtrace if `program` is None."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
     command = [sys.executable, script, library, str(most)]
     if program is None:

@@ -94,7 +94,7 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# Functions that are not called by a thread that blocks SIGTRAP. The four threads call them all the time.
+# No thread that blocks SIGTRAP calls these functions. The four threads call them continuously.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")

@@ -7,7 +7,7 @@ the output of every command. In the other documents, a command for which no outp
 status 0.
 
 All commands of a document run in one shell, in a directory that has usdt/ and build/release/ like the source tree.
-Process 4711 in a document stands for a python3 that reads a file all the time. A command that traces it is interrupted
+Process 4711 in a document stands for a python3 that continuously reads a file. A command that traces it is interrupted
 after two seconds, as a reader would do with ^C. Commands that begin with "# " need root and the kernel module;
 test_kmod compiles them.
 

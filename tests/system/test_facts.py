@@ -216,7 +216,7 @@ def the_time_needs_no_upcall_on_a_virtual_machine(t):
         if "unshare failed" in done.stderr or "permission denied" in done.stderr:
             raise Skip("no mount namespace can be created here")
         equal(done.returncode, 0, done.stderr)
-        # The thread waits once for each upcall to the agent, so many waits mean that firings read the clock by upcalls.
+        # The thread waits once for each upcall to the agent. If it waits often, firings read the clock through upcalls.
         waited = int(re.search(r"waited (\d+)", done.stdout).group(1))
         if waited > 2000:
             raise AssertionError(f"the thread waited {waited} times at 20,000 firings, the clock source is {pretended}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests targets that keep the agent waiting. The agent gives up on these targets only, within seconds."""
+"""Tests targets that keep the agent waiting. The agent gives up on such a target within seconds, and on no other
+target."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *
@@ -7,15 +8,15 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# The agent gives up on a thread that runs in a loop after 2 s, and on a thread that is only slow after 10 s. A release
-# within 8 s shows that the agent has used the first limit.
+# The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow. A release
+# within 8 s shows that the agent used the limit of 2 s.
 CIRCLES_S = 8
 # When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
 # signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
-    """The victim `circler`, which calls work() all the time."""
+    """The victim `circler`, which calls work() continuously."""
     def __init__(self, t):
         self.process = subprocess.Popen([t.victim("circler")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0)
@@ -239,7 +240,7 @@ def no_thread_stays_untraced_by_creating_its_successor(t):
 # Several targets that misbehave at once (tests/victims/attacker.c lists the attacks)
 
 class Attacker(Circler):
-    """The victim `attacker`, whose threads call work() all the time."""
+    """The victim `attacker`, whose threads call work() continuously."""
     def __init__(self, t, attacks):
         self.process = subprocess.Popen([t.victim("attacker"), attacks], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0)

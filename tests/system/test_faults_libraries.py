@@ -238,8 +238,8 @@ def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(
               f"seed {seed}: {done.stderr}")
 
 def a_dtrace_that_waits_for_its_reader_does_not_stop_the_target(t):
-    """dtrace's output is a pipe that is full. The target loads libraries. Each load waits for a reply of dtrace, but
-    only for a limited time."""
+    """dtrace's output is a pipe that is full. The target loads libraries. Each load waits for a reply from dtrace,
+    but only for a limited time."""
     need("python3")
     script = """
 import ctypes, _ctypes, sys

@@ -14,7 +14,7 @@ END { printa("%s %d %@d\\n", @in); printa("fault %d %d %d %@d\\n", @faults); }
 """
 BADADDR = 1
 CHANGING = (20, 21)  # a page that is mapped and unmapped repeatedly, a file that is truncated
-NOT_TO_BE_READ = (18, 19)  # pages that are write-only and execute-only, but that x86-64 can nevertheless read
+NOT_TO_BE_READ = (18, 19)  # a write-only page, an execute-only page; x86-64 can nevertheless read both
 
 def looked(t, rounds, flags):
     said, out = traced_command(t, LOOK, f"{t.victim('memory')} {rounds}", flags, complaints=True)

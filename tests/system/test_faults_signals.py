@@ -12,7 +12,8 @@ ALL = 'pid$target:::entry,pid$target:::return { @ = count(); } END { printa("ent
 FOLLOWED = ("-x", "follow=fork")
 
 def taken(t, how, n, flags=(), program=WORK, children=0):
-    """Runs the victim under a D program. All n repetitions must be right, and all calls must be counted."""
+    """Traces the victim with a D program. Each of the n repetitions must have the right result, and all calls must be
+    counted."""
     said, out = traced_command(t, program, f"{t.victim('taken')} {how} {n}", flags)
     own = dict(line.split() for line in said.splitlines() if " " in line)
     equal(own["good"], str(n), f"{how} {flags}: right repetitions")

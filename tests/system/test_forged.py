@@ -10,7 +10,7 @@ from harness import *
 from traced import Traced, numbers, ready
 
 def installed(t):
-    """Installs the victim `forger` where any user can run it. Returns the words of the command that runs it."""
+    """Installs the victim `forger` where any user can run it. Returns the command that runs it, as a list."""
     place = t.scratch / "anybody"
     place.mkdir(exist_ok=True)
     t.scratch.chmod(0o755)
@@ -88,7 +88,7 @@ def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     rows = [[int(word) for word in line.split()] for line in out.read_text().splitlines() if line.strip()]
     keys = [row for row in rows if len(row) == 2]
     total = next(row[0] for row in rows if len(row) == 1)
-    # Each thread may be between the two aggregations of a firing.
+    # At the end, each thread may be between the two aggregations of a firing, so the sums may differ by one per thread.
     if abs(sum(row[1] for row in keys) - total) > 16:
         raise AssertionError(f"{total} updates, but {sum(row[1] for row in keys)} in {len(keys)} keys")
 

@@ -20,7 +20,7 @@ def examples():
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # In the documents, 4711 is the pid of any process. The script replaces it by $$, the pid of its own shell.
+    # In the documents, 4711 is the pid of any process. The script replaces it with $$, the pid of its own shell.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 

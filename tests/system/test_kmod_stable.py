@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the stable providers: the values of their probes for processes, CPUs, devices, files and connections."""
+"""Tests the stable providers: what their probes report about processes, CPUs, devices, files and connections."""
 import re
 
 from machines import *

@@ -37,7 +37,7 @@ echo "status $?"
 insmod dtrace.ko
 """)
 def without_the_module_the_message_names_it(output):
-    contains(output.text, "-x mechanism=uprobe needs the kernel: the dtrace kernel module is not loaded (modprobe dtrace")
+    contains(output.text, "-x mechanism=uprobe needs the kernel: the dtrace kernel module is not loaded; modprobe dtrace")
     contains(output.text, "status 1")
 
 @tracing("""ours -n 'BEGIN { printf("%s\\n", execname); exit(0); }'""")
@@ -142,7 +142,7 @@ def calls_of_many_threads_are_counted_and_refused_functions_are_named(output):
     calls = re.findall(r"calls +(\d+)$", output.text, flags=re.M)
     if len(calls) != 2 or calls[0] != calls[1] or int(calls[0]) < 100:
         raise AssertionError(str(calls))
-    # The first instruction of work() has a lock prefix.
+    # The first instruction of work() has a lock prefix, which the kernel cannot step over.
     if not re.search(r"cannot probe pid\d+:waiter:work:entry at waiter`work: "
                      r"the kernel cannot step over its instruction", output.text):
         raise AssertionError("the refused function is not named")

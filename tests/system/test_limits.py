@@ -197,7 +197,8 @@ def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_report
 
 # Probes of processes that have exited are reused
 
-# Prints how many mappings it makes, as many as the kernel allows if there is an argument. Then calls work().
+# If there is an argument, this program makes as many mappings as the kernel allows. It prints their number, and then
+# calls work().
 MAPPINGS = r"""
 #include <stdio.h>
 #include <sys/mman.h>

@@ -74,8 +74,8 @@ def a_probe_without_a_target_says_how_to_name_one(t):
     fails_with(t.run("-n", "pid$target:::entry"), "-p", "-c")
 
 def nobody(t):
-    """Returns the words to put before a command to run it as the user nobody (none if the test does not run as root),
-    and a directory with programs for that user."""
+    """Returns the command prefix that runs a command as the user nobody, and a directory with programs for that user.
+    If the test does not run as root, the prefix is empty."""
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):

@@ -27,7 +27,8 @@ def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",
                     traced.pid) as tracer:
             before = [each.times() for each in (traced, twin)]
-            # Wait until both have used 0.3 s of CPU time, so that the load of the machine does not affect the result.
+            # Wait until both victims have used 0.3 s of CPU time, so that the load of the machine does not affect the
+            # result.
             wait_until(lambda: traced.times()[0] - before[0][0] > 0.3 and twin.times()[0] - before[1][0] > 0.3,
                        60, f"a working thread next to {n}")
             used = [each.times()[0] - start[0] for each, start in zip((traced, twin), before)]
@@ -51,7 +52,7 @@ def sampling_does_not_read_a_file_of_each_thread_at_each_tick(t):
             strace.send_signal(signal.SIGINT)
             strace.wait(20)
         tracer.finish()
-    # There are some 300 ticks in this time. If the agent read a file of each thread at each tick, there would be
+    # There are about 300 ticks in this time. If the agent read a file of each thread at each tick, there would be
     # 150,000 calls.
     calls = log.read_text().splitlines()
     equal(0 < len(calls) < 5000, True, f"{len(calls)} calls: {calls[-5:]}")

@@ -32,7 +32,8 @@ def parts_of_split_functions_in_stripped_programs_are_not_functions(t):
         done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
                           "-c", t.victim("stripped_parts") + " 100"))
         contains(done.stdout, "calls 100 unlikely 50")
-        # with_a_frame(), without_a_frame() and returns_there(), and report(), which their split-off parts call
+        # with_a_frame(), without_a_frame() and returns_there() are called 100 times each. Their split-off parts call
+        # report().
         counts = sorted(table(done.stdout).values())
         equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
         equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
@@ -43,7 +44,7 @@ def the_message_for_a_stripped_program_names_a_way_that_works(t):
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "no function 'work' in stripped_spin")
     contains(done.stderr, "stripped_spin is stripped: ")
-    # The way that the message recommends must work.
+    # The message recommends the names fde.ADDRESS. Probes with these names must work.
     listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
     names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
     program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)

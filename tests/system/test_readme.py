@@ -56,7 +56,8 @@ def steady(text):
     return re.sub(r"(\t\t\+0x)[1-9a-f][0-9a-f]*(: .*\n)(?:\t\t\+0x[0-9a-f]+\2)*", r"\1N\2", text)
 
 def shows(t, flags, stream, name):
-    """Compares the output of all examples, run with these flags, with a file. They must write to this stream only."""
+    """Compares the output of all examples, run with these flags, with a file. The examples must write
+    only to this stream."""
     shown = ""
     for example in of_readme():
         done = run(t, flags, example)

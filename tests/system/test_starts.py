@@ -41,7 +41,8 @@ def a_program_in_the_middle_of_execve_is_traced(t):
             os.waitpid(pid, 0)
 
 def a_program_that_executes_another_one_has_unchanged_text(t):
-    """The exec comes at any moment of attaching and planting. No site in the old program is written to the new one."""
+    """The exec can happen at any moment while dtrace attaches and plants probes. No site of the old program may be
+    written to the new one."""
     need("perl")
     for i in range(40):
         with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"

@@ -21,7 +21,7 @@ def stopped(pid):
         os.kill(pid, signal.SIGCONT)
 
 def line_of(process, word, seconds=20):
-    """Returns the first line that begins with the word. Fails if no line comes for `seconds`."""
+    """Returns the first line that begins with the word. Fails if no line arrives for `seconds`."""
     while select.select([process.stdout], [], [], seconds)[0]:
         line = ready(process)
         if line.startswith(word):
@@ -32,7 +32,8 @@ def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
 def known_threads_need_no_agent(t, how, *command, alone=True):
-    """Lets a thread make calls in rounds, the last round while the agent is stopped. Each call must be counted."""
+    """Makes a thread perform three rounds of calls. If `alone` is set, the agent is stopped during the last round. Each
+    call must be counted."""
     out = t.scratch / f"bases.{time.monotonic_ns()}"
     with held(t.start("-Zqn", CALLS, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
         def once(n):

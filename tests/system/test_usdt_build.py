@@ -62,7 +62,8 @@ def a_header_compiles_with_every_standard(t):
                     program(folder, compiler, f"-std={standard}", "-O1", *STRICT, *more)
 
 def a_header_compiles_with_older_standards_than_its_types(t):
-    """shop.d uses long long, _Bool and strings that are too long for -std=c89 -pedantic."""
+    """The headers must compile with -std=c89 -pedantic, although they contain long long, _Bool and strings that are
+    longer than C89 allows."""
     folder = made(t)
     script = t.scratch / "older.d"
     script.write_text("provider older { probe flags(_Bool, _Bool *, long long, unsigned long long *, double); };\n")

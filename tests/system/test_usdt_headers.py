@@ -92,7 +92,7 @@ def compiles(compiler, text, *flags):
     equal((done.returncode, done.stderr), (0, ""), f"{compiler} {flags}: {text}")
 
 def at_once(jobs):
-    """Runs the calls, two at a time."""
+    """Runs the jobs in two threads. A job is a function and its arguments. Returns the results in order."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return [done.result() for done in [pool.submit(*job) for job in jobs]]
 

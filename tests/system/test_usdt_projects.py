@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that projects with static probes of their own build with our dtrace: the steps of the builds of PostgreSQL and
-Python."""
+"""Tests that projects with their own static probes can be built with our dtrace. Executes the steps of the builds of
+PostgreSQL and Python that call dtrace."""
 import os, pathlib, re, subprocess
 
 from harness import *

@@ -2,20 +2,20 @@
 // A target that harms its tracer in several ways at once. Each letter of its argument
 // selects an attack:
 //
-//   c  overwrites executable mappings with nops and `jmp .`, an endless loop. These are
-//      the mappings that it did not create and that have at most 1 MiB. The runtime's
-//      code is in such a mapping, and the trampolines are not
+//   c  overwrites the executable mappings that it did not create with nops and `jmp .`,
+//      an endless loop, if they have at most 1 MiB. The mapping of the runtime's code
+//      is overwritten. The trampolines' mappings are larger, so they are spared
 //   u  unmaps all mappings that it did not create, repeatedly
 //   p  makes all mappings that it did not create inaccessible, repeatedly
-//   v  has a thread that waits for its vfork child, which is asleep
+//   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue
 //   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause
-//   g  has threads that each create their successor and exit
+//   g  starts threads that each create their successor and exit
 //   f  forks without a pause
-//   s  has a process that sends signals to the target's threads without a pause
-//   x  has a process that sends SIGSTOP and SIGCONT to the target without a pause
+//   s  starts a process that sends signals to the target's threads without a pause
+//   x  starts a process that sends SIGSTOP and SIGCONT to the target without a pause
 //
-// Two threads call work() all the time. The handler for faults returns to the
+// Two threads call work() continuously. The handler for faults returns to the
 // instruction that faulted. The target prints "ready", and prints "attacks" after it
 // has read a byte from stdin.
 #define _GNU_SOURCE

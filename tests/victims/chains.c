@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs as many chains of threads as the argument requests. Each thread of a chain
 // creates its successor and exits, so a tracer that seizes the threads one by one
-// always finds new threads. main() calls work() all the time. Prints "ready". The
+// always finds new threads. main() calls work() continuously. Prints "ready". The
 // threads do not use the C library, because they share the main thread's thread
 // pointer.
 #define _GNU_SOURCE

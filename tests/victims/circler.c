@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A target that harms its tracer by overwriting dtrace's code with endless loops. One
-// thread calls work() all the time. The target prints "ready" and reads bytes from
+// thread calls work() continuously. The target prints "ready" and reads bytes from
 // stdin:
 //
 //   v          A new thread waits for its vfork child, which sleeps, and gets a signal.
@@ -109,7 +109,7 @@ int main(void)
         atomic_store(&paused, 0);
         usleep(10000);
         for (long before = -1; before != n_calls; usleep(100000))
-            before = n_calls; // until the caller has entered the endless loop
+            before = n_calls; // n_calls stops changing in the endless loop
         pthread_kill(caller, SIGUSR1);
         puts("circles");
         fflush(stdout);

@@ -101,8 +101,8 @@ static uint64_t forge_records(char *to, uint64_t room)
 		memset(to + used, 0, bytes);
 		memcpy(to + used, &head, sizeof head);
 		/*
-		 * the string for system() and freopen(), if that is the record's first
-		 * value
+		 * Forges the first value as a string. The consumer would use it
+		 * if the record belongs to system() or freopen().
 		 */
 		if (bytes > sizeof head + 16)
 			strcpy(to + used + sizeof head, "forged");

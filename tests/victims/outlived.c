@@ -35,8 +35,8 @@ static int live_on(void *arg)
     return right == 2 * rounds ? 3 : 4;
 }
 
-// Runs in the new program. It inherits the old program's descriptors; argv has their
-// numbers.
+// Runs in the new program, which inherits the old program's descriptors. argv contains
+// the numbers of these descriptors.
 static int after_exec(char **argv)
 {
     int status = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arguments that are passed in other ways than integers and pointers. Each such
+// Arguments that are not passed in the same way as integers and pointers. Each such
 // argument is followed by arguments whose locations depend on it. The values are 1, 2,
 // 3, ... in the order of the parameters.
 #include <stdio.h>

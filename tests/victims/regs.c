@@ -71,9 +71,9 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
         unsigned at, bytes;
         part(wide[i], &at, &bytes);
         // An instruction that writes the upper half of a zmm register also writes the
-        // upper half of the ymm register. A state with only the former does not occur
-        // in programs, and AMD processors do not preserve it when the kernel saves and
-        // restores it twice.
+        // upper half of the ymm register. A state in which only the zmm half is in use
+        // does not occur in programs. AMD processors do not preserve such a state when
+        // the kernel saves and restores it twice.
         int alone = wide[i] == zmm_upper && (used >> ymm_upper & 1) == 0;
         if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096 || alone)
             continue;

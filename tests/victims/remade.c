@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A program that changes its own code. work() has a page of its own, and so has
-// other(), which returns a different result. Prints "ready", then one line of output
-// for each line of its input:
+// A program that changes its own code. work() and other() each have a page of their
+// own, and their results differ. Prints "ready", then one line of output for each line
+// of its input:
 //
 //   calls N    calls work() N times and prints the sum
 //   sum        prints a checksum of the text's mapping

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// reopener PID... prints "ready". Then it repeatedly opens, through /proc/PID/fd, each
-// memfd of dtrace that these processes have open, for writing, and fills it with a
-// pattern. On SIGTERM, it prints how many memfds it found and opened, and exits.
+// reopener PID... prints "ready". Then it repeatedly finds dtrace's memfds among the
+// descriptors of these processes, opens each for writing through /proc/PID/fd, and
+// fills it with a pattern. On SIGTERM, it prints how many memfds it found and opened,
+// and exits.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

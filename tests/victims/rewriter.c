@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Overwrites memory of another process of its user while a tracer makes system calls in
-// that process. The agent briefly maps a page there, to which socketpair(2) and
-// recvmsg(2) write descriptors. The rewriter replaces these by other small numbers.
-// rewriter PID prints "ready", exits on SIGTERM, and prints how many times it wrote.
+// Overwrites memory of another process of the same user while a tracer makes system
+// calls in that process. The agent briefly maps a page there, to which socketpair(2)
+// and recvmsg(2) write descriptor numbers. The rewriter replaces these by other small
+// numbers. rewriter PID prints "ready". On SIGTERM, it prints how many times it wrote,
+// and exits.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
     pid_t pid = atoi(argv[1]);
     signal(SIGTERM, end);
     look(argv[1]);
-    int n_own = n_pages; // the target's own pages, which are not overwritten
+    int n_own = n_pages; // number of the target's own pages; they are spared
     printf("ready\n");
     fflush(stdout);
     for (long round = 0; !stop; ++round) {

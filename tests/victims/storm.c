@@ -96,7 +96,8 @@ static void small_stack(void)
         mmap(NULL, bytes + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED || mprotect(all + page, bytes, PROT_READ | PROT_WRITE) != 0)
         exit(9);
-    // at the lowest address, so that an overflow reaches the guard page
+    // The stack begins directly above the lower guard page, so that an overflow of the
+    // stack causes a fault.
     stack_t stack = {.ss_sp = all + page, .ss_size = needed & ~15ul};
     if (sigaltstack(&stack, NULL) != 0)
         exit(9);

@@ -11,8 +11,8 @@
 //   children     what SIGCHLD and waitid() report about children that exit, stop and die
 //   ignored      children that are not waited for
 //   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)
-//   waiting      prints "ready"; until it can read a line, waits repeatedly, in ways
-//                that a stop might end
+//   waiting      prints "ready"; until it can read a line, its threads repeatedly wait in
+//                system calls that a stop might end too early
 //   robust       threads exit in a handler while they hold a robust mutex
 #define _GNU_SOURCE
 #include <errno.h>

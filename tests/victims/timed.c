@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Times its own calls, so that the cost of a probe is the difference of two
-// measurements.
+// Times its own calls. The cost of a probe is the difference between a measurement with
+// the probe and one without it.
 //
 //   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
 //                    runs ROUNDS rounds of CALLS calls in each of THREADS threads; thread N
 //                    runs on CPU N (modulo the number of CPUs); pauses PAUSE_MS between
 //                    rounds. If CALLS is 0, it chooses a number that takes 40 ms. Prints
-//                    "MODE calls=N ns...": the ns per call of each round are the mean of the
-//                    threads, each in its own CPU time, so that other load on the machine is
-//                    not counted. N is the number of all calls, including those that were
-//                    made to choose CALLS.
+//                    "MODE calls=N NS...", with one NS for each round: the time per call in
+//                    nanoseconds, averaged over the threads. Each thread measures its own CPU
+//                    time, so other load on the machine is not counted. N is the number of
+//                    all calls, including those that were made to choose CALLS.
 //
 // The modes that start with limit_ run the same function with a hand-written jump to
 // the work of a probe. They show the lowest cost that is possible on this machine. The
@@ -85,7 +85,7 @@ LIMIT(limit_record,
             "and $2047,%ecx\nshl $4,%rcx\nlea limit_ring(%rip),%rdx\n"
             "mov %rax,(%rdx,%rcx)\nmov %rdi,8(%rdx,%rcx)\n",
       "");
-// Reads the clock twice, and counts the power of two of the difference.
+// Reads the clock twice, and counts the difference in a power-of-two bucket.
 LIMIT(limit_latency, CLOCK "mov %rax,limit_start(%rip)\n",
       "mov %rax,%rsi\n" CLOCK "sub limit_start(%rip),%rax\nbsr %rax,%rax\n"
       "lea limit_buckets(%rip),%rdx\nincq (%rdx,%rax,8)\nmov %rsi,%rax\n");

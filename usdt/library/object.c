@@ -62,8 +62,9 @@ static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
 }
 
 /*
- * Moves the descriptor away from 0 to 2, which other code uses as the standard
- * streams.
+ * Replaces a descriptor 0, 1 or 2 by one above 2, because other code uses the
+ * first three as the standard streams. Returns the new descriptor, or -1 if
+ * there is none. Returns any other fd unchanged.
  */
 static int dt_away_from_streams(int fd)
 {

@@ -129,7 +129,7 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 }
 
 /*
- * Lets the caller's variables point to the object's probes, and empties the list
+ * Makes the caller's variables point to the object's probes, and empties the list
  * of wanted probes.
  */
 static void dt_hand_out(struct dtrace_usdt_provider *provider,

@@ -174,8 +174,9 @@ private:
     }
 
     // Returns the address that a lea or mov put into the register, at most base_window
-    // instructions before. Skips all other writes to the register, because they belong
-    // to other blocks, for example to an epilogue or another switch.
+    // instructions before. If the register is a copy of another one, continues with the
+    // other register. Skips all other writes to the register, because they belong to
+    // other blocks, for example to an epilogue or another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The parts of a processor that operations use: operands, memory, flags.
 //
-// A Machine has a copy of the registers. emulate() copies it back to the caller's
-// registers if no access failed. After some operations, a processor leaves some flags
+// A Machine has a copy of the registers. If no access failed, emulate() stores the copy
+// in the caller's registers. After some operations, a processor leaves some flags
 // undefined. A Machine clears AF after logic operations and shifts, and computes the
 // other undefined flags as if they were defined. No code may depend on their values.
 #pragma once

@@ -35,7 +35,8 @@ public:
     }
 
 private:
-    // The bytes of the instruction, and its length in the last byte.
+    // The bytes of the instruction, with 0 for a displacement or immediate that does
+    // not change capstone's results. The last byte is the instruction's length.
     using Shape = std::array<std::uint64_t, 2>;
     struct Entry {
         Shape shape{};

@@ -22,7 +22,7 @@
  * with -x core, a core dump after an internal error.
  *
  * These functions of other systems' libraries do not exist here:
- *   dtrace_vopen           replaces the kernel's ioctls by functions, for example to
+ *   dtrace_vopen           replaces the kernel's ioctls with functions, for example to
  *                          read crash dumps; this library does not read crash dumps
  *   dtrace_getopt_dof, dtrace_geterr_dof         use dtrace_anon_save(), which writes a
  *                          complete anonymous enabling
@@ -430,11 +430,12 @@ int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* 
 int dtrace_go(dtrace_hdl_t* dtp);
 int dtrace_stop(dtrace_hdl_t* dtp);
 /*
- * Used instead of dtrace_go(). Writes the executed programs as an anonymous
- * enabling, which the kernel module reads from DTRACE_ANON_FILE when it is
- * loaded. Later, dtrace_go() with the option grabanon claims the enabling. That
- * call fails with EDT_ISANON if a program has been executed, and with
- * EDT_NOANON if there is no enabling.
+ * Writes the programs that were passed to dtrace_program_exec() as an anonymous
+ * enabling. The caller calls this function instead of dtrace_go(). When the
+ * kernel module is loaded, it reads the enabling from DTRACE_ANON_FILE. In a
+ * later session, dtrace_go() with the option grabanon claims the enabling. That
+ * dtrace_go() fails with EDT_ISANON if its session has executed a program, and
+ * with EDT_NOANON if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
@@ -493,7 +494,7 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* a record function: skip the record; a probe function: skip the firing */
+    /* skip the record (record function) or the whole firing (probe function) */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
@@ -661,7 +662,7 @@ typedef struct dtrace_aggdata {
     const int64_t* dtada_value;
     uint32_t dtada_valuesize;      /* bytes */
     int64_t dtada_normal;
-    /* The same data in the form that other systems use. */
+    /* The keys and the value again, in the form that other systems use. */
     dtrace_aggdesc_t* dtada_desc;
     char* dtada_data; /* base of the offsets in dtada_desc */
     size_t dtada_size;
@@ -703,8 +704,9 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
 /*
- * These functions sort like those above. Entries with equal keys (or values)
- * are in the order of their variables' ids.
+ * These functions sort like the functions without "var" in their names. Entries
+ * with equal keys (or values) are in the ascending order of their variables'
+ * ids, and in the descending order if the name contains "rev".
  */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);

@@ -33,8 +33,8 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         return;
     }
     // A namespace may only declare an entry, and the definition follows outside of the
-    // namespace. Such a definition has a DW_AT_specification. It gets the depth of the
-    // declaration, which is one level deeper.
+    // namespace. Such a definition has a DW_AT_specification. It counts as one level
+    // deeper than it is, because its declaration is in the namespace.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);

@@ -161,7 +161,7 @@ void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
             bool is_virtual = number(child, DW_AT_virtuality).value_or(0) != 0;
             if (is_virtual ||
                 dwarf_attr(child, DW_AT_data_member_location, &location) == nullptr)
-                return true; // the offset depends on the object
+                return true; // the offset of a virtual base depends on the object
             bool more = member(child, into);
             into.members.back().name.clear();
             return more;

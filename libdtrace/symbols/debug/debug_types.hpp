@@ -59,13 +59,13 @@ struct DebugType {
     std::uint64_t bytes = 0;
     std::uint64_t align = 0; // as declared, in bytes; 0 if the type determines it
     bool is_signed = false;
-    // For Struct, Union and Enum: the definition is present, not only a declaration.
+    // Whether a Struct, Union or Enum is defined, not only declared.
     bool is_complete = true;
-    // For Pointer, Array, Typedef, Const and Volatile: the type to which it refers. For
-    // Function: the result.
+    // The type to which a Pointer, Array, Typedef, Const or Volatile refers, or the
+    // result of a Function.
     DebugRef base = 0;
-    // For Array: the number of elements in each dimension, the outermost first. Nullopt
-    // if it is not known.
+    // The number of elements in each dimension of an Array, the outermost first.
+    // Nullopt if the number is not known.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
     std::vector<std::pair<std::string, std::int64_t>> enumerators;

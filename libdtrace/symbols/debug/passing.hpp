@@ -9,9 +9,9 @@ namespace dt {
 enum class Passing {
     ByMembers,
     ByReference,   // by address: non-trivial classes of C++
-    IntegerWords,  // a register for each word: __int128
-    FloatRegister, // one register, whatever the size: __m128, _Float128, _Complex float
-    FloatWords,    // one register for each word: _Complex double
+    IntegerWords,  // one integer register for each word: __int128
+    FloatRegister, // one SSE register for any size: __m128, _Float128, _Complex float
+    FloatWords,    // one SSE register for each word: _Complex double
     X87,           // in memory; returned in registers: _Complex long double
     Unknown,       // depends on the compiler's flags or on the language's own rules
 };

@@ -3,8 +3,8 @@
 //
 // Code that moves instructions must know all possible jump targets. All symbols are
 // collected, including aliases, labels in the middle of a function, and symbols of
-// debug files. Other sources are the ranges of .eh_frame and the landing pads of
-// exceptions in the language tables (LSDA, in .gcc_except_table). All addresses are
+// debug files. Other sources are the ranges of .eh_frame and the exception landing pads
+// in the language-specific data (LSDA, in .gcc_except_table). All addresses are
 // link-time addresses.
 #pragma once
 

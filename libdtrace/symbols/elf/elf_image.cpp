@@ -53,8 +53,8 @@ struct ElfImage::State {
 
     std::optional<std::vector<AddressRange>> frames;
     std::mutex reading; // protects the members windows and large
-    // The text that was read: windows by link-time address, larger ranges by link-time
-    // address and size.
+    // The text that was read. The key of a window is its link-time address. The key of
+    // a larger range is its link-time address and its size.
     std::map<std::uint64_t, std::vector<std::byte>> windows;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 

@@ -86,7 +86,7 @@ public:
     std::uint64_t entry() const;
     const std::string& interpreter() const;       // PT_INTERP; empty if there is none
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
-    bool has_symtab() const;                      // false: stripped
+    bool has_symtab() const;                      // false if the file is stripped
 
     // Returns the functions from all sources, loaded at the first call. Sources that
     // are invalid or unreadable are omitted. An image without any source has an empty

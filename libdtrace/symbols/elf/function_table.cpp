@@ -128,8 +128,8 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
             functions_.push_back(
                 {symbol.addr, 0, static_cast<std::uint32_t>(names_.size()), 0});
         Function& function = functions_.back();
-        // Aliases of a function in assembler may differ in size. The largest size
-        // counts.
+        // Aliases of a function that is written in assembler may differ in size. The
+        // function gets the largest size.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
         // If a second symbol table repeats a name, the name is stored only once. The
         // copy may have a different binding, so other names may be between the two.

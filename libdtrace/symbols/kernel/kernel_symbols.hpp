@@ -54,7 +54,7 @@ public:
     };
     struct At {
         std::string_view module;
-        std::string_view name; // empty: only the module is known
+        std::string_view name; // empty if only the module is known
         std::uint64_t offset = 0;
     };
 

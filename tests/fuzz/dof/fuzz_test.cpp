@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs the fuzz target without libFuzzer on every seed and on DOF_FUZZ_RUNS (100000)
-// mutations. The random generator always starts from the same value, so that the
-// ordinary tests run the same inputs every time.
+// Runs the fuzz target without libFuzzer on every seed and on mutations of the seeds.
+// DOF_FUZZ_RUNS in the environment sets the number of mutations (default: 100000). The
+// random generator always starts from the same value, so that the ordinary tests run
+// the same inputs every time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

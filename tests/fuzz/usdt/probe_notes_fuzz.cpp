@@ -18,6 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         dt::usdt::parse_operands(note.arguments);
     }
     if (n_bytes > size || all.troubles.size() > 11)
-        std::abort(); // all strings come from the input, and few errors are reported
+        std::abort(); // strings are parts of the input; at most 11 errors are reported
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment for which a test sets the answers one by one. An answer that the test
-// does not set is the same as without a session.
+// An environment whose functions a test can replace one by one. A function that the
+// test does not replace behaves as without a session.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

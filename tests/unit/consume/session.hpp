@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A session that a test builds step by step: an arena, clauses without DIF, and records
-// that the test writes to shards in the way of the engine. Tests compare the consumer's
+// that the test writes to shards as the engine would. Tests compare the consumer's
 // exact output.
 #pragma once
 

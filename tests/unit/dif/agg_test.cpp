@@ -248,14 +248,15 @@ TEST(Aggregation, AFullBufferDropsNewKeysAndStillCountsOldOnes)
     EXPECT_EQ(counted + s.drops(DTRACEDROP_AGGREGATION), 2000u);
 }
 
-// Each key takes 48 bytes. A shard is parked after some 30 of them, so four of the eight
-// shards are parked, and the next one takes the rest.
+// Each key takes 48 bytes. A shard is parked after about 30 keys, which means that only
+// the consumer may then take it. So 130 keys park four of the eight shards, and the
+// fifth shard takes the remaining keys.
 TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
 {
     Session s;
     s.config.options[DTRACEOPT_aggsize] = 2048;
     s.config.n_shards = 8;
-    s.config.n_parkable = 100; // at most half of the shards is parked
+    s.config.n_parkable = 100; // reduced to half of the shards
     DofBuilder dof;
     dof.clause("p:m:f:n").key(builtin(DIF_VAR_arg0)).aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");
@@ -282,8 +283,7 @@ TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
     }
 }
 
-// The rest of the shards stays available, so other firings do not find all of them
-// locked.
+// Two of the four shards cannot be parked, so each firing still finds a free shard.
 TEST(Aggregation, KeysAreDroppedWhenAllShardsThatCanBeParkedAre)
 {
     Session s;

@@ -333,7 +333,8 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // There are more threads than slots, and in the end more than fit into the memory.
+    // There are more threads than slots. In the end, the variables of all threads need
+    // more memory than there is, so some stores are dropped.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;
@@ -384,7 +385,7 @@ TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
     const Clock::time_point deadline = Clock::now() + std::chrono::seconds(30);
     for (std::uint32_t clause = n; clause-- > 0;) {
         EXPECT_NE(dt_ecb_add(s.memory(), probe, first + clause), 0u);
-        // Wait until a firing that began after the addition has ended.
+        // Wait until a firing that began after the ECB was added has ended.
         const std::uint64_t enough = n_fired + 2;
         while (n_fired < enough && Clock::now() < deadline)
             std::this_thread::yield();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests that the consumer gets each count that native code adds exactly once.
+// Tests that the consumer receives each count of native code exactly once.
 #include <algorithm>
 #include <gtest/gtest.h>
 

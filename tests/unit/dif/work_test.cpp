@@ -70,8 +70,8 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// ERROR's clauses are part of the firing, so none of them runs after the time limit has
-// ended the firing.
+// The clauses of the ERROR probe are part of the firing in which the fault occurred, so
+// none of them runs after the time limit has ended that firing.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets up the sandbox, and the states in which it may run an instruction.
+// Sets up the sandbox, and chooses states in which an instruction may run there.
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"

@@ -294,8 +294,8 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::copy(text.begin(), text.end(), sandbox_.code() + 2048);
     write_pad(sandbox_.code() + 2048 + text.size(), Pad::behind);
     restore_data(c);
-    // An empty run first clears the bits of the vector state that the processor does
-    // not keep.
+    // An empty run loads the state and stores it again. This clears the bits of the
+    // vector state that the processor does not preserve.
     write_pad(sandbox_.slot(), Pad::behind);
     c.start.regs.rip = Sandbox::address(sandbox_.slot());
     native_run(c.start, {base, 0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The differential test: runs an instruction in a state natively, and by emulation or
-// as a copy.
+// The differential test. It runs an instruction natively and then, from the same state,
+// by emulation or as a copy, and compares the results.
 //
 //   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
 //             displacement can be changed to reach the data. The slot is at an address

@@ -119,7 +119,7 @@ TEST(Displaced, GivesRipRelativeCopiesASpareRegister)
     const Row table[] = {
         {"48890510000000", "48898610000000", Reg::rsi}, // mov %rax, x(%rip)
         {"48893510000000", "4889b710000000", Reg::rdi}, // mov %rsi, x(%rip)
-        // The same with REX.B set, which has no meaning here.
+        // mov %rax, x(%rip) with REX.B set, which has no effect on an operand with %rip
         {"49890510000000", "48898610000000", Reg::rsi},
         {"660f6f0510000000", "660f6f8610000000", Reg::rsi},     // movdqa
         {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX with two bytes

@@ -114,8 +114,10 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
     // push %rbx; mov %rdi,%rbx: if the first jump had a prefix, a thread that jumps to
-    // the mov would not trap. Without the prefix, the first jump leads to an address
-    // 380 MB below, where no memory can be mapped for this text.
+    // the mov would not trap. The second jump has the prefix 67 instead, which is also
+    // the highest byte of the first displacement. Without this prefix, that byte would
+    // be e9. The first jump would then lead 380 MB below the text, where no memory can
+    // be mapped for this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -129,8 +131,8 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     EXPECT_EQ(patch.text[4], std::byte{0x67});
     EXPECT_EQ(jump_at(patch.text, patch.at, 5), patch.stubs[0]);
     EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), patch.moved[2].head);
-    EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov after the push
-    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov after the first one
+    EXPECT_TRUE(x86_64.traps(patch.text[1])); // mov %rdi,%rbx, after the push
+    EXPECT_TRUE(x86_64.traps(patch.text[7])); // mov %rsi,%rdx, in the second jump
 }
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
@@ -222,8 +224,8 @@ struct ChainRow {
     bool far = false; // the first jump leads 380 MB down or 1.7 GB up
 };
 
-// Returns the text of the blocks. The site at the start of the first block knows the
-// ends of all blocks.
+// Returns the text of the row's blocks. The site at the start of the first block
+// contains the ends of all blocks.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -306,8 +308,8 @@ TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 {
-    // ret | mov %edi,%eax; mov %esi,%ecx; ret: the last ret begins at the highest byte
-    // of the second displacement.
+    // ret | mov %edi,%eax; mov %esi,%ecx; ret. The last ret begins at the highest byte
+    // of the second displacement, so this byte must be a trap byte.
     const Window window = window_of(text_of({"c3|89f889f1c3", PatchForm::pair}, true));
     ASSERT_EQ(window.n_jumps(), 2U);
     EXPECT_FALSE(far_reach_of(window, 1));
@@ -472,7 +474,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // If one byte less may be kept, no jump is possible.
+    // No jump is possible if only three bytes after the extent may be kept.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
     // pop %rbp; ret: a thread that jumps to the ret would not trap.
@@ -565,7 +567,8 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// Builds several patches with one builder, even after the builder has refused one.
+// Builds several patches with one builder. Before each of them, the builder refuses a
+// patch whose trampoline is too far away.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {

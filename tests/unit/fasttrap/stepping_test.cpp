@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs copies of displaced instructions in another process, as the ptrace-agent does. A
-// copy is single-stepped, or continued to the trap after it. Compares the result with a
+// copy is single-stepped, or runs up to the trap after it. Compares the result with a
 // native run of the original instruction.
 #include "corpus.hpp"
 #include "differential.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests that trampolines are placed where the jump to them has the trap bytes that its
-// window needs and their data is in reach, and that no place is allocated twice.
+// Tests where trampolines are placed. The displacement of the jump to a trampoline must
+// contain the trap bytes that the window needs. The moved instructions must reach their
+// rip-relative data. No place may be allocated twice.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -99,8 +100,8 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
 
 TEST(TrampolineSpace, KeepsDataInReach)
 {
-    // The data of mov 0x7fff0000(%rip),%rax is far above the text, so the trampoline
-    // must not be far below the text.
+    // mov 0x7fff0000(%rip),%rax reads data far above the text. A copy of this mov can
+    // reach the data only if the trampoline is not far below the text.
     Window window = window_of(Text("488b050000ff7f c3").site(0));
     for (const Reach& reach : reach_of(window))
         EXPECT_GE(reach.from, -0x10000 - 0x2000);

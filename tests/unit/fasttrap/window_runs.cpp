@@ -98,8 +98,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
-    // An empty run first clears the bits of the vector state that the processor does
-    // not keep.
+    // An empty run loads the state and stores it again. This clears the bits of the
+    // vector state that the processor does not preserve.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
     native_run(s.c.start, {entry.value, 0});

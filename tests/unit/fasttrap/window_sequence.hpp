@@ -25,11 +25,11 @@ struct WindowSequence {
 };
 
 // Arranges the state that sequence[key], the key, needs, and places the other
-// instructions around the key. Changes the displacements and addresses of the key so
-// that they are valid, and those of other instructions that are direct branches or
-// rip-relative. The arranged sequence ends with the first instruction that ends a
-// window, such as a return, or that cannot be moved. Returns nullopt if it must not be
-// run.
+// instructions around the key. Changes the key's displacements and addresses so that
+// they are valid. In the other instructions, changes the targets of direct branches and
+// rip-relative displacements. The arranged sequence ends with the first instruction
+// that ends a window, such as a return, or that cannot be moved. Returns nullopt if the
+// sequence cannot be arranged or must not be run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

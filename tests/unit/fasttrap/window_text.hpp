@@ -11,7 +11,7 @@ namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
 inline constexpr TargetAddr area{0x401000 +
-                                 // at a distance whose highest byte is a trap byte
+                                 // the distance's highest byte, 06, is a trap byte
                                  0x06000000};
 
 // A short text and the sites in it.
@@ -37,8 +37,9 @@ public:
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // Sets PatchSite::further of the last site. ends[0] is the start of the first of
-    // these blocks, and the other values are the ends of the blocks.
+    // Sets PatchSite::further of the last site, the blocks after PatchSite::beyond.
+    // ends[0] is the start of the first such block, and each other value is the end of
+    // a block.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)

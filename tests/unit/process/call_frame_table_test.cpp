@@ -201,7 +201,7 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
         EXPECT_EQ(row->begin, text_at + i);
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    EXPECT_LT(used.tv_sec - began, 5); // 20 s if evaluated again for each row
+    EXPECT_LT(used.tv_sec - began, 5); // 20 s if the entry were evaluated for each row
 }
 
 TEST(CallFrameTable, DamagedSectionsGiveRowsOrNone)

@@ -51,7 +51,7 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
     ExtentMaps maps;
     for (const auto& image : images) {
         maps.begin(image);
-        maps.begin(image); // again, as for a second description
+        maps.begin(image); // as if a second probe description had matched
     }
     // The main thread may read the images while the other thread computes extents.
     for (const auto& image : images)
@@ -105,7 +105,7 @@ TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
         rlimit none = before;
         none.rlim_cur = 1 << 20; // less than is mapped, so no mmap() succeeds
         setrlimit(RLIMIT_AS, &none);
-        void* held = nullptr; // linked list of all blocks that malloc() can still give
+        void* held = nullptr; // list of all blocks that malloc() can still allocate
         for (std::size_t n = 1 << 20; n >= 1 << 10; n /= 2)
             while (auto* block = static_cast<void**>(std::malloc(n)))
                 held = (*block = held, block);

@@ -210,8 +210,8 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfADirectBranch)
 }
 
 // If analyze_function() does not find the bound of a table, it continues into the next
-// table, whose entries are not relative to the first. This test therefore stops at the
-// start of the next table.
+// table, whose entries are not relative to the start of the first table. This test
+// therefore stops at the start of the next table.
 TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
 {
     std::vector<TargetAddr> tables;

@@ -40,7 +40,7 @@ static bool is_running(const std::string& program)
 }
 
 // Waits until the agents of killed consumers have exited. This process is a subreaper,
-// so the kernel makes it the parent of these agents. Other children are waited for too,
+// so the kernel makes it the parent of these agents. Also waits for all other children
 // except `but`. Returns false if a process does not exit within 5 s.
 static bool wait_for_orphans(pid_t but)
 {
@@ -153,7 +153,7 @@ TEST(Death, OfACommandOrTheAgentSendsNoSighup)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
-        // The first command exits before the agent, the second command after the agent.
+        // The first command exits before the agent does, and the second one after it.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();

@@ -48,7 +48,8 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The program waits for some seconds at the first change, and not at all at later ones.
+// The client never replies. The program waits some seconds for the reply to the first
+// change, and does not wait at later changes.
 TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
 {
     Session session;

@@ -107,7 +107,7 @@ TEST_F(RuntimeMapTest, AProbeThatIsEnabledRepeatedlyReusesItsSites)
 TEST_F(RuntimeMapTest, ALibraryThatIsLoadedRepeatedlyReusesThePlacesOfItsFirings)
 {
     const std::vector<dt_rt_firing> two{{7, DT_RT_ENTRY, 0}, {8, DT_RT_OFFSET, 0}};
-    // The firings of `site` are never freed.
+    // `site` keeps its entry in the table of firings until the end of the test.
     ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1)));
     for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
         auto other = map.add_site(TargetAddr{0x400100});

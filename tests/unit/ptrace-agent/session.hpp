@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fixture of these tests: an agent, a notebook in its arena, and the victims that it
-// traces.
+// The fixture of the agent's tests: an agent, the notebook of engine_double.hpp in the
+// arena, and the victims that the agent traces.
 #pragma once
 
 #include "engine_double.hpp"
@@ -81,8 +81,8 @@ private:
     std::optional<AgentClient> agent_;
 };
 
-// A victim that the test itself starts, without an agent. The test holds the other ends
-// of the victim's stdin and stdout.
+// A victim that the test itself starts, without an agent. Its stdin and stdout are
+// pipes, and the test holds the other ends.
 class FreeVictim {
 public:
     explicit FreeVictim(const std::vector<std::string>& argv,

@@ -57,7 +57,8 @@ public:
             execvp(args[0], args.data());
             _exit(127);
         }
-        // The libraries are mapped and the loop runs after this much CPU time.
+        // When the program has used this much CPU time, its libraries are mapped and
+        // its loop runs.
         constexpr std::uint64_t start_ns = 100'000'000;
         EXPECT_TRUE(wait_until([this] { return cpu_ns(pid_) >= start_ns; }));
         ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr);
@@ -104,8 +105,8 @@ public:
             unwind_user_stack(process_, regs, pcs.data(), max_frames)));
         return pcs;
     }
-    // Walks the stack with the rules. Returns nullopt if there is no rule for an
-    // address or only one frame.
+    // Walks the stack with the rules. Returns nullopt if an address has no rule, if a
+    // rule cannot be applied, or if the stack has only one frame.
     std::optional<Pcs> by_rules(const Registers& regs)
     {
         auto read = [this](std::uint64_t at, std::uint64_t& value) {

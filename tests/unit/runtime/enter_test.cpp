@@ -49,8 +49,9 @@ TEST(Enter, CountsEachCallOfEightThreadsOnce)
     EXPECT_EQ(runtime.n_upcalls, 0u);
 }
 
-// The reader comes after each 500 keys of a thread. A buffer holds some 90, so without
-// parking most keys would be dropped.
+// Each thread stores 500 keys per round, and all shards are read only once or twice per
+// round. An aggregation buffer holds about 90 keys. If full shards were not parked (see
+// dif/shard.c), most keys would be dropped.
 TEST(Enter, ParksShardsWithoutLosingAFiring)
 {
     InProcess runtime("pid1:a.out:work:entry { @[timestamp] = count(); }", 128,

@@ -33,7 +33,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // whether a clause so far does
+    bool records = false, has_predicate = false; // set by any clause so far
 private:
     std::string action(unsigned n)
     {

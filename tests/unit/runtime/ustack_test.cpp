@@ -109,7 +109,7 @@ TEST_F(Stack, IsNoDeeperThanWasAskedForAndNeedsNoRuleBehindThat)
         stack[i + 1] = first + static_cast<unsigned>(i);
         add(by_frame_pointer(first + static_cast<unsigned>(i) - 1));
     }
-    // removes the rule for the fourth frame
+    // Remove the rule for the fourth frame.
     runtime.config().rules[dt_rt_rule_slot(first + 29)] = {};
     add(by_frame_pointer(site()));
     EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first + 10, first + 20, first + 30}));

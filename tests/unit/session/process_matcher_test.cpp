@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matches descriptions against this test's own process, which has the static probes
-// below. The backend only records the calls to it.
+// below. The test's backend only records which probes it should enable.
 #include "libdtrace/session/process_matcher.hpp"
 
 #include "usdt/include/dtrace/sdt.h"

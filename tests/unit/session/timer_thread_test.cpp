@@ -42,7 +42,7 @@ TEST(TimerThread, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
     timers.stop();
     EXPECT_GE(took, 150ms);
     EXPECT_LE(counter.of(1), took / 5ms);
-    // Missed intervals are fired later, at most ten each time.
+    // When the thread wakes up late, it fires the missed intervals, but at most ten.
     EXPECT_GE(counter.of(1), 10);
 }
 

@@ -229,8 +229,9 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// Each namespace is followed by an entry that is also the first one inside the
-// namespace, so the number of paths to the last entry is 2 to the power of n.
+// Returns debug data with n namespaces. The entry after each namespace is also the
+// first entry inside the namespace, so a reader reaches it both as a sibling and as a
+// child. The number of paths to the last entry is therefore 2 to the power of n.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;

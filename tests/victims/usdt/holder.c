@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * holder LIBRARY: each line of stdin has a letter: o opens the library (library.c), c
- * closes it, and t calls it ten times and prints the value of its semaphore.
+ * closes it, and t calls its function turn() ten times. Prints the letter and the
+ * last result of turn(), which is the value of the semaphore, or 0 for o and c.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 """Loads libraries with a probe and fires it: loads.py STEP...
   LIBRARY*N     loads the library, fires the probe N times, unloads the library
   +LIBRARY*N    the same, but keeps the library
-  ( ... )       a forked child executes the steps in between
+  ( ... )       a forked child executes the steps between the parentheses
   spawn ...     a new process, created by vfork, executes the other steps
   exec ...      this process executes the other steps in a new program
   wait          prints "ready" and waits for a line

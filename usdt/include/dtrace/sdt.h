@@ -204,7 +204,8 @@
  * number, bytes + 16 if signed + 32 if floating-point, because no part of a template
  * can depend on a type. With -masm=intel the operand is in Intel syntax and follows a
  * $. So constants look the same as in AT&T syntax, and dtrace recognises the other
- * operands. The assembler adds the $, because clang omits it there.
+ * operands. The template contains \044 instead of the $, because clang omits a
+ * $ there. The assembler converts \044 to $.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -433,10 +434,10 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * An argument may be a constant, or be in a register or in memory. If memory is
- * allowed, clang stores each argument in memory just for the probe. Memory is
- * nevertheless allowed for the arguments after the sixth, because there may be
- * too few registers for twelve.
+ * An argument may be a constant, or be in a register or in memory. With clang,
+ * memory is not allowed for the first six arguments, because clang would store
+ * each argument in memory just for the probe. Memory is allowed for the later
+ * arguments, because there may be too few registers for twelve.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT

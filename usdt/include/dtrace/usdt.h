@@ -44,7 +44,7 @@ extern "C" {
 
 enum { DTRACE_USDT_MAX_ARGUMENTS = 12 };
 
-/* The library creates this; the inline functions below read it. */
+/* The library creates this struct. The inline functions below read it. */
 struct dtrace_usdt_probe {
 	/* the number of tracers; the tracers update it */
 	volatile uint16_t n_tracers;

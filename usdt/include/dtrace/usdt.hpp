@@ -63,7 +63,7 @@ template <std::size_t n> struct Name {
     }
 };
 
-// Returns the length of the name in a note, where - is __.
+// Returns the length of the name in a note, in which __ replaces each -.
 template <std::size_t length> constexpr std::size_t in_note(const Name<length>& name)
 {
     std::size_t n = length - 1;

@@ -10,7 +10,7 @@
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
 
-/* 63 without the pid, which has at most 7 digits, and one spare byte */
+/* 63 bytes, minus 7 for the digits of the pid, minus one spare byte */
 #define DTRACE_USDT_MAX_PROVIDER_BYTES 55
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* as in the note */
 

@@ -31,7 +31,8 @@
 #include <dtrace/sdt.h>
 
 /*
- * <dtrace/sdt.h> may have been included before _SDT_HAS_SEMAPHORES was defined.
+ * Defines the macros for semaphores again. If <dtrace/sdt.h> was included before
+ * _SDT_HAS_SEMAPHORES was defined, its macros do not use semaphores.
  */
 #ifdef _SDT_HAS_SEMAPHORES
 #undef DTRACE_SDT_SEMAPHORE_

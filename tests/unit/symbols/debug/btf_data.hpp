@@ -43,7 +43,7 @@ private:
     std::unique_ptr<btf, End> data_;
 };
 
-// The comments of the functions show the types that they add.
+// The comment above each member function shows the types that the function adds.
 struct SmallKernel : BtfData {
     int int_type = btf__add_int(**this, "int", 4, BTF_INT_SIGNED);
     int ulong_type = btf__add_int(**this, "long unsigned int", 8, 0);

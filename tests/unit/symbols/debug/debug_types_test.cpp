@@ -25,7 +25,7 @@ std::string folder_of_shapes()
 
 std::string shapes(const std::string& variant)
 {
-    // The files of split units are in the same directory.
+    // The .dwo files of split units are in the same directory as the libraries.
     static const bool added = (add_debug_folder(folder_of_shapes()), true);
     (void)added;
     return SHAPES "." + variant + ".so";

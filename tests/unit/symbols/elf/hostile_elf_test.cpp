@@ -54,8 +54,8 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // Make two of three changes in the headers. They are a small part of the
-            // file, so changes at random places would rarely hit them.
+            // Make two of every three changes in the headers. The headers are a small
+            // part of the file, so changes at random places would rarely hit them.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -119,7 +119,8 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
 }
 
 // All symbols have the same name of 16 MiB. If the name were searched again for each
-// symbol, the time would grow with the product of both sizes.
+// symbol, the time would grow with the number of symbols multiplied by the length of
+// the name.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;
