@@ -10,7 +10,7 @@ from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# The product's directories. Calls from other directories are ignored, because only tests are there.
+# Calls from other directories are ignored, because these directories contain tests.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
 # Functions that programs outside the tree call.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
@@ -83,9 +83,6 @@ class Findings:
             self.unresolved.add(cursor.spelling)
 
 
-visited = set()  # declarations at the top level of headers that this process has visited
-
-
 def parse(command):
     """Parses one compilation, and returns its Findings or the error that clang reports."""
     words = shlex.split(command["command"].replace("-isystem ", "-isystem"))
@@ -97,12 +94,7 @@ def parse(command):
     sys.setrecursionlimit(20000)
     findings = Findings()
     for top in unit.cursor.get_children():
-        path = path_in_product(top)
-        # Each header needs a visit once per process and language, because a header contributes the same calls to each
-        # compilation. The two languages give a static function different USRs.
-        place = (command["file"].endswith(".c"), path, top.location.offset)
-        if path and not (re.search(r"\.hp?p?$", path) and place in visited):
-            visited.add(place)
+        if path_in_product(top):
             # visit() looks only at the children of its cursor, so a top-level function must be declared here.
             inside = findings.declare(top) if top.kind in FUNCTIONS else ""
             findings.visit(top, inside)
