@@ -307,11 +307,11 @@ struct dt_arena {
 
 enum dt_activity {
 	DT_ACTIVITY_INACTIVE, /* tracing has not started */
-	DT_ACTIVITY_WARMUP,   /* BEGIN runs: only the provider dtrace fires */
+	DT_ACTIVITY_WARMUP,   /* BEGIN runs: only probes of dtrace fire */
 	DT_ACTIVITY_ACTIVE,
-	/* exit() was called: only the provider dtrace fires */
+	/* exit() was called: only probes of dtrace fire */
 	DT_ACTIVITY_DRAINING,
-	DT_ACTIVITY_COOLDOWN, /* END runs: only the provider dtrace fires */
+	DT_ACTIVITY_COOLDOWN, /* END runs: only probes of dtrace fire */
 	DT_ACTIVITY_STOPPED,
 	DT_ACTIVITY_KILLED,
 };

@@ -293,8 +293,8 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 }
 
 // Completes the known code. First, follows the targets of the tables of known jumps, and
-// finds the doubtful functions. Then adds the remaining bytes of three kinds of functions
-// (take_rest()): those with a known indirect jump, those whose unknown part contains the
+// finds the doubtful functions. Then adds the bytes that no known code reaches, in three
+// kinds of functions (take_rest()): those with a known indirect jump, those whose unknown part contains the
 // destination of a pointer, and those whose known code ends in a hlt. Finally removes
 // data.
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
@@ -315,8 +315,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // `open` collects the functions whose remaining bytes may be code. `jumping`
-    // collects the functions with a known indirect jump.
+    // In `open` are the functions with bytes that no known code reaches and that may be
+    // code. In `jumping` are the functions with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;

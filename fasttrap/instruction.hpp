@@ -41,7 +41,7 @@ enum class ControlFlow : std::uint8_t {
     ret,     // at the address on the stack
     syscall, // in the kernel, and usually at the next instruction
     stop,    // nowhere; the instruction raises an exception (ud2, hlt, int3, ...)
-    other,   // at a place that is not determined (far jump, iret, transaction)
+    other,   // at an unknown address (far jump, iret, transaction)
 };
 
 // The prefix bytes of an instruction, whether or not they have a meaning for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints the list of dtrace -l in the columns of other systems, because scripts parse
-// it.
+// Prints the list of dtrace -l in the same columns as DTrace on other systems, because
+// scripts parse it.
 #include "listing.hpp"
 
 #include "report.hpp"

@@ -83,7 +83,7 @@ enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
-    // Called before a record's actions. Next skips all of them.
+    // Called before a record's actions. Verdict::Next skips all of them.
     virtual Verdict probe(const ProbeData& data) = 0;
     // Called before each action, and with null after the last action of a record.
     virtual Verdict record(const ProbeData& data, const RecordDesc* desc) = 0;

@@ -14,8 +14,8 @@
 
 namespace dt {
 
-// The words of a report: the text before and after a site's name, and the text after
-// the number of further sites if the list is long.
+// The text of a report: the part before and after a site's name, and the part after
+// the number of sites that a long list omits.
 struct SiteWords {
     std::string before, after, more;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of ptrace(2), one function per request that the agent uses. A function returns
+// Wrappers for ptrace(2), one for each request that the agent uses. A wrapper returns
 // false if the call fails. The usual error is ESRCH: the thread is about to exit.
 #pragma once
 

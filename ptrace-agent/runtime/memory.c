@@ -17,7 +17,7 @@
 
 #define DT_PAGE 4096ull
 #define DT_EFAULT 14
-#define DT_LOOK 256 /* bytes of a string to read at once; most have fewer */
+#define DT_LOOK 256 /* bytes of a string to read at once; most strings are shorter */
 
 struct dt_rt_iovec {
 	dt_u64 at, bytes;

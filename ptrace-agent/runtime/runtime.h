@@ -373,7 +373,8 @@ struct dt_rt_frame {
  */
 enum dt_rt_upcall_op {
 	DT_RT_UP_VAR,	     /* a[0] id, a[1] index: value */
-	DT_RT_UP_VAR_STRING, /* a[0] index << 32 | id, a[1] to, a[2] max: value = bytes */
+	/* a[0] index << 32 | id, a[1] destination, a[2] size: value = length */
+	DT_RT_UP_VAR_STRING,
 	DT_RT_UP_USTACK,     /* a[0] pcs, a[1] max: value = frames */
 	DT_RT_UP_VTIMESTAMP, /* value */
 	DT_RT_UP_PROGENYOF,  /* a[0] pid: value */

@@ -74,7 +74,7 @@ class Tracer(Holder):
         wait_until(is_up, seconds=60, what="tracing")
 
     def finish(self, signum=signal.SIGINT, want=0):
-        """Stops dtrace and returns its output. dtrace must not have reported drops or errors."""
+        """Stops dtrace and returns its output. Fails if dtrace reported drops or errors."""
         if signum is not None and self.process.poll() is None:
             self.process.send_signal(signum)
         try:

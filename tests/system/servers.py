@@ -52,7 +52,7 @@ class Server:
         return self
 
     def end(self):
-        """Asks the server to exit. It must exit with 0, and dtrace must not have reported problems."""
+        """Asks the server to exit. Fails if it does not exit with 0 or if dtrace reported problems."""
         self.ask_to_end()
         errors = self.process.communicate(timeout=60)[1] or ""
         good(subprocess.CompletedProcess([], self.process.returncode, "", errors))

@@ -49,7 +49,7 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):
-    """E2: the filter forbids one system call, all of them, or all but three."""
+    """E2: the filter forbids one of the system calls in NUMBERS, all of these, or all system calls but three."""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
     for numbers in [*((number,) for number in NUMBERS), NUMBERS]:

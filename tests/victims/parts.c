@@ -41,7 +41,7 @@ __attribute__((noipa)) static long without_a_frame(long n, long* place)
     return n + 1;
 }
 
-// The part that is moved away returns by itself.
+// The cold part, which the compiler moves out of the function, has a ret of its own.
 __attribute__((noipa)) static long returns_there(long n, long* place)
 {
     if (__builtin_expect(n & 1, 0)) {

@@ -415,7 +415,8 @@ typedef struct dtrace_patchinfo {
     uint64_t dtpi_runtime;
     /* 1: the runtime has our version, so its jumps can be explained */
     int dtpi_version;
-    pid_t dtpi_agent;        /* the runtime's agent, 0: none, or it has died */
+    /* pid of the runtime's agent; 0: there is none, or it has died */
+    pid_t dtpi_agent;
     int dtpi_agent_lives;
     pid_t dtpi_tracer;       /* the current tracer of the process, 0: none */
     /* a null-terminated list of the files that could not be compared */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classes of characters for the lexer and for macros, independent of the locale.
+// Character classes for the lexer and for macros. They do not depend on the locale.
 #pragma once
 
 namespace dt {

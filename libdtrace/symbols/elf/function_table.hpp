@@ -32,7 +32,7 @@ struct AddressRange {
     bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
 };
 
-enum class Binding : std::uint8_t { global, weak, local }; // in the order of preference
+enum class Binding : std::uint8_t { global, weak, local }; // in order of preference
 
 struct FunctionName {
     std::string_view text;

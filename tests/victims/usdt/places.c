@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes, and tests of whether a probe is enabled, in every place where C allows
- * statements and expressions. Each line of output is what a tracer of that probe should
+ * statements and expressions. Each line of output is what a tracer of its probe should
  * print.
  */
 #define DTRACE_USE_SEMAPHORES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program that uses only SystemTap's <sys/sdt.h>, and a header like those that its
- * dtrace(1) generates. Each line of output is what a tracer of that probe should print.
+ * dtrace(1) generates. Each line of output is what a tracer of its probe should print.
  */
 #define _SDT_HAS_SEMAPHORES 1
 #define SDT_USE_VARIADIC

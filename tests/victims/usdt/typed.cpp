@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Probes that are C++ types. Each line of output is what a tracer of that probe should
+// Probes that are C++ types. Each line of output is what a tracer of its probe should
 // print. At the end, the program prints on stderr how many times the arguments of
 // DTRACE_FIRE() were evaluated.
 #include <dtrace/usdt.hpp>

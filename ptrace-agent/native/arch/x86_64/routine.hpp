@@ -94,7 +94,7 @@ private:
     Reg64 thread_; // address of the struct dt_rt_thread, if the clause uses pid or tid
     bool have_thread_ = false, have_time_ = false;
     std::vector<std::optional<Reg64>>
-        keys_; // offset of the key's counters, for each step
+        keys_; // for each step, the offset of the counters of its key
     struct Search {
         Label empty, other, found;
         std::function<void()> rest;
