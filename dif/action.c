@@ -172,7 +172,7 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 }
 
 /*
- * Returns the address at which an entry records its value, or null if this
+ * Returns the address at which an action records its value, or null if this
  * firing has no record or no key.
  */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)

@@ -227,7 +227,7 @@ struct dt_shard_plan {
 	dt_u64 spec_bytes;
 	dt_u32 agg_buckets; /* a power of two */
 	dt_u32 n_specs;
-	dt_u32 n_parkable; /* the shards below this number can be parked */
+	dt_u32 n_parkable; /* shards 0 to n_parkable - 1 can be parked (shard.c) */
 	dt_u32 unused;
 };
 

@@ -23,8 +23,8 @@
 struct dt_bucket {
 	dt_u32 lock;
 	/*
-	 * the first chunk: 1 + its offset from the pool's start in units of
-	 * DT_DYN_UNIT; 0: no chunk
+	 * 1 + the offset of the first chunk in the pool, in units of
+	 * DT_DYN_UNIT; 0 if there is no chunk
 	 */
 	dt_u32 head;
 	/*

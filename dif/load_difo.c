@@ -157,7 +157,7 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 }
 
 /*
- * Copies one table of a DIFO, the section `no`, into the arena. Refuses a
+ * Copies the table in section number `no` of a DIFO into the arena. Refuses a
  * second table of the same kind.
  */
 static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)

@@ -126,8 +126,8 @@ static int dt_json_element(struct dt_json *j, dt_u64 index)
 }
 
 /*
- * Moves to the value that the path's part at offset *at names, and moves *at to
- * the next part. Returns 0 if there is no such value.
+ * Looks up the component of the path that begins at *at, moves to its value, and
+ * advances *at to the next component. Returns 0 if there is no such value.
  */
 static int dt_json_part(struct dt_json *j, const dt_u8 *path, dt_u64 len,
 			dt_u64 *at)

@@ -170,7 +170,7 @@ struct Window {
     // The way in which the window was made, a number below 32 (patch_short.cpp). It is
     // 0 for plain windows.
     std::uint8_t way = 0;
-    // Returns the number of own bytes of the first jump.
+    // Returns how many bytes of its own the first jump occupies.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     // Returns the end of the first jump, which is the origin of its displacement.

@@ -38,7 +38,7 @@ struct dt_function {
 	struct dt_place_of_stable *stable;
 };
 
-/* Limits a function's stable probes, because each call tests all of them. */
+/* The maximum number of stable probes of a function. Each call tests all of them. */
 #define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {
@@ -160,8 +160,8 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 }
 
 /*
- * Returns whether these are ftrace's five bytes, which are a nop, or a call if
- * a tracer uses the function already.
+ * Returns whether these five bytes are a call site of ftrace. They are a nop, or
+ * a call if the function is traced already.
  */
 static bool dt_is_call_site(const u8 *code)
 {

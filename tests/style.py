@@ -180,7 +180,7 @@ def texts_of(name):
     if name.endswith(".py"):
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
         layout = (tokenize.INDENT, tokenize.NEWLINE, tokenize.NL, tokenize.DEDENT)
-        # A string at the beginning of a line is a description; other strings belong to the code.
+        # A string at the beginning of a line is a docstring; other strings belong to the code.
         chosen = [token for before, token in zip([tokens[0], *tokens], tokens) if token.type == tokenize.COMMENT or
                   token.type == tokenize.STRING and (before.type in layout or before is token)]
         return [(token.start[0] + i, line) for token in chosen for i, line in enumerate(token.string.split("\n"))]

@@ -159,7 +159,7 @@ void* keep_format(dtrace_hdl& session, const char* text)
 int values_of(const Printing& to)
 {
     if (to.format == nullptr)
-        return to.session.fail(EINVAL, "the record has no format of its own");
+        return to.session.fail(EINVAL, "the record has no format string");
     const std::size_t n = n_values(*to.format);
     if (n > to.descs.size())
         return to.session.fail(EDT_DMISMATCH);

@@ -50,9 +50,9 @@ struct AggEntry {
     const AggDesc* agg = nullptr;
     std::vector<std::byte> bytes; // the key, then the value
     std::uint64_t normal = 1;
-    std::uint64_t order = 0;       // number in the order of creation
-    std::vector<std::byte> places; // a value for each place; empty: places are not kept
-    std::vector<bool> counted;     // for each place: whether it has a value
+    std::uint64_t order = 0;       // creation sequence number
+    std::vector<std::byte> places; // one value for each CPU, if they are kept
+    std::vector<bool> counted;     // for each CPU: whether it has a value
 
     std::span<const std::byte> key() const
     {

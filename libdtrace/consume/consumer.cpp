@@ -306,7 +306,8 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
                       *declared, body.first(entry.key_bytes),
                       body.subspan(entry.key_bytes, entry.value_bytes), place);
         if (merged == Merge::Misfit)
-            return distrust(shard, "holds an aggregation that does not match its clause");
+            return distrust(shard,
+                            "holds an aggregation that does not match its clause");
         if (merged == Merge::NoRoom)
             drop_key(shard);
         bytes = bytes.subspan(entry.bytes);
@@ -474,8 +475,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     return run_records(final, n, out, sink);
 }
 
-// The time for which a round runs records before it leaves the rest to the next round.
-// A record can take a long time: for example, printa() prints all keys. The session
+// How long a round may process records before it leaves the rest for the next round. A
+// record can take a long time: for example, printa() prints all keys. The session
 // does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 

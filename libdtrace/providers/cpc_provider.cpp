@@ -88,8 +88,8 @@ Result<Ok> set_event(CpcCounter& counter, std::string_view name,
                        "; dtrace -l -P cpc lists the events of this machine");
     if (mask && (*raw > 0xff || *mask > UINT64_MAX >> 8))
         return refusal(
-            "a raw event that takes a mask has at most two digits, and its mask "
-            "at most 56 bits");
+            "a raw event with a mask may have at most two hexadecimal digits, and "
+            "the mask at most 56 bits");
     counter.type = DT_CPC_RAW;
     counter.config = *raw | mask.value_or(0) << 8;
     return Ok{};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // D libraries about the kernel, in the directory kernel/. Each library declares the
 // types that some stable providers show to D programs, translates the kernel's own
-// types to these types, and declares both types for each probe. In a library, a probe
-// that has a function, such as vfs:vop:vop_read:entry, is called vop_read-entry.
+// types to these types, and declares both types of each argument of a probe. In a library,
+// the name of a probe that has a function contains that function: vfs:vop:vop_read:entry
+// is called vop_read-entry.
 //
-// The libraries use the kernel's type data, so one text works for all kernel versions.
+// The libraries use the kernel's type data, so the same source works for all kernel
+// versions.
 // Parts that differ between versions are in separate files, which depend on a member
 // that only some versions have (#pragma D depends_on member TAG.NAME).
 #pragma once

@@ -425,9 +425,10 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
             if (module->image == nullptr)
                 where += "; " + module->name + " cannot be read: " + module->trouble;
             else if (module->image->functions().all().empty())
-                where += "; " + module->name + " has no symbols (it is stripped): pid" +
-                         std::to_string(pid) + ":" + module->name +
-                         ":-:ADDRESS works if it is the program itself";
+                where += "; " + module->name +
+                         " has no symbols (it is stripped); if it is the main program, "
+                         "use pid" +
+                         std::to_string(pid) + ":" + module->name + ":-:ADDRESS";
             else if (!spec.module.empty() && !module->image->has_symtab() &&
                      has_nameless(module->image->functions()))
                 where += "; " + module->name +

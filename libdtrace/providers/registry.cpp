@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The registry's table, and matching of globs.
+// The registry's table, and glob matching.
 #include "libdtrace/providers/registry.hpp"
 
 #include "libdtrace/symbols/glob.hpp"

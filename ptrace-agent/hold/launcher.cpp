@@ -193,7 +193,8 @@ Reply Launcher::create(Reader& in)
         command.env.push_back(std::move(change));
     }
     if (!in.ok() || command.argv.empty())
-        return Error{Code::invalid, "start a command: the request is truncated"};
+        return Error{Code::invalid,
+                     "the command cannot be started: the request is truncated"};
     const std::string& name = command.argv[0];
 
     const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(0);

@@ -18,10 +18,11 @@ static Result<Ok> check_part(int fd, std::uint64_t bytes, const char* part)
         return errno_error(std::string("map the arena's ") + part + " part");
     // Access to a mapping beyond the end of its file would kill the agent with SIGBUS.
     if (bytes % arena_unit != 0 || static_cast<std::uint64_t>(info.st_size) < bytes)
-        return Error{Code::invalid,
-                     std::string("map the arena's ") + part +
-                         " part: its size is not a multiple of 64 KiB, or its file is "
-                         "shorter"};
+        return Error{
+            Code::invalid,
+            std::string("map the arena's ") + part +
+                " part: its size is not a multiple of 64 KiB, or is larger than "
+                "its file"};
     return Ok{};
 }
 

@@ -319,7 +319,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
             in_group_stop = status.is_group_stop();
             return result;
         }
-        if (status.event() != 0) { // the stop of an earlier PTRACE_INTERRUPT
+        if (status.event() != 0) { // a stop caused by an earlier PTRACE_INTERRUPT
             in_group_stop = in_group_stop || status.is_group_stop();
             continue;
         }

@@ -77,8 +77,8 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     const dt_rt_config& config = space->runtime.config();
     Thread* thread = caller_of(*space, ring.tid);
     if (ring.bell == DT_RT_N_BELLS) {
-        // A thread that RuntimeExit runs to the gate is stopped there. Other threads
-        // wait until the gate is opened.
+        // If RuntimeExit let this thread run to the gate, the thread is stopped there.
+        // Other threads wait until the gate is opened.
         if (thread != nullptr && thread->running_out)
             tracees_.stop_one(*thread);
         return;

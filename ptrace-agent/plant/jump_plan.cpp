@@ -355,9 +355,10 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits the bytes after the site's extent that its patch may change or keep. These
-// bytes end at the next breakpoint or window. `end` is the end of the extent before
-// clip(). If clip() has moved the end, the patch may use no bytes after the extent.
+// Limits how far the site's patch may reach beyond the end of the extent, whether it
+// changes these bytes or uses them unchanged. The limit is the next breakpoint or window.
+// `end` is the end of the extent before clip(). If clip() has moved the end, the patch may
+// not reach beyond it.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)

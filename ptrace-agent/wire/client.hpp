@@ -224,7 +224,7 @@ struct AgentEvent {
         execed,            // the process has executed a new program, without probes
         libraries_changed, // a thread waits for resume_after_library_change()
         forked,            // the process has forked `child`, which may be a target
-        given_up,          // the process did not stop in time, and is not traced now
+        given_up,          // the process did not stop in time and is no longer traced
         agent_error,       // the agent reports an error; pid may be 0
         agent_gone,        // the agent has died; this is the last event
     } kind = exited;
@@ -319,11 +319,11 @@ public:
     // ignored.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
-    // Follows children that the process forks from now on while it has probes. They
-    // become targets with the same probes, or with the static ones only, until they
-    // execute another program. Their own children are followed, too. A process that
-    // `exec` selects remains a target when it executes another program. It then waits
-    // until resume_after_library_change() answers the event.
+    // Follows children that the process forks after this call, as long as the process
+    // has probes. A child, and later its own children, become targets. `what` says
+    // whether they get all probes of the process or only the static ones. A process
+    // that executes another program stops being a target, unless `exec` selects it.
+    // If it is selected, it waits until resume_after_library_change() answers the event.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it

@@ -146,7 +146,7 @@ static int dt_check_types(PyObject *types)
 		if (type && *type && !strpbrk(type, ", \t\n"))
 			continue;
 		PyErr_Format(PyExc_TypeError,
-			     "type %zd of the probe is not a single word", i);
+			     "type %zd of the probe must be one word without blanks and commas", i);
 		return -1;
 	}
 	return 0;

@@ -259,7 +259,7 @@ void Checker::action_stack(Node& node)
                  argument.at,
                  call_name(node) + " argument #" + std::to_string(i + 1) +
                      (is_frames ? " must be a positive integer constant"
-                                : " must be an integer constant of 0 or more"));
+                                : " must be a non-negative integer constant"));
         (is_frames ? frames : bytes) = argument.value;
     }
     node.args.clear();

@@ -113,7 +113,7 @@ private:
 
     // Defined in generate_assign.cpp:
 
-    // The evaluated parts of a key. Empty: no part has been evaluated.
+    // The evaluated parts of a key. It is empty if no part has been evaluated.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;

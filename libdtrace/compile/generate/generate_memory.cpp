@@ -75,7 +75,7 @@ Register ExprGenerator::address(const Node& node, std::uint64_t distance)
             break;
         [[fallthrough]];
     default: {
-        Register out = value(node); // a type by reference: the value is the address
+        Register out = value(node); // a by-reference type, so its value is its address
         ops_.add_offset(out, distance, node.at);
         return out;
     }

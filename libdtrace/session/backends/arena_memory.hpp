@@ -22,8 +22,8 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
-    // Maps the arena of the kernel module, from the open file of its device. The
-    // program part is mapped read-only, and there are no memfds.
+    // Maps the arena of the kernel module through a descriptor of its device. The
+    // program part is mapped read-only. No memfds are used.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
                                    std::uint64_t total_bytes);
     ArenaMemory(ArenaMemory&& other) noexcept;

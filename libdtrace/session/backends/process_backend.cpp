@@ -189,8 +189,8 @@ void ProcessBackend::fire(std::uint32_t probe)
     host_->fire(probe);
 }
 
-// If the user named no processes, profile-n should sample all CPUs. Reports that this
-// backend samples less.
+// Reports that profile-n samples only the targets, if the user has named no processes and
+// therefore expects samples of all CPUs.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {

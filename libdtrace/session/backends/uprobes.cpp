@@ -137,7 +137,7 @@ std::string Uprobes::fill_static(const Site& site, const Mapping& text,
         return "";
     const Mapping* data = process_.symbols->maps().at(facts.semaphore);
     if (data == nullptr || data->file != text.file)
-        return "its semaphore is not in a file";
+        return "its semaphore is not in the same file as its code";
     request.semaphore = data->offset + (facts.semaphore - data->begin);
     return "";
 }

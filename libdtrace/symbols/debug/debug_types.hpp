@@ -82,8 +82,8 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Whether the arguments may be in other places than the ABI says, because of the
-    // compiler or the language.
+    // Whether the compiler or the language may pass arguments in places other than those
+    // that the ABI prescribes.
     bool own_convention = false;
 };
 

@@ -169,7 +169,7 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
             operands.unsigned_number();
             operands.skip(operands.unsigned_number());
             break;
-        default: // an advance of another size, or an unknown instruction
+        default: // DW_CFA_advance_loc2, _loc4, or an unknown instruction
             return now;
         }
     }

@@ -130,7 +130,7 @@ Result<KernelTypes::Function> KernelTypes::function(std::string_view module,
     if (found)
         return std::move(*found);
     return Error{Code::not_found,
-                 "the kernel's type data do not describe " + std::string(name), 0};
+                 "the kernel's type data does not describe " + std::string(name), 0};
 }
 
 // Copies the names of parameters from another function. The prototype of a tracepoint's
@@ -168,7 +168,7 @@ Result<KernelTypes::Function> KernelTypes::tracepoint(std::string_view module,
         return looked.error();
     if (!found)
         return Error{Code::not_found,
-                     "the kernel's type data do not describe a tracepoint " +
+                     "the kernel's type data does not describe a tracepoint " +
                          std::string(name) + did_you_mean(near.nearest(1)),
                      0};
     auto& parameters = found->function.parameters;

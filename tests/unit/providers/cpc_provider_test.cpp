@@ -62,7 +62,7 @@ TEST(CpcProvider, EveryRefusalNamesThePartThatIsNotValid)
               "the events of this machine");
     EXPECT_NE(why_refused("cycles-all-0x1-5000").find("only raw events"),
               std::string::npos);
-    EXPECT_NE(why_refused("r1c2-all-0x1-5000").find("at most two digits"),
+    EXPECT_NE(why_refused("r1c2-all-0x1-5000").find("at most two hexadecimal digits"),
               std::string::npos);
     for (const char* name :
          {"", "cycles", "cycles-all", "cycles-all-0", "cycles-all-5k",

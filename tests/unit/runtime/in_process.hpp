@@ -95,8 +95,8 @@ struct Registers {
     std::uint64_t rax, rbx, rcx, rdx, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15,
         rflags, rsi;
 };
-// The values to which with_registers() sets %xmm0 to %xmm15, and their values
-// afterwards.
+// with_registers() loads %xmm0 to %xmm15 from vectors_before, and stores them in
+// vectors_after when the function has returned.
 extern std::uint64_t vectors_before[32], vectors_after[32];
 void probed_work();
 std::uint64_t probed_add(std::uint64_t a, std::uint64_t b);

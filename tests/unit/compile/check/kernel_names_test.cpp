@@ -182,9 +182,10 @@ TEST(KernelNames, VariablesWithoutATypeHaveAnAddress)
 {
     Kernel kernel;
     EXPECT_EQ(kernel.error("BEGIN { trace(*(int *)&`secret); }"), "");
-    EXPECT_EQ(kernel.error("BEGIN { trace(`secret); }"),
-              "symbol `secret has no type: the kernel's type data do not describe it; "
-              "*(int *)&`secret reads it as an int");
+    EXPECT_EQ(
+        kernel.error("BEGIN { trace(`secret); }"),
+        "symbol `secret has no type: the kernel's type data does not describe it; "
+        "*(int *)&`secret reads it as an int");
 }
 
 TEST(KernelNames, AVariableOfEachCpuIsReadWithTheCpusOffset)

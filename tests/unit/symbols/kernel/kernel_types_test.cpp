@@ -55,9 +55,10 @@ TEST(KernelTypes, ATracepointsArgumentsAreThoseOfItsCallbackButTheFirst)
     ASSERT_TRUE(found) << found.error().text;
     ASSERT_EQ(found->function.parameters.size(), 1u);
     EXPECT_EQ(found->function.parameters[0].name, "task");
-    EXPECT_EQ(given.types.tracepoint("", "sched_wakr").error().text,
-              "the kernel's type data do not describe a tracepoint sched_wakr (did you "
-              "mean sched_wake?)");
+    EXPECT_EQ(
+        given.types.tracepoint("", "sched_wakr").error().text,
+        "the kernel's type data does not describe a tracepoint sched_wakr (did you "
+        "mean sched_wake?)");
 }
 
 TEST(KernelTypes, CompilersClonesHaveNoPrototype)
