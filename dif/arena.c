@@ -89,7 +89,7 @@ static void dt_plan_shard(struct dt_arena *a,
 
 static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 {
-	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull), shared;
+	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull), shared, spare;
 	dt_u32 clauses = (dt_u32)dt_or(config->max_clauses, 4096);
 	dt_u32 vars = (dt_u32)dt_or(config->max_vars, 4096);
 	dt_u32 probes = (dt_u32)dt_or(config->max_probes, 65536);
@@ -106,8 +106,11 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 			     1, DT_MAX_SHARDS);
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
-	a->plan.n_parkable =
-	    (dt_u32)dt_clamp(config->n_parkable, 0, a->n_shared / 2);
+	/* Enough shards for all CPUs can never be parked. */
+	spare = config->n_cpus + 2;
+	a->plan.n_parkable = (dt_u32)dt_clamp(
+	    config->n_parkable, 0,
+	    dt_clamp(a->n_shared, spare, a->n_shared / 2 + spare) - spare);
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
 	dt_table(&a->clauses, &at, clauses, sizeof(struct dt_clause));
 	dt_table(&a->enablings, &at, clauses * 4, sizeof(struct dt_enabling));

@@ -132,11 +132,11 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
 /*
- * Unlocks a shard that the caller holds, or parks it if its aggregation buffer
- * is almost full (shard.c).
+ * Returns the value for the lock of a shard that its holder is about to leave:
+ * DT_SHARD_PARKED if the shard's aggregation buffer is almost full, or 0.
  */
-void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
-		    struct dt_shard *shard);
+dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
+		     const struct dt_shard *shard);
 
 /*
  * Advances the activity of the session if its current value is `from`. Returns

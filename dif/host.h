@@ -127,8 +127,8 @@ struct dt_host {
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's
-	 * aggregation buffer. A host that holds shards itself must then leave
-	 * the shard with dt_shard_leave() and set this to 0.
+	 * aggregation buffer. A host that locks shards itself must then store
+	 * dt_shard_idle() in the lock instead of 0, and set this to 0.
 	 */
 	dt_u32 fills;
 	/* owner of thread-local variables: pid << 32 | tid of the target */

@@ -473,6 +473,12 @@ DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 }
 
 
+DT_INLINE void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
+			      struct dt_shard *s)
+{
+	dt_release32(&s->lock, dt_shard_idle(arena, no, s));
+}
+
 /* --- hashing, for aggregations and dynamic variables --- */
 static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
 {

@@ -50,20 +50,16 @@ int dt_shard_take_any(struct dt_host *host)
 	return -1;
 }
 
-static int dt_shard_fills(const struct dt_arena *arena, dt_u32 no,
-			  const struct dt_shard *s)
+dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
+		     const struct dt_shard *s)
 {
 	dt_u32 active = dt_once32(&s->agg_active) & 1;
 
 	return no < arena->plan.n_parkable &&
-	       dt_once64(&s->agg[active].used) >= dt_park_at(&arena->plan);
-}
-
-void dt_shard_leave(const struct dt_arena *arena, dt_u32 no,
-		    struct dt_shard *s)
-{
-	dt_release32(&s->lock,
-		     dt_shard_fills(arena, no, s) ? DT_SHARD_PARKED : 0);
+			       dt_once64(&s->agg[active].used) >=
+				       dt_park_at(&arena->plan) ?
+		       DT_SHARD_PARKED :
+		       0;
 }
 
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,

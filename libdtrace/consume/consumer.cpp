@@ -114,6 +114,8 @@ struct Consumer::Impl {
     }
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max);
+    dt_s64 take_keys(DrainKind kind, std::uint32_t shard, std::byte* to,
+                     std::uint64_t max);
     Result<Ok> snapshot(DrainKind kind);
     void return_memory(std::uint32_t shard);
     Result<Ok> snapshot_counters();
@@ -217,6 +219,29 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
     if (kind == DrainKind::Final && config.events)
         config.events->complain("buffer " + std::to_string(shard) +
                                 " stayed in use; its last records are lost");
+    return -1;
+}
+
+// Drains the aggregations of a shard. The last drain waits for a shard in use, because a
+// thread that lost its CPU during a firing returns it soon.
+dt_s64 Consumer::Impl::take_keys(DrainKind kind, std::uint32_t shard, std::byte* to,
+                                 std::uint64_t max)
+{
+    for (;;) {
+        const dt_u32 given = spins_for(shard);
+        dt_u32 spins = given;
+        dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, max,
+                                config.alive, &spins);
+        spend_spins(given, spins);
+        if (n >= 0)
+            return n;
+        if (kind != DrainKind::Final || monotonic_ns() >= insists_until)
+            break;
+        usleep(1000);
+    }
+    if (kind == DrainKind::Final && config.events)
+        config.events->complain("buffer " + std::to_string(shard) +
+                                " stayed in use; its last aggregations are lost");
     return -1;
 }
 
@@ -362,17 +387,15 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
-    const std::uint64_t enough = round_buffers() * room_bytes;
+    // Threads can also fill all shards that can be parked.
+    const std::uint64_t enough =
+        (round_buffers() + arena->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;
     for (std::uint32_t n_left = n_shards;
          n_left > 0 && (copied < enough || kind == DrainKind::Final); n_left--) {
         const std::uint32_t shard = next_agg_shard;
         next_agg_shard = (next_agg_shard + 1) % n_shards;
-        const dt_u32 given = spins_for(shard);
-        dt_u32 spins = given;
-        dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, room_bytes,
-                                config.alive, &spins);
-        spend_spins(given, spins);
+        const dt_s64 n = take_keys(kind, shard, to, room_bytes);
         if (n <= 0)
             continue;
         const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);

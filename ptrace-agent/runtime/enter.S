@@ -174,7 +174,9 @@ dt_rt_frame_begin:
 	jnz	.Lclear
 .Lcall:
 	mov	%rsp, %rdi
-	call	dt_rt_fire
+	call	dt_rt_fire			/* returns the new value of the lock */
+	mov	FRAME_USER_RSP(%rsp), %rcx
+	mov	%eax, 4(%rcx)			/* above the flags, for the exit */
 	mov	FRAME_R11(%rsp), %r11
 	mov	FRAME_R10(%rsp), %r10
 	mov	FRAME_R9(%rsp), %r9
@@ -188,7 +190,8 @@ dt_rt_leave_begin:
 	lea	FRAME_BYTES + ASM_DT_RT_NOTES_HOLDER(%rsp), %rax
 	mov	FRAME_USER_RSP(%rsp), %rsp
 	movl	$0, (%rax)
-	movl	$0, (%rcx)
+	mov	4(%rsp), %eax
+	mov	%eax, (%rcx)
 	/* %rbx: the address to return to. The stack has the flags, %rax and %rcx. */
 .Lleave:
 	cmpl	$0, CONFIG(CONFIG_GATHER)

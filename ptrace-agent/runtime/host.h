@@ -42,7 +42,7 @@ struct dt_rt_noted_stack {
 struct dt_rt_notes {
 	dt_u64 ready; /* the config's address once ops is filled in */
 	dt_u32 holder; /* enter.S: pid of the process that uses the stack, or 0 */
-	dt_u32 left; /* see dt_rt_leave_shard() */
+	dt_u32 pad;
 	dt_u32 range; /* hint: the last load used config->ranges[range] */
 	dt_u32 thread; /* hint: index in config->threads of the last thread */
 	struct dt_host_ops ops;

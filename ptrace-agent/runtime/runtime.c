@@ -18,7 +18,8 @@
 #else
 #define DT_RT_OUTSIDE __attribute__((used, externally_visible))
 #endif
-DT_RT_OUTSIDE void dt_rt_fire(struct dt_rt_frame *frame);
+/* Returns the value that enter.S stores in the lock of the shard. */
+DT_RT_OUTSIDE dt_u32 dt_rt_fire(struct dt_rt_frame *frame);
 
 /* Returns whether a jcc with these low four bits in its opcode is taken. */
 static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
@@ -81,23 +82,7 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	dt_fire_held(&run->host, firing->probe, run->site->from, args, 6);
 }
 
-/*
- * Releases the shard with dt_shard_leave(), which parks the shard if necessary.
- * enter.S must not unlock the shard again, so frame->lock becomes the address
- * of an unused word. The consumer may take the shard immediately. The shard's
- * stack is in use until enter.S releases it. A thread that takes the shard
- * before that finds the stack in use and tries another shard.
- */
-static __attribute__((__noinline__)) void
-dt_rt_leave_shard(const struct dt_rt_config *config, struct dt_rt_frame *frame,
-		  struct dt_rt_notes *notes)
-{
-	dt_shard_leave((const struct dt_arena *)config->arena, frame->shard,
-		       (struct dt_shard *)frame->lock);
-	frame->lock = (dt_u64)&notes->left;
-}
-
-__attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
+__attribute__((aligned(64))) dt_u32 dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
@@ -124,6 +109,8 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 	run.notes = notes;
 	for (dt_u32 n = (dt_u32)(both >> 32); n; n--)
 		dt_rt_fire_one(&run, firing++);
-	if (DT_UNLIKELY(run.host.fills))
-		dt_rt_leave_shard(config, frame, notes);
+	return DT_UNLIKELY(run.host.fills) ?
+		       dt_shard_idle(run.host.arena, frame->shard,
+				     (const struct dt_shard *)frame->lock) :
+		       0;
 }

@@ -301,9 +301,11 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
     return pids;
 }
 
-// Returns how many shards may be parked, i.e. may fill their aggregation buffers while
-// the consumer does not read them. `left` is the memory that the smallest limit leaves.
 constexpr std::uint64_t smallest_parked = 1 << 20;
+
+// Returns how many shards may be parked, i.e. may fill their aggregation buffers while
+// the consumer does not read them: the shard of each CPU, and further shards as memory
+// allows. `left` is the memory that the smallest limit leaves.
 static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
                          std::uint64_t left)
 {
@@ -311,9 +313,12 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
+    // Values of a CPU are recognized by the shard of this CPU.
+    if (state.options.flags.aggpercpu)
+        return 0;
     constexpr std::uint64_t most = 1 << 30;
     const std::uint64_t both_buffers = 2 * config.options[DTRACEOPT_aggsize];
-    return static_cast<dt_u32>(std::min(most, left / 8) / both_buffers);
+    return config.n_cpus + static_cast<dt_u32>(std::min(most, left / 8) / both_buffers);
 }
 
 int make_shared_arena(SessionState& state, bool& charged_to_us)

@@ -75,6 +75,8 @@ TEST(Enter, ParksShardsWithoutLosingAFiring)
         n += fires_counted(runtime);
     }
     EXPECT_EQ(n, 40000u);
+    for (unsigned shard = 0; shard < runtime.session.arena().n_shared; shard++)
+        EXPECT_EQ(runtime.session.shard(shard).lock, 0u) << shard;
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_AGGREGATION), 0u);
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
 }
