@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests programs that belong to a user other than dtrace's and attack the memory that dtrace maps into a target."""
-import contextlib, os, shutil, signal, subprocess
+import contextlib, mmap, os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
 from traced import *
@@ -45,6 +45,36 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
         now = attach_while_a_neighbour_reopens(t, 10)
         seen, opened = seen + now[0], opened + now[1]
     equal(opened, 0, f"descriptors opened for writing, of {seen} found")
+
+def not_even_root_can_write_to_the_configuration_of_a_runtime(t):
+    """The agent maps the configuration before it seals the file, so all other writes fail."""
+    if os.geteuid() != 0:
+        raise Skip("only root can open the files of another process's mappings")
+    with held(nobodys(t, "waiter", "1")) as target:
+        ready(target)
+        traced = Traced(t, f"pid{target.pid}:a.out:work:entry {COUNTED}", str(target.pid))
+        maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+        areas = re.findall(r"^(\w+-\w+) (\S+) .*memfd:dtrace-config", maps, re.M)
+        equal([access for _, access in areas], ["r--s"], maps)
+        attempts = []
+        begin = int(areas[0][0].split("-")[0], 16)
+        with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+            memory.seek(begin)
+            attempts.append(lambda: memory.write(b"\xff" * 8))
+            file = os.open(f"/proc/{target.pid}/map_files/{areas[0][0]}", os.O_RDWR)
+            attempts.append(lambda: os.pwrite(file, b"\xff" * 8, 0))
+            attempts.append(lambda: mmap.mmap(file, 4096, mmap.MAP_SHARED, mmap.PROT_WRITE))
+            attempts.append(lambda: os.ftruncate(file, 0))
+            for number, attempt in enumerate(attempts):
+                try:
+                    attempt()
+                except OSError:
+                    continue
+                raise AssertionError(f"attempt {number} succeeded")
+            os.close(file)
+        traced.finish(signal.SIGINT)
+        target.communicate(timeout=20)
+        equal(target.returncode, 0, "the target's exit status")
 
 def descriptors(pid):
     """Returns the open descriptors of a process and the files that they refer to."""

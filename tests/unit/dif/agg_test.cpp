@@ -283,6 +283,23 @@ TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
     }
 }
 
+TEST(Aggregation, ShardsForAllCpusAreNeverParked)
+{
+    struct {
+        dt_u32 n_shards, n_cpus, wanted, n_parkable;
+    } const cases[] = {{128, 2, 100, 64},    {128, 2, 10, 10}, {128, 100, 100, 26},
+                       {252, 128, 200, 122}, {8, 6, 100, 0},   {4, 16, 4, 0}};
+    for (const auto& c : cases) {
+        Session s;
+        s.config.n_shards = c.n_shards;
+        s.config.n_cpus = c.n_cpus;
+        s.config.n_parkable = c.wanted;
+        s.start();
+        EXPECT_EQ(s.arena().plan.n_parkable, c.n_parkable)
+            << c.n_shards << " shards, " << c.n_cpus << " CPUs";
+    }
+}
+
 // Two of the four shards cannot be parked, so each firing still finds a free shard.
 TEST(Aggregation, KeysAreDroppedWhenAllShardsThatCanBeParkedAre)
 {
