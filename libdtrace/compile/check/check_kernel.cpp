@@ -58,10 +58,11 @@ void Checker::kernel_symbol(NodePtr& slot, bool address_only,
                  type_text(types_.pointer_to(type)) + ")((uintptr_t)&" + text +
                  " + `__per_cpu_offset[n])");
     if (!type && !address_only && !variable.is_function)
-        fail(Tag::SYM_NOTYPES, at,
-             "symbol " + text +
-                 " has no type: the kernel's type data do not describe it; *(int *)&" +
-                 text + " reads it as an int");
+        fail(
+            Tag::SYM_NOTYPES, at,
+            "symbol " + text +
+                " has no type: the kernel's type data does not describe it; *(int *)&" +
+                text + " reads it as an int");
     NodePtr pointer = make_integer(
         variable.addr, types_.pointer_to(type ? type : types_.void_type()), at);
     if (address_only || variable.is_function) {
