@@ -148,7 +148,9 @@ struct Consumer::Impl {
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0; // number of records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
-    std::uint64_t insists_until = 0; // when the last drain stops waiting for locks
+    // How many times the last drain may still wait for a lock, 1 ms each. The time that it
+    // needs to read the buffers does not count.
+    int waits_left = 0;
     CpuFlows flows;
 };
 
@@ -194,9 +196,9 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
                                 "dropped; use fewer keys, or remove some with trunc()");
 }
 
-// The time for which the last drain waits for a thread that is in a probe. The machine
+// How many times the last drain waits 1 ms for threads that are in a probe. The machine
 // may be busy, or the agent may have stopped the thread for a moment.
-constexpr std::uint64_t last_timeout_ns = 1'000'000'000;
+constexpr int most_waits = 1000;
 
 // Takes the records of a shard. Returns -1 if the shard stays locked. The last drain
 // waits longer for the lock, because the records that it does not read are lost, and
@@ -212,8 +214,9 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
         spend_spins(given, spins);
         if (n >= 0)
             return n;
-        if (kind != DrainKind::Final || monotonic_ns() >= insists_until)
+        if (kind != DrainKind::Final || waits_left == 0)
             break;
+        waits_left--;
         usleep(1000);
     }
     if (kind == DrainKind::Final && config.events)
@@ -235,8 +238,9 @@ dt_s64 Consumer::Impl::take_keys(DrainKind kind, std::uint32_t shard, std::byte*
         spend_spins(given, spins);
         if (n >= 0)
             return n;
-        if (kind != DrainKind::Final || monotonic_ns() >= insists_until)
+        if (kind != DrainKind::Final || waits_left == 0)
             break;
+        waits_left--;
         usleep(1000);
     }
     if (kind == DrainKind::Final && config.events)
@@ -446,7 +450,7 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
     std::uint32_t n_left = impl_->n_shards;
-    impl_->insists_until = monotonic_ns() + last_timeout_ns;
+    impl_->waits_left = most_waits;
     impl_->spins_left = drain_spins;
     if (final)
         if (auto counted = impl_->snapshot(kind); !counted)
