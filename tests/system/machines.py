@@ -17,7 +17,7 @@ limit). If a script crashes the kernel, the failure shows the kernel's log.
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
-from test_vm import fetched, kernels
+from test_vm import alone, fetched, kernels
 
 ROOT = HERE.parent.parent
 KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # tests/vm/build-debug-kernel builds the kernel "debug"
@@ -71,7 +71,8 @@ def module(t, kernel):
     need("qemu-system-x86_64", "cpio", "busybox", "make", "pahole")
     fetched(t, kernel)
     folder = t.build.parent / "kmod" / kernel
-    made = subprocess.run([ROOT / "kmod/build", kernels(t) / kernel / "headers", folder], capture_output=True, text=True)
+    with alone(t):
+        made = subprocess.run([ROOT / "kmod/build", kernels(t) / kernel / "headers", folder], capture_output=True, text=True)
     equal(made.returncode, 0, made.stdout + made.stderr)
     if "warning" in made.stderr:
         raise AssertionError(made.stderr)

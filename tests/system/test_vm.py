@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests the virtual machines in tests/vm: programs and modules on Debian's kernels."""
-import pathlib, re, shutil, subprocess
+import contextlib, fcntl, pathlib, re, shutil, subprocess
 
 from harness import *
 
@@ -8,7 +8,18 @@ ROOT = HERE.parent.parent
 VM = ROOT / "tests/vm"
 KERNELS = {"6.1": r"6\.1\.\d+-\d+-amd64", "6.12": r"6\.12\.\d+\+deb12-amd64"}
 
+@contextlib.contextmanager
+def alone(t):
+    """Holds a lock, so that only one suite at a time fetches or builds files of the virtual machines."""
+    with open(t.build.parent / "vm.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
 def fetched(t, kernel):
+    with alone(t):
+        fetch(t, kernel)
+
+def fetch(t, kernel):
     done = subprocess.run([VM / "fetch-kernel", kernel, kernels(t)], capture_output=True, text=True)
     if done.returncode != 0:
         raise Skip(f"Debian's kernel {kernel} cannot be fetched: {done.stderr.strip()[-200:]}")
