@@ -14,6 +14,7 @@
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/round.hpp"
 #include "libdtrace/consume/runner.hpp"
+#include "libdtrace/consume/shard_reader.hpp"
 #include "libdtrace/consume/structured.hpp"
 
 #include <algorithm>
@@ -31,14 +32,6 @@ namespace dt {
 
 namespace {
 
-// The maximum number of consecutive rounds for which a locked shard delays the records
-// of the other shards.
-constexpr int max_locked_rounds = 5;
-
-// How many times a drain tests locks: the budget for all shards together, and the
-// minimum for each shard.
-constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
-
 // An aggregation buffer that contains this many bytes is read before the next round,
 // and its memory may then be returned to the system (Config::returns_memory).
 constexpr std::uint64_t early_bytes = 1 << 20;
@@ -46,6 +39,15 @@ constexpr std::uint64_t early_bytes = 1 << 20;
 int thread_lives(dt_u32 owner)
 {
     return kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM;
+}
+
+Consumer::Config completed(Consumer::Config config)
+{
+    if (config.owner == 0)
+        config.owner = static_cast<std::uint32_t>(gettid());
+    if (!config.alive)
+        config.alive = thread_lives;
+    return config;
 }
 
 std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unset)
@@ -58,21 +60,16 @@ std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unse
 
 struct Consumer::Impl {
     explicit Impl(Config given)
-        : config(std::move(given)), arena(static_cast<const dt_arena*>(config.arena)),
-          ecbs(arena),
+        : config(completed(std::move(given))),
+          arena(static_cast<const dt_arena*>(config.arena)),
+          n_shards(std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS)),
+          reader(config, n_shards), ecbs(arena),
           runner(config.symbols ? *config.symbols : no_symbols, config.events)
     {
-        if (config.owner == 0)
-            config.owner = static_cast<std::uint32_t>(gettid());
-        if (!config.alive)
-            config.alive = thread_lives;
-        n_shards = std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
         liars.resize(n_shards);
         runner.aggregates.limit_memory(config.max_aggregated_bytes);
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
-        silent.resize(n_shards);
-        read_at.resize(n_shards);
         Display& display = runner.display;
 #define X(name) display.name = option(arena, DTRACEOPT_##name, 0) != 0;
         X(quiet)
@@ -94,14 +91,6 @@ struct Consumer::Impl {
     // been read or the round has enough records. `began` is the start time of the
     // round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
-    // Returns the time up to which the records of all shards have been copied. Ignores
-    // shards that have been locked for more than max_locked_rounds.
-    std::uint64_t read_until() const;
-    // Returns how many times to test the lock of a shard. Targets can hold locks
-    // forever, so all shards of a round share a budget, and a shard that stays locked
-    // receives a smaller share each time.
-    dt_u32 spins_for(std::uint32_t shard) const;
-    void spend_spins(dt_u32 given, dt_u32 left);
     // Returns how many full buffers a round may copy. Between two rounds, the threads
     // on n CPUs fill at most about n shared shards. Only forged data can fill more.
     std::uint64_t round_buffers() const
@@ -112,10 +101,6 @@ struct Consumer::Impl {
     {
         return round_buffers() * arena->plan.principal_bytes;
     }
-    dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
-                        std::uint64_t max);
-    dt_s64 take_keys(DrainKind kind, std::uint32_t shard, std::byte* to,
-                     std::uint64_t max);
     Result<Ok> snapshot(DrainKind kind);
     void return_memory(std::uint32_t shard);
     Result<Ok> snapshot_counters();
@@ -130,27 +115,20 @@ struct Consumer::Impl {
 
     Config config;
     const dt_arena* arena;
+    std::uint32_t n_shards;
+    ShardReader reader;
     HexSymbolizer no_symbols;
     EcbTable ecbs;
     Runner runner;
     Round round;
     ByteBuffer agg_copy;
     DropCounts drops;
-    std::uint32_t n_shards = 0;
     std::vector<bool> liars; // shards with invalid records, already reported
     bool dropped_keys = false;
-    // number of consecutive rounds in which the shard was locked
-    std::vector<int> silent;
-    // start time of the last round that read the shard
-    std::vector<std::uint64_t> read_at;
-    dt_u32 spins_left = 0; // tests of locks that the drain may still make
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0; // number of records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
-    // How many times the last drain may still wait for a lock, 1 ms each. The time that it
-    // needs to read the buffers does not count.
-    int waits_left = 0;
     CpuFlows flows;
 };
 
@@ -196,82 +174,6 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
                                 "dropped; use fewer keys, or remove some with trunc()");
 }
 
-// How many times the last drain waits 1 ms for threads that are in a probe. The machine
-// may be busy, or the agent may have stopped the thread for a moment.
-constexpr int most_waits = 1000;
-
-// Takes the records of a shard. Returns -1 if the shard stays locked. The last drain
-// waits longer for the lock, because the records that it does not read are lost, and
-// reports a shard that stays locked.
-dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
-                                    std::uint64_t max)
-{
-    for (;;) {
-        const dt_u32 given = spins_for(shard);
-        dt_u32 spins = given;
-        dt_s64 n = dt_drain_principal(config.arena, shard, config.owner, to, max,
-                                      config.alive, &spins);
-        spend_spins(given, spins);
-        if (n >= 0)
-            return n;
-        if (kind != DrainKind::Final || waits_left == 0)
-            break;
-        waits_left--;
-        usleep(1000);
-    }
-    if (kind == DrainKind::Final && config.events)
-        config.events->complain("buffer " + std::to_string(shard) +
-                                " stayed in use; its last records are lost");
-    return -1;
-}
-
-// Drains the aggregations of a shard. The last drain waits for a shard in use, because a
-// thread that lost its CPU during a firing returns it soon.
-dt_s64 Consumer::Impl::take_keys(DrainKind kind, std::uint32_t shard, std::byte* to,
-                                 std::uint64_t max)
-{
-    for (;;) {
-        const dt_u32 given = spins_for(shard);
-        dt_u32 spins = given;
-        dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, max,
-                                config.alive, &spins);
-        spend_spins(given, spins);
-        if (n >= 0)
-            return n;
-        if (kind != DrainKind::Final || waits_left == 0)
-            break;
-        waits_left--;
-        usleep(1000);
-    }
-    if (kind == DrainKind::Final && config.events)
-        config.events->complain("buffer " + std::to_string(shard) +
-                                " stayed in use; its last aggregations are lost");
-    return -1;
-}
-
-dt_u32 Consumer::Impl::spins_for(std::uint32_t shard) const
-{
-    constexpr int most_halvings = 6;
-    return std::max(
-        least_spins,
-        std::min<dt_u32>(DT_WAIT_SPINS >> std::min(silent[shard], most_halvings),
-                         spins_left));
-}
-
-void Consumer::Impl::spend_spins(dt_u32 given, dt_u32 left)
-{
-    spins_left -= std::min(spins_left, given - left);
-}
-
-std::uint64_t Consumer::Impl::read_until() const
-{
-    std::uint64_t until = ~std::uint64_t{0};
-    for (std::uint32_t shard = 0; shard < n_shards; shard++)
-        if (silent[shard] <= max_locked_rounds)
-            until = std::min(until, read_at[shard]);
-    return until;
-}
-
 Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
                                    std::uint32_t& n_left)
 {
@@ -289,13 +191,9 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
             std::byte* to = round.room(room_bytes);
             if (!to)
                 return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
-            dt_s64 n = take_records(kind, shard, to, room_bytes);
-            if (n < 0) {
-                silent[shard] = std::min(silent[shard] + 1, max_locked_rounds + 1);
+            const dt_s64 n = reader.take_records(kind, shard, to, room_bytes, began);
+            if (n < 0)
                 break;
-            }
-            silent[shard] = 0;
-            read_at[shard] = began;
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
             copied += bytes;
             if (bytes > 0 && !round.collect(bytes, shard, ecbs, config.clock()))
@@ -399,7 +297,7 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
          n_left > 0 && (copied < enough || kind == DrainKind::Final); n_left--) {
         const std::uint32_t shard = next_agg_shard;
         next_agg_shard = (next_agg_shard + 1) % n_shards;
-        const dt_s64 n = take_keys(kind, shard, to, room_bytes);
+        const dt_s64 n = reader.take_aggregations(kind, shard, to, room_bytes);
         if (n <= 0)
             continue;
         const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
@@ -414,7 +312,7 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 
 Result<Ok> Consumer::snapshot()
 {
-    impl_->spins_left = drain_spins;
+    impl_->reader.begin_snapshot();
     return impl_->snapshot(DrainKind::Round);
 }
 
@@ -450,8 +348,7 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
     std::uint32_t n_left = impl_->n_shards;
-    impl_->waits_left = most_waits;
-    impl_->spins_left = drain_spins;
+    impl_->reader.begin_drain();
     if (final)
         if (auto counted = impl_->snapshot(kind); !counted)
             return counted;
@@ -479,7 +376,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
         // A locked shard may still deliver records that are older than `began`. So the
         // watermark is the earliest time at which a shard was last read; shards that
         // have been locked for too long are ignored.
-        watermark = std::max(watermark, std::min(began, read_until()));
+        watermark = std::max(watermark, std::min(began, reader.read_until()));
     }
     if (!final)
         if (auto counted = snapshot(kind); !counted)

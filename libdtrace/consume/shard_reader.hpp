@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Copies the buffers of shards that threads may hold.
+//
+//   begin_drain() or begin_snapshot() ──> take_records(), take_aggregations() per shard
+//
+// A firing holds its shard for a short time, so testing the lock a few times usually
+// succeeds. But targets can hold locks forever. So all shards of a round share a budget
+// of tests, and a shard that stays locked gets a smaller part of it each time. What the
+// last drain does not read is lost. So the last drain also waits for the locks, and
+// reports each shard that stays locked.
+#pragma once
+
+#include "dif/engine.h"
+#include "libdtrace/consume/consumer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dt {
+
+class ShardReader {
+public:
+    // config.owner and config.alive must be set.
+    ShardReader(const Consumer::Config& config, std::uint32_t n_shards);
+
+    void begin_snapshot(); // refills the budget of tests
+    void begin_drain();    // also refills the budget of waits
+
+    // Both swap the buffers of a shard, and copy the full one to `to`, which has space for
+    // a complete buffer of `max` bytes. They return the number of bytes, or -1 if the shard
+    // stays locked. `began` is the start time of the round.
+    dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
+                        std::uint64_t max, std::uint64_t began);
+    dt_s64 take_aggregations(DrainKind kind, std::uint32_t shard, std::byte* to,
+                             std::uint64_t max);
+
+    // Returns the time up to which the records of all shards have been copied. Ignores
+    // shards that have been locked for many rounds.
+    std::uint64_t read_until() const;
+
+private:
+    using Drain = decltype(dt_drain_principal);
+    dt_s64 take(Drain& drain, const char* contents, DrainKind kind, std::uint32_t shard,
+                std::byte* to, std::uint64_t max);
+
+    void* arena_;
+    std::uint32_t owner_;
+    int (*alive_)(dt_u32 owner);
+    Events* events_; // null: nothing is reported
+    // number of consecutive rounds in which the shard was locked
+    std::vector<int> silent_;
+    // start time of the last round that read the shard
+    std::vector<std::uint64_t> read_at_;
+    dt_u32 spins_left_ = 0; // tests of locks
+    int waits_left_ = 0;    // of 1 ms each; the time for reading does not count
+};
+
+} // namespace dt
