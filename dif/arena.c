@@ -106,11 +106,10 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 			     1, DT_MAX_SHARDS);
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
-	/* Enough shards for all CPUs can never be parked. */
-	spare = config->n_cpus + 2;
+	/* Parking always leaves shards for all CPUs. */
+	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(
-	    config->n_parkable, 0,
-	    dt_clamp(a->n_shared, spare, a->n_shared / 2 + spare) - spare);
+	    config->n_parkable, 0, dt_clamp(spare, 0, a->n_shared / 2));
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
 	dt_table(&a->clauses, &at, clauses, sizeof(struct dt_clause));
 	dt_table(&a->enablings, &at, clauses * 4, sizeof(struct dt_enabling));

@@ -305,9 +305,9 @@ constexpr std::uint64_t smallest_parked = 1 << 20;
 
 // Returns how many shards may be parked, i.e. may fill their aggregation buffers while
 // the consumer does not read them: the shard of each CPU, and further shards as memory
-// allows. `left` is the memory that the smallest limit leaves.
+// allows. `group` is the memory that the control groups of the targets still allow.
 static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
-                         std::uint64_t left)
+                         std::uint64_t group)
 {
     // A user who sets a small size wants the buffers to use little memory.
     if (state.options.by_user(DTRACEOPT_aggsize) &&
@@ -318,6 +318,7 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
         return 0;
     constexpr std::uint64_t most = 1 << 30;
     const std::uint64_t both_buffers = 2 * config.options[DTRACEOPT_aggsize];
+    const std::uint64_t left = std::min(group, memory_left());
     return config.n_cpus + static_cast<dt_u32>(std::min(most, left / 8) / both_buffers);
 }
 
@@ -375,10 +376,8 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             (option != DTRACEOPT_specsize || needs.speculates))
             state.options.adjust(option, config.options[option]);
 
-    std::uint64_t left = std::min(group, control_group_left(0));
-    if (std::uint64_t available = available_bytes(); available != 0)
-        left = std::min(left, available);
-    config.n_parkable = n_parkable(state, config, left);
+    if (needs.aggregates)
+        config.n_parkable = n_parkable(state, config, group);
     auto made = ArenaMemory::create(config);
     if (!made)
         return state.fail(made.error());

@@ -157,12 +157,16 @@ std::uint64_t available_bytes()
     return 0;
 }
 
+std::uint64_t memory_left()
+{
+    const std::uint64_t available = available_bytes();
+    return std::min(control_group_left(0), available == 0 ? no_limit : available);
+}
+
 std::uint64_t largest_aggregated_bytes()
 {
     constexpr std::uint64_t least = 16 << 20;
-    std::uint64_t left = control_group_left(0);
-    if (const std::uint64_t available = available_bytes(); available != 0)
-        left = std::min(left, available);
+    const std::uint64_t left = memory_left();
     return left == no_limit ? no_limit : std::max(least, left / 4);
 }
 

@@ -28,6 +28,10 @@ std::uint64_t address_space_left(pid_t pid);
 // /proc/meminfo). Returns 0 if it is unknown.
 std::uint64_t available_bytes();
 
+// Returns the number of bytes that the machine and this process's control groups still
+// allow, or no_limit.
+std::uint64_t memory_left();
+
 // Returns the number of bytes that this process may use for the keys and values of
 // aggregations: a quarter of the memory that the machine and this process's control
 // groups still allow, but at least 16 MiB.
