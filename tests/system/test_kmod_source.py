@@ -11,7 +11,7 @@ def source(t):
 
 def the_installed_source_is_complete_and_builds(t):
     need("make", "pahole")
-    for kernel in KERNELS if t.long else KERNELS[-1:]: # other suites build the module for all kernels
+    for kernel in kernels_of_this_run(t):
         fetched(t, kernel)
         # Build a copy of the source with the command in dkms.conf, as DKMS does.
         copy = t.scratch / f"dkms-{kernel}"
