@@ -288,6 +288,8 @@ void Follower::forked(Thread& parent, pid_t child)
                     follow(*parent.process, child, status);
     if (!followed) {
         parent.process->space->statics.lower_in(*parent.process->space, child);
+        if (parent.gs_key != 0)
+            set_gs_base(child, 0);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     }
     if (!parent.process->is_target)
@@ -319,6 +321,8 @@ void Follower::begin_program(Thread& thread)
     thread.in_vfork = false; // the thread that waited has exited
     thread.fs_base = 0;
     thread.changes_base = false;
+    thread.n_asked = 0;
+    thread.gs_key = 0;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
     if (process.started) { // the thread waited for probes in the old program

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <sys/ptrace.h>
 #include <sys/types.h>
@@ -23,6 +24,12 @@ inline bool get_regs(pid_t tid, user_regs_struct& regs)
 inline bool set_regs(pid_t tid, const user_regs_struct& regs)
 {
     return ptrace(PTRACE_SETREGS, tid, nullptr, &regs) == 0;
+}
+
+inline bool set_gs_base(pid_t tid, std::uint64_t value)
+{
+    return ptrace(PTRACE_POKEUSER, tid, offsetof(user_regs_struct, gs_base), value) ==
+           0;
 }
 
 inline bool get_siginfo(pid_t tid, siginfo_t& info)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
 namespace dt::agent {
@@ -12,11 +13,40 @@ namespace dt::agent {
 void ThreadBases::learn(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
+    const bool has_runtime = space.runtime.image.value != 0;
     user_regs_struct user;
-    if (space.runtime.image.value == 0 || !thread.is_stopped() ||
+    if ((!has_runtime && !gave_keys_) || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
-    place(thread, user.fs_base);
+    if (gave_keys_ && dt_rt_is_gs_key(user.gs_base) && user.gs_base != thread.gs_key)
+        set_gs_base(thread.tid, thread.gs_key); // it was inherited
+    if (has_runtime)
+        place(thread, user.fs_base);
+}
+
+// Lets a gs key identify a stopped thread, if the thread does not use %gs.
+void ThreadBases::give_gs_key(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    user_regs_struct user;
+    if (space.runtime.config().fs_method != DT_RT_FS_RDFSBASE || !thread.is_stopped() ||
+        !get_regs(thread.tid, user) || user.gs != 0 ||
+        (user.gs_base != 0 && user.gs_base != thread.gs_key))
+        return;
+    if (thread.gs_key == 0) {
+        std::set<std::uint64_t> used;
+        for (const Thread* other : tracees_.threads_in(space))
+            used.insert(other->gs_key);
+        std::uint64_t key = 2;
+        while (used.count(key) != 0)
+            key += 2;
+        if (!dt_rt_is_gs_key(key))
+            return; // all keys are in use
+        thread.gs_key = key;
+    }
+    gave_keys_ = true;
+    space.runtime.add_thread(thread.gs_key, thread.tid, thread.process->pid);
+    set_gs_base(thread.tid, thread.gs_key);
 }
 
 void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
@@ -67,10 +97,14 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
     place(thread, fs_base);
     if (thread.fs_base == fs_base && space.runtime.shared_bases.count(fs_base) != 0)
         find_others(space, thread);
+    else if (thread.changes_base && std::has_single_bit(++thread.n_asked) &&
+             tracees_.stop_one(thread))
+        give_gs_key(thread);
 }
 
-// Finds the threads that still share the fs_base of `thread`. Stops running threads to
-// read their fs_base, but only at the 1st, 2nd, 4th, 8th, ... upcall.
+// Finds the threads that still share the fs_base of `thread`, and gives them gs keys if
+// there are any. Stops running threads to read their fs_base, but only at the 1st, 2nd,
+// 4th, 8th, ... upcall.
 void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;
@@ -96,6 +130,8 @@ void ThreadBases::find_others(AddressSpace& space, Thread& thread)
         if (get_regs(each, user) && user.fs_base != fs_base) {
             left.pop_back();
             place(*other, user.fs_base);
+        } else {
+            give_gs_key(*other);
         }
         if (!was_stopped && other->is_stopped() && !other->is_pending())
             tracees_.go_on(*other);
@@ -104,8 +140,11 @@ void ThreadBases::find_others(AddressSpace& space, Thread& thread)
     if (now == space.runtime.shared_bases.end() || tracees_.find_thread(tid) != &thread)
         return;
     now->second.tids = left;
-    if (left.size() != 1 || left.front() != tid)
+    if (left.size() != 1 || left.front() != tid) {
+        if (look && tracees_.stop_one(thread))
+            give_gs_key(thread);
         return;
+    }
     space.runtime.shared_bases.erase(now);
     space.runtime.add_thread(fs_base, tid, thread.process->pid);
 }

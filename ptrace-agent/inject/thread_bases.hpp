@@ -14,6 +14,14 @@
 // found with a different fs_base, the shared fs_base identifies the other thread again.
 // If a thread changes its own fs_base again, the new fs_base never identifies it,
 // because two threads might exchange their fs_bases.
+//
+// A thread that its fs_base does not identify gets a gs_base that does: a gs key, which
+// is a small number that no other thread of the address space has. Few programs use
+// %gs; a thread with a gs_base or %gs of its own gets no key and makes an upcall for
+// each firing. No memory can be mapped at the numbers that are gs keys, so an access
+// through %gs is as invalid as with a gs_base of 0. A new task inherits the gs key of
+// the task that created it; the agent removes the inherited key at the new task's first
+// stop. A gs key is also removed when its thread is detached.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -35,11 +43,13 @@ public:
     void learn_from_upcall(Thread& thread, std::uint64_t fs_base);
 
 private:
+    void give_gs_key(Thread& thread);
     void place(Thread& thread, std::uint64_t fs_base);
     void leave_base(Thread& thread);
     void find_others(AddressSpace& space, Thread& thread);
 
     Tracees& tracees_;
+    bool gave_keys_ = false; // a thread has, or had, a gs key
 };
 
 } // namespace dt::agent

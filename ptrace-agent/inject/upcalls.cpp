@@ -91,9 +91,12 @@ void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring&
     bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
         return space->runtime.doorbells.release(ring.bell);
+    const pid_t tid = thread->tid;
     serve_call(*thread, at);
     space->runtime.doorbells.release(ring.bell);
-    if (!was_stopped && thread->is_stopped() && !thread->is_pending())
+    thread = tracees_.find_thread(tid); // null if it was killed meanwhile
+    if (thread != nullptr && !was_stopped && thread->is_stopped() &&
+        !thread->is_pending())
         tracees_.go_on(*thread);
 }
 

@@ -95,6 +95,21 @@ static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
 	return DT_NULL;
 }
 
+/*
+ * Returns the entry for the gs key of this thread in the agent's table of
+ * threads, or null if this thread has none.
+ */
+static const struct dt_rt_thread *dt_rt_find_by_gs(dt_u32 *hint)
+{
+	dt_u64 gs_base;
+
+	if (dt_rt_config.fs_method != DT_RT_FS_RDFSBASE)
+		return DT_NULL;
+	__asm__ volatile("rdgsbase %0" : "=r"(gs_base));
+	return dt_rt_is_gs_key(gs_base) ? dt_rt_thread_find(gs_base, hint)
+					: DT_NULL;
+}
+
 void dt_rt_identify(struct dt_host *host)
 {
 	struct dt_rt_run *run = dt_rt_run_of(host);
@@ -104,6 +119,8 @@ void dt_rt_identify(struct dt_host *host)
 
 	if (dt_rt_fs_base(run, &fs_base) == 0 && fs_base)
 		t = dt_rt_thread_find(fs_base, &run->notes->thread);
+	if (DT_UNLIKELY(t == DT_NULL))
+		t = dt_rt_find_by_gs(&run->notes->thread);
 	if (DT_LIKELY(t != DT_NULL)) {
 		tid = t->tid;
 		pid = t->pid;

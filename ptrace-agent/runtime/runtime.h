@@ -155,7 +155,7 @@ struct dt_rt_header {
  * replaces the ids.
  */
 struct dt_rt_thread {
-	dt_u64 fs_base;
+	dt_u64 fs_base; /* or the gs key of a thread that fs_base does not identify */
 	dt_u32 tid;
 	dt_u32 pid; /* a vfork child that runs on this fs_base has a different pid */
 	/*
@@ -170,6 +170,16 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 {
 	return (dt_u32)(fs_base * 0x9e3779b97f4a7c15ull >> 48) &
 	       (DT_RT_MAX_THREADS - 1);
+}
+
+/*
+ * Returns whether a gs_base is a gs key, with which the agent identifies a
+ * thread (ptrace-agent/inject/thread_bases.hpp). Linux maps nothing below
+ * address 4096 unless vm.mmap_min_addr is 0.
+ */
+static inline int dt_rt_is_gs_key(dt_u64 gs_base)
+{
+	return gs_base && gs_base < 4096 && !(gs_base & 1);
 }
 
 /*

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that the runtime identifies threads by their fs_base: threads created in all ways, and threads after an exec.
+"""Tests that the runtime identifies threads by their fs_base, or by a gs_base that the agent sets: threads created in
+all ways, and threads after an exec.
 
 The runtime needs no upcall for a thread that it already knows. So the tests stop the agent with a signal. A thread that
 makes an upcall would then wait, but a known thread continues."""
@@ -31,15 +32,16 @@ def line_of(process, word, seconds=20):
 def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
-def known_threads_need_no_agent(t, how, *command, alone=True):
+def known_threads_need_no_agent(t, how, *command, alone=True, flags=()):
     """Makes a thread perform three rounds of calls. If `alone` is set, the agent is stopped during the last round. Each
-    call must be counted."""
+    call must be counted. Returns the lines that the program printed after the rounds."""
+    lines = []
     out = t.scratch / f"bases.{time.monotonic_ns()}"
-    with held(t.start("-Zqn", CALLS, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
-        def once(n):
-            dtrace.stdin.write("go\n")
+    with held(t.start("-Zqn", CALLS, *flags, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
+        def once(n, order="fork\n"):
+            dtrace.stdin.write(order)
             dtrace.stdin.flush()
-            line_of(dtrace, f"done {n}")
+            lines.append(line_of(dtrace, f"done {n}"))
         tid = int(line_of(dtrace, "ready").split()[1])
         pid = int(next(line for line in pathlib.Path(f"/proc/{tid}/status").read_text().splitlines()
                        if line.startswith("Tgid")).split()[1])
@@ -47,7 +49,7 @@ def known_threads_need_no_agent(t, how, *command, alone=True):
         once(2)
         if alone:
             with stopped(tracer_of(pid)):
-                once(3)
+                once(3, "go\n")
         else:
             once(3)
         _, errors = dtrace.communicate(timeout=60)
@@ -56,12 +58,46 @@ def known_threads_need_no_agent(t, how, *command, alone=True):
     if how != "main":
         want["other", pid] = 3000
     equal(counts_of(out.read_text()), want, f"calls by thread, {how}")
+    return lines
 
 def a_thread_created_without_settls_is_counted_under_its_own_id(t):
     known_threads_need_no_agent(t, "settled", t.victim("bases"), "settled")
 
-def threads_that_share_an_fs_base_are_counted_under_their_own_ids(t):
-    known_threads_need_no_agent(t, "shared", t.victim("bases"), "shared", alone=False)
+def gs_bases(line):
+    """Returns the two numbers in a line 'done N gs GS CHILD'."""
+    return [int(word, 16) for word in line.split()[3:]]
+
+def threads_that_share_an_fs_base_are_known(t):
+    lines = known_threads_need_no_agent(t, "shared", t.victim("bases"), "shared")
+    own, of_child = gs_bases(lines[-1])
+    equal((0 < own < 4096, of_child), (True, 0), lines[-1])
+
+def a_thread_that_changes_its_fs_base_is_known(t):
+    known_threads_need_no_agent(t, "changing", t.victim("bases"), "changing")
+
+def a_thread_that_uses_gs_keeps_its_gs_base(t):
+    """The agent cannot identify such a thread by its gs_base, so each of its firings is an upcall."""
+    lines = known_threads_need_no_agent(t, "gs", t.victim("bases"), "gs", alone=False)
+    equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
+
+def a_followed_child_does_not_keep_an_inherited_gs_base(t):
+    lines = known_threads_need_no_agent(t, "shared", t.victim("bases"), "shared", alone=False, flags=("-x", "follow=fork"))
+    equal(gs_bases(lines[-1])[1], 0, lines[-1])
+
+def a_released_thread_has_its_own_gs_base_again(t):
+    with held(victim(t, "bases", "shared")) as process:
+        ready(process)
+        def round_of(n):
+            process.stdin.write("fork\n")
+            process.stdin.flush()
+            line = ready(process)
+            contains(line, f"done {n} ")
+            return gs_bases(line)
+        traced = Traced(t, CALLS, process.pid)
+        round_of(1)
+        equal(round_of(2)[0] != 0, True, "a gs_base was set")
+        equal(sum(counts_of(traced.finish(signal.SIGINT)).values()), 4000)
+        equal(round_of(3), [0, 0])
 
 def the_main_thread_is_known_after_an_exec(t):
     script = t.scratch / "wrapper"

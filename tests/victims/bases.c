@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Threads and their fs_base. bases HOW prints "ready TID", where TID is the thread that
-// calls work(). For each line on stdin, that thread calls work() a thousand times and
-// prints "done N". HOW selects the thread:
+// calls work(). For each line on stdin, that thread calls work() a thousand times. The
+// program then prints "done N gs GS CHILD". GS is the gs_base of that thread. If the
+// line is "fork", CHILD is that of a process that the thread has just forked. Both are
+// relative to the gs_base that the program has set. HOW selects the thread:
 //
-//   main     the main thread
-//   settled  created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go does
-//   shared   created like `settled`, but keeps the main thread's fs_base
+//   main      the main thread
+//   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
+//             does
+//   shared    created like `settled`, but keeps the main thread's fs_base
+//   changing  created like `settled`, but sets another fs_base for each line
+//   gs        created like `shared`, but sets a gs_base of its own
 //
-// With `settled` and `shared`, the main thread first calls other() a thousand times.
+// Unless HOW is main, the main thread first calls other() a thousand times.
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +27,13 @@
 enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 
 static volatile int order, done, tid;
+static unsigned long gs_base, gs_base_of_child; // written by the thread, and its child
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
-// The fs_base of the `settled` thread is the middle of this area.
-static char area[area_bytes] __attribute__((aligned(64)));
-static int settles;
+// The fs_base of a thread that sets one is the middle of one of these areas.
+static char areas[2][area_bytes] __attribute__((aligned(64)));
+static int settles, changes, uses_gs;
+static volatile int forks;
 
 __attribute__((noinline)) long work(long n)
 {
@@ -64,18 +72,55 @@ static void tell(volatile int *word, int value)
     call(SYS_futex, (long)word, FUTEX_WAKE, 1);
 }
 
+static void set_fs_base(int which)
+{
+    void **own = (void **)(areas[which] + area_bytes / 2);
+    own[0] = own; // the ABI requires that the first word is its own address
+    call(SYS_arch_prctl, ARCH_SET_FS, (long)own, 0);
+}
+
+static unsigned long get_gs_base(void)
+{
+    unsigned long base = 0;
+    call(SYS_arch_prctl, ARCH_GET_GS, (long)&base, 0);
+    return base;
+}
+
+// Forks a process and returns its gs_base. The child tells it by a pipe.
+static unsigned long gs_base_of_new_child(void)
+{
+    unsigned long base = 0;
+    int ends[2];
+    call(SYS_pipe, (long)ends, 0, 0);
+    long child = call(SYS_clone, SIGCHLD, 0, 0);
+    if (child == 0) {
+        base = get_gs_base();
+        call(SYS_write, ends[1], (long)&base, sizeof base);
+        call(SYS_exit_group, 0, 0, 0);
+    }
+    call(SYS_close, ends[1], 0, 0);
+    call(SYS_read, ends[0], (long)&base, sizeof base);
+    call(SYS_close, ends[0], 0, 0);
+    call(SYS_wait4, child, 0, 0);
+    return base;
+}
+
 static int serve(void *arg)
 {
-    if (settles) {
-        void **own = (void **)(area + area_bytes / 2);
-        own[0] = own; // the ABI requires that the first word is its own address
-        call(SYS_arch_prctl, ARCH_SET_FS, (long)own, 0);
-    }
+    if (settles || changes)
+        set_fs_base(0);
+    if (uses_gs)
+        call(SYS_arch_prctl, ARCH_SET_GS, (long)areas[1], 0);
     tell(&tid, (int)call(SYS_gettid, 0, 0, 0));
     for (int round = 1;; ++round) {
         await(&order, round);
+        if (changes)
+            set_fs_base(round % 2);
         for (long i = 0; i < n_calls; ++i)
             work(i);
+        gs_base = get_gs_base();
+        if (forks)
+            gs_base_of_child = gs_base_of_new_child();
         tell(&done, round);
     }
     return arg != NULL;
@@ -87,6 +132,8 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "main";
     int is_main = strcmp(how, "main") == 0;
     settles = strcmp(how, "settled") == 0;
+    changes = strcmp(how, "changing") == 0;
+    uses_gs = strcmp(how, "gs") == 0;
     if (is_main) {
         tid = getpid();
     } else {
@@ -100,13 +147,15 @@ int main(int argc, char **argv)
     printf("ready %d\n", tid);
     fflush(stdout);
     for (int round = 1; fgets(line, sizeof line, stdin) != NULL; ++round) {
+        forks = strcmp(line, "fork\n") == 0;
         for (long i = 0; i < n_calls; ++i)
             is_main ? work(i) : other(i);
         if (!is_main) {
             tell(&order, round);
             await(&done, round);
         }
-        printf("done %d\n", round);
+        printf("done %d gs %lx %lx\n", round, gs_base - (uses_gs ? (long)areas[1] : 0),
+               gs_base_of_child - (uses_gs ? (long)areas[1] : 0));
         fflush(stdout);
     }
     return 0;
