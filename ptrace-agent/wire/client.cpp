@@ -49,7 +49,9 @@ AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
         agent_ = std::exchange(other.agent_, 0);
         inbox_ = std::move(other.inbox_);
         events_ = std::move(other.events_);
+        n_execs_ = std::move(other.n_execs_);
         reply_ = std::move(other.reply_);
+        n_unread_ = std::exchange(other.n_unread_, 0);
         gone_ = other.gone_;
     }
     return *this;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -102,6 +103,28 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
     std::filesystem::remove(begin);
     EXPECT_EQ(session.output(), "calls 60 spawned 20 vforked 20 opened 20\n");
     EXPECT_EQ(session.hits(1), 60u);
+}
+
+// The agent compares the client's count of execs with its own. The reply to expect() is
+// still unread when the client is moved.
+TEST(Tasks, AClientThatIsMovedAfterAnExecCanPlant)
+{
+    Session session;
+    pid_t pid = session.create(
+        {"/bin/sh", "-c", "exec " + victim("spawner") + " 1 /nonexistent/begin"});
+    ASSERT_TRUE(session.agent().resume(pid));
+    auto event = session.event();
+    while (event && event->kind != AgentEvent::execed)
+        event = session.event();
+    ASSERT_TRUE(event);
+    Site site = entry_site(pid, "work", 1, "/spawner");
+    session.agent().expect(1);
+
+    AgentClient moved = session.release_agent();
+    auto planted = moved.plant(pid, std::span(&site, 1));
+    ::kill(pid, SIGKILL);
+    ASSERT_TRUE(planted) << planted.error().text;
+    EXPECT_EQ(planted->n_planted, 1u);
 }
 
 TEST(Tasks, ExceptionsPassThroughProbedFrames)
