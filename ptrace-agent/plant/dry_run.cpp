@@ -7,6 +7,7 @@
 // nothing. The target continues to run.
 #include "ptrace-agent/plant/placement.hpp"
 #include "ptrace-agent/plant/planter.hpp"
+#include "ptrace-agent/plant/site_extents.hpp"
 
 #include <algorithm>
 #include <unistd.h>

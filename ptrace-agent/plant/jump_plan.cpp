@@ -20,6 +20,8 @@
 #include "ptrace-agent/plant/jump_plan.hpp"
 
 #include "base/page_bytes.hpp"
+#include "ptrace-agent/plant/original_text.hpp"
+#include "ptrace-agent/plant/site_extents.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -295,138 +297,6 @@ static void map_stub_areas(AddressSpace& space, Room& room,
     }
 }
 
-// Reads original text for plan_windows(), several pages at a time.
-class OriginalText {
-public:
-    explicit OriginalText(const AddressSpace& space) : space_(space) {}
-    std::span<const std::byte> operator()(TargetAddr at, std::size_t n)
-    {
-        if (!(at >= from_ && at - from_ + n <= text_.size()))
-            fill(at, n);
-        if (at < from_ || at - from_ >= text_.size())
-            return {};
-        std::size_t skip = at - from_;
-        return std::span(text_).subspan(skip, std::min(n, text_.size() - skip));
-    }
-
-private:
-    void fill(TargetAddr at, std::size_t n)
-    {
-        from_ = TargetAddr{at.value & ~(page_bytes - 1)};
-        std::size_t wanted = (at - from_) + n;
-        for (std::size_t bytes :
-             {std::size_t(16 * page_bytes),
-              (wanted + page_bytes - 1) & ~(page_bytes - 1), std::size_t(page_bytes)}) {
-            text_.resize(std::max(bytes, std::size_t(page_bytes)));
-            if (space_.read_original(from_, text_))
-                return;
-        }
-        text_.clear();
-    }
-
-    const AddressSpace& space_;
-    TargetAddr from_;
-    std::vector<std::byte> text_;
-};
-
-static bool is_jcc(const Instruction& insn)
-{
-    return (insn.opcode_map == 0 && (insn.opcode & 0xf0) == 0x70) ||
-           (insn.opcode_map == 1 && (insn.opcode & 0xf0) == 0x80);
-}
-
-bool can_jump(const Tracepoint& tp)
-{
-    bool conditional_return =
-        tp.insn.flow == ControlFlow::branch &&
-        std::any_of(tp.firings.begin(), tp.firings.end(),
-                    [](const Firing& f) { return f.kind == SiteKind::ret; });
-    return (tp.purpose == Tracepoint::fires ||
-            tp.purpose == Tracepoint::library_change) &&
-           tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
-}
-
-// Shortens the site's extent so that it contains no byte of [from, to).
-static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
-{
-    if (from > site.at)
-        site.end = std::min(site.end, from);
-    else if (to <= site.at)
-        site.first = std::max(site.first, to);
-}
-
-// Limits how far the site's patch may reach beyond the end of the extent, whether it
-// changes these bytes or uses them unchanged. The limit is the next breakpoint or window.
-// `end` is the end of the extent before clip(). If clip() has moved the end, the patch may
-// not reach beyond it.
-static void limit_blocks_after(AddressSpace& space,
-                               const std::vector<TargetAddr>& breakpoints,
-                               TargetAddr end, PatchSite& site)
-{
-    if (site.end != end) {
-        site.limit_behind(site.end);
-        site.n_steady = 0;
-        return;
-    }
-    constexpr std::uint64_t n_examined = 64; // more than a window
-    site.beyond = std::max(site.beyond, end);
-    TargetAddr first = end + n_examined;
-    auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
-    if (near != breakpoints.end())
-        first = std::min(first, *near);
-    if (const Planted* other = space.patches.first_from(end))
-        first = std::min(first, std::max(end, other->patch.at));
-    site.limit_behind(first);
-    site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
-}
-
-// Returns the sites for plan_windows(). The extents of the sites exclude the existing
-// windows and all breakpoints that exist or will be planted.
-static std::vector<PatchSite> patch_sites(AddressSpace& space,
-                                          const std::vector<Tracepoint*>& wanted)
-{
-    std::vector<TargetAddr> breakpoints;
-    for (const Tracepoint* tp : space.tracepoints.without_jump(wanted)) {
-        if (tp->written || !can_jump(*tp)) // has a breakpoint, or will get one
-            breakpoints.push_back(tp->at());
-    }
-    std::vector<PatchSite> sites;
-    sites.reserve(wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        const Tracepoint& tp = *wanted[i];
-        PatchSite site;
-        site.at = tp.at();
-        site.first = tp.first;
-        site.end = tp.end;
-        site.beyond = tp.beyond;
-        site.further = tp.further;
-        site.site = static_cast<std::uint32_t>(i);
-        // If the window contains the complete loop at a function's entry, its probes
-        // fire once per call. That is right for entry probes, but a probe at offset 0
-        // must fire on each iteration.
-        if (std::all_of(tp.firings.begin(), tp.firings.end(),
-                        [](const Firing& f) { return f.kind == SiteKind::entry; }))
-            site.loop_end = tp.loop_end;
-        auto near =
-            std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
-        for (; near != breakpoints.end() && *near < site.end; ++near) {
-            Tracepoint* other = space.tracepoints.find(*near);
-            clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
-        }
-        for (TargetAddr at = site.first; at < site.end;) {
-            const Planted* other = space.patches.first_from(at);
-            if (other == nullptr || other->patch.at >= site.end)
-                break;
-            TargetAddr end = other->patch.at + other->patch.original.size();
-            clip(site, other->patch.at, end);
-            at = end;
-        }
-        limit_blocks_after(space, breakpoints, tp.end, site);
-        sites.push_back(site);
-    }
-    return sites;
-}
-
 // Returns whether an area for trampolines begins within 1 GiB of the address.
 static bool has_area_near(const AddressSpace& space, TargetAddr at)
 {
@@ -477,38 +347,6 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Prepares a site to be planned again, because there was no room for its short window.
-// Returns the site with an extent that excludes the planned windows that have room. The
-// patch may use the bytes after the extent up to the next window or site.
-static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
-                             const JumpPlan& plan)
-{
-    TargetAddr end = site.end;
-    auto by_window = [](const Window& window, TargetAddr at) {
-        return window.at() < at;
-    };
-    auto window = std::lower_bound(plan.windows.begin(), plan.windows.end(), site.first,
-                                   by_window);
-    if (window != plan.windows.begin())
-        --window;
-    for (; window != plan.windows.end() && window->at() < site.end; ++window)
-        if (window->end() + window->n_kept > site.first)
-            clip(site, window->at(), window->end() + window->n_kept);
-    auto after =
-        std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end, by_window);
-    TargetAddr free = after == plan.windows.end() ? site.end + 64 : after->at();
-    auto next = std::lower_bound(
-        sites.begin(), sites.end(), site.end,
-        [](const PatchSite& other, TargetAddr at) { return other.at < at; });
-    if (next != sites.end())
-        free = std::min(free, next->at);
-    site.limit_behind(site.end == end ? free : site.end);
-    std::uint64_t n_free = site.end == end ? free - site.end : 0;
-    site.n_steady =
-        static_cast<std::uint8_t>(std::min<std::uint64_t>(site.n_steady, n_free));
-    return site;
-}
-
 // Removes the short windows for which there is no room. Records in their sites the way
 // of planning that failed (PatchSite::avoid), and returns these sites, which must be
 // planned again.
@@ -539,7 +377,7 @@ static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
     std::sort(numbers.begin(), numbers.end());
     std::vector<PatchSite> again;
     for (std::uint32_t number : numbers)
-        again.push_back(limit_again(sites[number], sites, plan));
+        again.push_back(limit_by_plan(sites[number], sites, plan.windows));
     return again;
 }
 

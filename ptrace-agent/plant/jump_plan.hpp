@@ -43,13 +43,10 @@ struct JumpPlan {
 
 inline constexpr const char* no_room = "no room within a jump's reach";
 
-// Returns whether a jump may replace the instruction of a tracepoint. This is false if
-// the code around the instruction is unknown, or if a return probe is at a conditional
-// branch other than jcc, because the runtime cannot evaluate its condition.
-bool can_jump(const Tracepoint& tp);
 // Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
-// the address space's TrampolineSpace. `wanted` is in ascending order. can_jump() is
-// true for each of its tracepoints, and no existing window covers any of them.
+// the address space's TrampolineSpace. `wanted` is in ascending order. can_jump()
+// (site_extents.hpp) is true for each of its tracepoints, and no existing window covers
+// any of them.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, PeriodicTask& periodic);
 // Builds the patch of a planned window. Errors are those of PatchBuilder::build().

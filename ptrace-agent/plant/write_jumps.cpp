@@ -3,6 +3,7 @@
 #include "ptrace-agent/plant/jump_writer.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/plant/site_extents.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/plant/site_extents.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace dt::agent {
+
+// Number of bytes after an extent in which the next neighbour is searched. A window is
+// shorter.
+constexpr std::uint64_t n_examined = 64;
+
+static bool is_jcc(const Instruction& insn)
+{
+    return (insn.opcode_map == 0 && (insn.opcode & 0xf0) == 0x70) ||
+           (insn.opcode_map == 1 && (insn.opcode & 0xf0) == 0x80);
+}
+
+bool can_jump(const Tracepoint& tp)
+{
+    bool conditional_return =
+        tp.insn.flow == ControlFlow::branch &&
+        std::any_of(tp.firings.begin(), tp.firings.end(),
+                    [](const Firing& f) { return f.kind == SiteKind::ret; });
+    return (tp.purpose == Tracepoint::fires ||
+            tp.purpose == Tracepoint::library_change) &&
+           tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
+}
+
+// Shortens the site's extent so that it contains no byte of [from, to).
+static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
+{
+    if (from > site.at)
+        site.end = std::min(site.end, from);
+    else if (to <= site.at)
+        site.first = std::max(site.first, to);
+}
+
+// Limits how far the site's patch may reach beyond the end of the extent, whether it
+// changes these bytes or uses them unchanged. The limit is the next breakpoint or window.
+// `end` is the end of the extent before clip(). If clip() has moved the end, the patch may
+// not reach beyond it.
+static void limit_blocks_after(AddressSpace& space,
+                               const std::vector<TargetAddr>& breakpoints,
+                               TargetAddr end, PatchSite& site)
+{
+    if (site.end != end) {
+        site.limit_behind(site.end);
+        site.n_steady = 0;
+        return;
+    }
+    site.beyond = std::max(site.beyond, end);
+    TargetAddr first = end + n_examined;
+    auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
+    if (near != breakpoints.end())
+        first = std::min(first, *near);
+    if (const Planted* other = space.patches.first_from(end))
+        first = std::min(first, std::max(end, other->patch.at));
+    site.limit_behind(first);
+    site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
+}
+
+// Excludes the breakpoints and the existing windows from the site's extent.
+static void exclude_neighbours(AddressSpace& space,
+                               const std::vector<TargetAddr>& breakpoints,
+                               PatchSite& site)
+{
+    auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
+    for (; near != breakpoints.end() && *near < site.end; ++near) {
+        Tracepoint* other = space.tracepoints.find(*near);
+        clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
+    }
+    for (TargetAddr at = site.first; at < site.end;) {
+        const Planted* other = space.patches.first_from(at);
+        if (other == nullptr || other->patch.at >= site.end)
+            break;
+        TargetAddr end = other->patch.at + other->patch.original.size();
+        clip(site, other->patch.at, end);
+        at = end;
+    }
+}
+
+// Returns the site of a tracepoint with the ranges that the client has reported.
+static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
+{
+    PatchSite site;
+    site.at = tp.at();
+    site.first = tp.first;
+    site.end = tp.end;
+    site.beyond = tp.beyond;
+    site.further = tp.further;
+    site.site = number;
+    // If the window contains the complete loop at a function's entry, its probes
+    // fire once per call. That is right for entry probes, but a probe at offset 0
+    // must fire on each iteration.
+    if (std::all_of(tp.firings.begin(), tp.firings.end(),
+                    [](const Firing& f) { return f.kind == SiteKind::entry; }))
+        site.loop_end = tp.loop_end;
+    return site;
+}
+
+std::vector<PatchSite> patch_sites(AddressSpace& space,
+                                   const std::vector<Tracepoint*>& wanted)
+{
+    std::vector<TargetAddr> breakpoints;
+    for (const Tracepoint* tp : space.tracepoints.without_jump(wanted)) {
+        if (tp->written || !can_jump(*tp)) // has a breakpoint, or will get one
+            breakpoints.push_back(tp->at());
+    }
+    std::vector<PatchSite> sites;
+    sites.reserve(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        PatchSite site = reported_site(*wanted[i], static_cast<std::uint32_t>(i));
+        exclude_neighbours(space, breakpoints, site);
+        limit_blocks_after(space, breakpoints, wanted[i]->end, site);
+        sites.push_back(site);
+    }
+    return sites;
+}
+
+PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,
+                        std::span<const Window> planned)
+{
+    TargetAddr end = site.end;
+    auto by_window = [](const Window& window, TargetAddr at) {
+        return window.at() < at;
+    };
+    auto window =
+        std::lower_bound(planned.begin(), planned.end(), site.first, by_window);
+    if (window != planned.begin())
+        --window;
+    for (; window != planned.end() && window->at() < site.end; ++window)
+        if (window->end() + window->n_kept > site.first)
+            clip(site, window->at(), window->end() + window->n_kept);
+    auto after = std::lower_bound(planned.begin(), planned.end(), site.end, by_window);
+    TargetAddr free = after == planned.end() ? site.end + n_examined : after->at();
+    auto next = std::lower_bound(
+        sites.begin(), sites.end(), site.end,
+        [](const PatchSite& other, TargetAddr at) { return other.at < at; });
+    if (next != sites.end())
+        free = std::min(free, next->at);
+    site.limit_behind(site.end == end ? free : site.end);
+    std::uint64_t n_free = site.end == end ? free - site.end : 0;
+    site.n_steady =
+        static_cast<std::uint8_t>(std::min<std::uint64_t>(site.n_steady, n_free));
+    return site;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The extents of sites: which bytes around a site its jump may replace or rely on.
+//
+//        extent             blocks after it
+//   [first .. at .. end) [end .. beyond) [further)     see PatchSite
+//
+// The client reports these ranges with each site. It finds them by the branch targets,
+// and does not know which breakpoints and jumps are in the text. The functions in this
+// file shorten the ranges, so that no two patches change the same byte, and no patch
+// relies on a byte that may change.
+//
+//   patch_sites()    The extent excludes all breakpoints and existing windows, and the
+//                    blocks after it end at the first of them. New sites do not limit
+//                    each other, because they may share a window.
+//   limit_by_plan()  The extent excludes the planned windows, and the blocks after it
+//                    end at the first planned window or other site. It is used for a
+//                    site that is planned again, because plan_windows() then does not
+//                    know the other sites.
+//
+// Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an extent
+// is moved, the site has no blocks after it.
+#pragma once
+
+#include "fasttrap/patch.hpp"
+#include "ptrace-agent/address_space.hpp"
+
+#include <span>
+#include <vector>
+
+namespace dt::agent {
+
+// Returns whether a jump may replace the instruction of a tracepoint. This is false if
+// the code around the instruction is unknown, or if a return probe is at a conditional
+// branch other than jcc, because the runtime cannot evaluate its condition.
+bool can_jump(const Tracepoint& tp);
+// Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
+// is in ascending order. The extents of the sites exclude the existing windows and all
+// breakpoints that exist or will be planted.
+std::vector<PatchSite> patch_sites(AddressSpace& space,
+                                   const std::vector<Tracepoint*>& wanted);
+// Prepares a site to be planned again, because there was no room for its short window.
+// Returns the site with an extent that excludes the planned windows. The patch may use
+// the bytes after the extent up to the next window or site. `sites` and `planned` are in
+// ascending order.
+PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,
+                        std::span<const Window> planned);
+
+} // namespace dt::agent
