@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // plan_jumps(): finds windows for sites, and room for their trampolines near the text.
 //
-//   plan_windows() ──▶ TrampolineSpace::take() ──▶ JumpPlan
-//        ▲                       │ no room
-//        │                       ├──▶ map another area, then call take() again
-//        └───────────────────────┴──▶ plan a short window in another way
+//   patch_sites() ──▶ plan_windows() ──▶ TrampolineSpace::take() ──▶ JumpPlan
+//                          ▲                       │ no room
+//                          │                       ├──▶ map another area, take() again
+//                          └── limit_by_plan() ◀───┘
+//
+// If no other area helps, a short window is planned in another way. patch_sites() and
+// limit_by_plan() (site_extents.hpp) decide which bytes a window may take.
 //
 // A jump reaches 2 GiB in both directions, and some bytes of its displacement must be
 // trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
