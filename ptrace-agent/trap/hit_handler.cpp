@@ -183,6 +183,13 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
             return; // the thread has exited
         return step_in_place(thread, tp, user);
     }
+    if (const std::size_t n = space.rescue.take_unknown_slots(); n != 0)
+        client_.report_error(space.owner(),
+                             "a step of a thread in one of " + std::to_string(n) +
+                                 " slots would kill the process if the ptrace-agent "
+                                 "were killed: the handler that restores the text "
+                                 "knows only " +
+                                 std::to_string(max_rescue_slots) + " slots");
     TargetAddr slot = space.slots.of(thread.tid);
     if (thread.slot_holds != tp.at() || plan.access_only) {
         if (!space.write_text(slot, plan.copy_text()))

@@ -12,10 +12,8 @@ namespace dt::agent {
 // These values must match rescue_code.S.
 constexpr std::uint64_t header_at = 0x1000;
 constexpr std::uint64_t slots_at = 0x2000;
-constexpr std::size_t slots_of_page = 512;
 constexpr std::size_t slot_page_size = slots_of_page * slot_bytes;
-constexpr std::uint64_t tables_at =
-    slots_at + max_rescue_pages * slots_of_page * sizeof(RescueSlot);
+constexpr std::uint64_t tables_at = slots_at + max_rescue_slots * sizeof(RescueSlot);
 constexpr std::uint64_t table_bytes = Rescue::max_entries * sizeof(RescueEntry);
 
 template <class T> static std::span<const std::byte> bytes_of(const T& value)
@@ -128,9 +126,11 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
         if (known != 0)
             continue;
         known = page.value;
-        write_header(space);
+        if (!write_header(space))
+            n_unknown_slots_ += slots_of_page;
         return;
     }
+    n_unknown_slots_ += slots_of_page;
 }
 
 // Returns the offset of a general register in the kernel's struct ucontext, in which

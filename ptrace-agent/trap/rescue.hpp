@@ -21,6 +21,8 @@
 //     kills the process
 //   - a program that ignores SIGTRAP or is under seccomp
 //   - breakpoints after the first max_entries
+//   - a thread that steps in a slot after the first max_rescue_slots
+// The agent reports the last two.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -52,6 +54,8 @@ struct RescueEntry {
 // The number of pages of slots (slots.hpp) that the rescue knows. Steps in slots of
 // further pages are not recorded.
 constexpr std::size_t max_rescue_pages = 8;
+constexpr std::size_t slots_of_page = 512;
+constexpr std::size_t max_rescue_slots = max_rescue_pages * slots_of_page;
 struct RescueHeader {
     std::uint64_t table, n;        // address and number of entries of the table in use
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
@@ -105,6 +109,10 @@ public:
     // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
+    // Returns how many slots were added since the last call that the handler does not
+    // know, because they are in pages after the first max_rescue_pages, or because the
+    // header could not be written.
+    std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
     // Records a step. Called before the thread's pc is in the slot. If the thread has a
     // different signal mask during the step, `mask` is the mask to restore afterwards.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
@@ -121,6 +129,7 @@ private:
     bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;
+    std::size_t n_unknown_slots_ = 0;
     std::string refusal_; // empty if refuse() was not called
 };
 
