@@ -99,7 +99,9 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
     std::fputs("\n\tArgument Types\n", out);
     for (int i = 0; i < info.dtp_argc; i++)
         std::fprintf(out, "\t\targs[%d]: %s\n", i, name_text(info.dtp_argt[i]).c_str());
-    if (info.dtp_argc == 0)
+    if (info.dtp_why != nullptr)
+        std::fprintf(out, "\t\tUnknown: %s\n", name_text(info.dtp_why).c_str());
+    else if (info.dtp_argc == 0)
         std::fputs("\t\tNone\n", out);
     print_mechanism(session, probe, out);
     std::fputc('\n', out);

@@ -196,17 +196,24 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     info->dtp_arga = attribute_of(parts.args);
     dtp->argument_texts.clear();
     dtp->argument_words.clear();
+    dtp->why_no_arguments.clear();
     auto probed = dtp->names().probed_function(probe->dtpd_id);
     if (dtp->session.compiler().load_kernel_libraries(""))
         probed = dtp->names().probed_function(probe->dtpd_id);
     if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
         dtp->argument_texts = dtp->compiler().argument_texts(*function);
-    if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed))
+    if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed)) {
         dtp->argument_texts = dtp->compiler().argument_texts(*said);
+        dtp->why_no_arguments = said->why_none;
+    }
+    if (const auto* why = std::get_if<std::string>(&probed))
+        dtp->why_no_arguments = *why;
     for (std::string& text : dtp->argument_texts)
         dtp->argument_words.push_back(text.data());
     info->dtp_argt = dtp->argument_words.data();
     info->dtp_argc = static_cast<int>(dtp->argument_words.size());
+    if (!dtp->why_no_arguments.empty())
+        info->dtp_why = dtp->why_no_arguments.c_str();
     return 0;
 }
 

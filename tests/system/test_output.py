@@ -96,6 +96,8 @@ def listings_have_columns(t):
     done = t.run("-lvn", "dtrace:::BEGIN")
     contains(done.stdout, "Probe Description Attributes")
     contains(done.stdout, "Argument Types")
+    done = t.run("-lvn", "pid$target:a.out:work:0", "-c", t.victim("spin") + " 1 1")
+    contains(done.stdout, "Argument Types\n\t\tUnknown: inside a function, the locations of its arguments are unknown\n")
 
 def listing_does_not_harm_a_process(t):
     with Target(t) as target:

@@ -304,6 +304,11 @@ typedef struct dtrace_probeinfo {
     /* args[] as C declarations; valid until the next call */
     char* const* dtp_argt;
     int dtp_argc;
+    /*
+     * Why the types of the arguments are not known; valid until the next call.
+     * Null if they are known, or if the probe has no arguments.
+     */
+    const char* dtp_why;
 } dtrace_probeinfo_t;
 
 typedef int dtrace_probe_f(dtrace_hdl_t*, const dtrace_probedesc_t*, void*);

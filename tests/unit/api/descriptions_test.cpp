@@ -62,6 +62,7 @@ TEST(Descriptions, WithAnIdAreThoseOfItsProbe)
     EXPECT_STREQ(dtrace_attr2str(info.dtp_attr, text, sizeof text),
                  "Stable/Stable/Common");
     EXPECT_EQ(info.dtp_argc, 0);
+    EXPECT_EQ(info.dtp_why, nullptr);
     EXPECT_EQ(dtrace_probe_info(session.get(), &none, &info), -1);
     EXPECT_EQ(dtrace_errno(session.get()), EDT_NOPROBE);
 }
