@@ -346,7 +346,7 @@ extern const u32 dt_n_stables;
 struct dt_place_of_stable {
 	struct dt_place_of_stable *next; /* the next place at the same function */
 	const struct dt_stable *row;
-	u32 probe;
+	u32 probe; /* 0: the module that contained the function was unloaded */
 };
 
 /* Looks up the kernel symbol that the rows of the io provider need. May wait. */

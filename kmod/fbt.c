@@ -87,16 +87,19 @@ static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
 static void dt_fire_stable(struct dt_fbt *fbt, const struct dt_place_of_stable *place,
 			   unsigned long parent_ip, struct pt_regs *regs, const u64 *args)
 {
+	u32 probe = READ_ONCE(place->probe);
 	u64 chosen[DT_STABLE_ARGS];
 	int n;
 
+	if (!probe)
+		return;
 	if (place->row->how == DTK_STABLE_RETURNS) {
-		dt_return_expect(fbt->consumer, place->probe, place->row, regs);
+		dt_return_expect(fbt->consumer, probe, place->row, regs);
 		return;
 	}
 	n = place->row->choose(args, chosen);
 	if (n >= 0)
-		dt_fire_here(fbt, place->probe, parent_ip, regs, chosen, n);
+		dt_fire_here(fbt, probe, parent_ip, regs, chosen, n);
 }
 
 static void dt_fbt_fire(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
@@ -218,17 +221,23 @@ static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 static int dt_stable_set(struct dt_consumer *c, struct dt_function *function,
 			 const struct dtk_site *site)
 {
+	const struct dt_stable *row = &dt_stables[site->where];
 	struct dt_place_of_stable *place;
 	u32 n = 0;
 
-	for (place = function->stable; place; place = place->next)
+	for (place = function->stable; place; place = place->next) {
+		if (!place->probe && place->row == row) {
+			WRITE_ONCE(place->probe, site->probe);
+			return 0;
+		}
 		n++;
+	}
 	if (n == DT_STABLES_OF_FUNCTION)
 		return -EUSERS;
 	place = dt_make(c, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
-	place->row = &dt_stables[site->where];
+	place->row = row;
 	place->probe = site->probe;
 	place->next = function->stable;
 	smp_store_release(&function->stable, place);
@@ -377,7 +386,8 @@ void dt_fbt_detach(struct dt_consumer *c)
 
 /*
  * Detaches the probes of a kernel module. Its functions stay in the table,
- * without fbt probes, and are removed from the filter of ftrace.
+ * without probes, and are removed from the filter of ftrace. A callback may
+ * still read the stable probes, so their memory is kept.
  */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {
@@ -386,12 +396,15 @@ static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 
 	for (i = 0; f && i < 1u << f->bits; i++) {
 		struct dt_function *function = &f->at[i];
+		struct dt_place_of_stable *place;
 		unsigned long ip = function->ip;
 
 		if (!ip || !within_module(ip, mod))
 			continue;
 		WRITE_ONCE(function->entry, 0);
 		WRITE_ONCE(function->ret, 0);
+		for (place = function->stable; place; place = place->next)
+			WRITE_ONCE(place->probe, 0);
 		ftrace_set_filter_ips(&fbt->ops, &ip, 1, 1, 0);
 	}
 }
