@@ -126,14 +126,14 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     auto processes_text = [](std::size_t n) {
         return std::to_string(n) + (n == 1 ? " process" : " processes");
     };
-    const auto all = s_.processes.all_readable();
+    const auto [all, n_forbidden] = s_.processes.all_readable();
     auto has_program = [](const ProcessSymbols* p) { return !p->modules().empty(); };
     const auto n =
         static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has_program));
     std::string hidden;
-    if (int n_hidden = s_.processes.n_forbidden(); n_hidden != 0)
-        hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
-                 " that only the owner or root may search";
+    if (n_forbidden != 0)
+        hidden =
+            processes_text(n_forbidden) + " that only the owner or root may search";
     // A name that is not a pattern may simply be mistyped. In this case the message does
     // not count the processes that were searched. It mentions only the processes that
     // could not be searched.

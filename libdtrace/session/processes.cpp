@@ -28,10 +28,8 @@ Result<Ok> Processes::ensure_agent()
 Result<ps_prochandle*> Processes::adopt(pid_t pid, TargetKind kind)
 {
     auto process = std::make_unique<ps_prochandle>(pid, kind);
-    auto searched = searched_.extract(pid);
-    if (searched && searched.mapped()->refresh()) {
-        process->symbols = std::move(searched.mapped());
-    } else {
+    process->symbols = searched_.take(pid);
+    if (process->symbols == nullptr) {
         auto symbols = ProcessSymbols::open(pid, images_);
         if (!symbols)
             return symbols.error();
@@ -119,28 +117,20 @@ std::vector<pid_t> pids_in_proc()
     return pids;
 }
 
-std::vector<ProcessSymbols*> Processes::all_readable()
+ReadableProcesses Processes::all_readable()
 {
-    std::vector<ProcessSymbols*> all;
-    n_forbidden_ = 0;
+    ReadableProcesses all;
     for (pid_t pid : pids_in_proc()) {
         if (is_ours(pid))
             continue;
         if (ps_prochandle* process = find(pid);
             process != nullptr && process->is_held()) {
             if (process->symbols != nullptr)
-                all.push_back(process->symbols.get());
-            continue;
-        }
-        auto& known = searched_[pid];
-        if (known != nullptr && known->refresh()) {
-            all.push_back(known.get());
-        } else if (auto opened = ProcessSymbols::open(pid, images_)) {
-            known = std::move(*opened);
-            all.push_back(known.get());
-        } else {
-            n_forbidden_ += opened.error().code == Code::permission ? 1 : 0;
-            searched_.erase(pid);
+                all.symbols.push_back(process->symbols.get());
+        } else if (auto read = searched_.read(pid)) {
+            all.symbols.push_back(*read);
+        } else if (read.error().code == Code::permission) {
+            ++all.n_forbidden;
         }
     }
     return all;

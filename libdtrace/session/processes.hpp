@@ -6,18 +6,21 @@
 // so that addresses recorded earlier can still be symbolized. If the user did not name
 // the process, only the data for symbolizing is kept (ended_processes.hpp). Addresses
 // of processes that are not traced are also symbolized (untraced_symbols.hpp).
+// Processes that are not traced can be searched for static probes
+// (searched_processes.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/session/ended_processes.hpp"
 #include "libdtrace/session/process_handle.hpp"
+#include "libdtrace/session/searched_processes.hpp"
 #include "libdtrace/session/untraced_symbols.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/wire/client.hpp"
 
-#include <map>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,6 +29,12 @@ namespace dt {
 
 // Returns the pids in /proc: the processes that this user may see.
 std::vector<pid_t> pids_in_proc();
+
+// The result of a search through all processes.
+struct ReadableProcesses {
+    std::vector<ProcessSymbols*> symbols;
+    std::size_t n_forbidden = 0; // processes that this user may not read
+};
 
 class Processes : public Symbolizer {
 public:
@@ -37,16 +46,12 @@ public:
     // Returns the symbols of a process. Grabs the process first if it is not a target
     // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
-    // Returns the symbols of every process that we may read, except dtrace and its
-    // agent. Probes that were found in a process stay valid if the process is grabbed
-    // later.
-    std::vector<ProcessSymbols*> all_readable();
+    // Reads the symbols of all processes, except dtrace and its agent. Probes that were
+    // found in a process stay valid if the process is grabbed later.
+    ReadableProcesses all_readable();
     // Reads the symbols of a process that is not a target. The caller owns them.
     // Returns null if they cannot be read, or if the process is dtrace or its agent.
     std::unique_ptr<ProcessSymbols> open_symbols(pid_t pid);
-    // Returns the number of processes that the last all_readable() was not permitted to
-    // read.
-    int n_forbidden() const { return n_forbidden_; }
     void release(ps_prochandle* process);
     // Adds a child that the agent already holds. The child may have exited.
     void follow(pid_t parent, pid_t child);
@@ -93,9 +98,7 @@ private:
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
     EndedProcesses ended_;
     UntracedSymbols untraced_{images_};
-    // Processes that all_readable() has read and that are not in processes_.
-    std::map<pid_t, std::unique_ptr<ProcessSymbols>> searched_;
-    int n_forbidden_ = 0;
+    SearchedProcesses searched_{images_};
 };
 
 } // namespace dt

@@ -66,7 +66,7 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
         return all;
     // Watching begins before the list is read, so that no process is missed in between.
     new_processes.begin();
-    return processes.all_readable();
+    return processes.all_readable().symbols;
 }
 
 std::string SessionState::pid_provider_of(const ps_prochandle& process) const

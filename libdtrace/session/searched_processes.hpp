@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Symbols of the processes that are searched for static probes, except targets.
+//
+// A description without a pid may match probes in any process, so every process in
+// /proc is searched. The symbols are kept, and a later search only reads the mappings
+// again. A process that becomes a target takes its symbols with it, so that probes
+// which were found in it stay valid.
+#pragma once
+
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include <map>
+#include <memory>
+#include <sys/types.h>
+#include <utility>
+
+namespace dt {
+
+class SearchedProcesses {
+public:
+    // The cache of images must outlive this object.
+    explicit SearchedProcesses(ImageCache& images) : images_(images) {}
+
+    // Returns the current symbols of a process, and keeps them. Forgets the process if
+    // that fails. Code::permission: this user may not search the process.
+    Result<ProcessSymbols*> read(pid_t pid)
+    {
+        auto known = by_pid_.find(pid);
+        if (known != by_pid_.end() && known->second->refresh())
+            return known->second.get();
+        auto opened = ProcessSymbols::open(pid, images_);
+        if (!opened) {
+            by_pid_.erase(pid);
+            return opened.error();
+        }
+        auto& symbols = by_pid_[pid];
+        symbols = std::move(*opened);
+        return symbols.get();
+    }
+
+    // Returns the current symbols of a process, and forgets it. Returns null if the
+    // process was not searched, or if its mappings can no longer be read.
+    std::unique_ptr<ProcessSymbols> take(pid_t pid)
+    {
+        auto taken = by_pid_.extract(pid);
+        if (!taken || !taken.mapped()->refresh())
+            return nullptr;
+        return std::move(taken.mapped());
+    }
+
+private:
+    ImageCache& images_;
+    std::map<pid_t, std::unique_ptr<ProcessSymbols>> by_pid_;
+};
+
+} // namespace dt
