@@ -89,7 +89,6 @@ public:
         config.options[DTRACEOPT_dynvarsize] = 32 << 20;
         config.options[DTRACEOPT_aggsize] = 64 << 20;
         config.options[DTRACEOPT_strsize] = 32;
-        config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = n_threads;
         config.has_float = 1;
         dt_u64 program_bytes, bytes;
