@@ -8,10 +8,6 @@
 
 namespace dt {
 
-namespace {
-
-} // namespace
-
 SourceLines::SourceLines(std::string_view text)
 {
     for (std::size_t at = 0; at <= text.size();) {
