@@ -14,8 +14,9 @@ BEGIN
 	this->a[2] = htonl(0xffff);
 	this->a[3] = htonl(0x01020304);
 	printf("%s\n", inet_ntop(AF_INET6, this->a));
-	this->a[0] = htonl(0xfe800000);
 	this->a[2] = 0;
+	printf("%s\n", inet_ntop(AF_INET6, this->a));
+	this->a[0] = htonl(0xfe800000);
 	this->a[3] = htonl(0xabcd);
 	printf("%s\n", inet_ntop(AF_INET6, this->a));
 	exit(0);
