@@ -120,9 +120,10 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
-// Returns the constraint for the asm statement: a constant, memory or a register. A
-// floating-point argument must be in a register, because a constant would be in memory
-// without a symbol.
+// Returns the constraint for an argument of the asm statement. An integer may be a
+// constant (n), in memory (o) or in a general register (r). A floating-point argument
+// must be in an SSE register (x). Otherwise the operand of a floating-point constant
+// would be a symbol, and a note must not need a symbol, because `strip` removes it.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
