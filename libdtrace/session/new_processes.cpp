@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/new_processes.hpp"
 
+#include "base/clock_ns.hpp"
 #include "libdtrace/session/processes.hpp"
 
 #include <algorithm>
@@ -27,12 +28,24 @@ namespace {
 constexpr std::array<std::uint64_t, 6> check_after_ns = {
     0, 5'000'000, 20'000'000, 100'000'000, 500'000'000, 2'000'000'000};
 constexpr std::uint64_t read_every_ns = 100'000'000;
-constexpr int answer_ms = 50;
+constexpr std::uint64_t answer_ns = 50'000'000;
 constexpr int queue_bytes = 1 << 20;
+
+// The kernel's answer to a subscription has this number plus 1 in cn_msg::ack. Events
+// have 0 there, and every listener also receives the answers to other listeners.
+std::uint32_t own_number()
+{
+    return static_cast<std::uint32_t>(::getpid());
+}
+
+struct Received {
+    std::uint32_t ack = 0;
+    proc_event event{};
+};
 
 // Returns the process event in a datagram, or nullopt if it does not contain one.
 // Copies the event, because it need not be aligned in the datagram.
-std::optional<proc_event> event_in(const char* data, std::size_t bytes)
+std::optional<Received> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
         return std::nullopt;
@@ -40,9 +53,11 @@ std::optional<proc_event> event_in(const char* data, std::size_t bytes)
     std::memcpy(&message, data + NLMSG_HDRLEN, sizeof message);
     if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC)
         return std::nullopt;
-    proc_event event{};
-    std::memcpy(&event, data + NLMSG_HDRLEN + sizeof message, sizeof event);
-    return event;
+    Received received;
+    received.ack = message.ack;
+    std::memcpy(&received.event, data + NLMSG_HDRLEN + sizeof message,
+                sizeof received.event);
+    return received;
 }
 
 } // namespace
@@ -76,22 +91,41 @@ bool NewProcesses::listen()
     head->nlmsg_type = NLMSG_DONE;
     auto* message = new (wish.data() + NLMSG_HDRLEN) cn_msg{};
     message->id = {CN_IDX_PROC, CN_VAL_PROC};
+    message->ack = own_number();
     message->len = sizeof wanted;
     std::memcpy(message->data, &wanted, sizeof wanted);
     if (::send(fd.get(), wish.data(), head->nlmsg_len, 0) !=
         static_cast<ssize_t>(head->nlmsg_len))
         return false;
-    pollfd answer{fd.get(), POLLIN, 0};
-    if (::poll(&answer, 1, answer_ms) != 1)
-        return false;
-    alignas(nlmsghdr) char data[1024];
-    ssize_t n = ::recv(fd.get(), data, sizeof data, MSG_PEEK);
-    auto first = event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    if (!first ||
-        (first->what == proc_event::PROC_EVENT_NONE && first->event_data.ack.err != 0))
+    if (!wait_for_answer(fd.get()))
         return false;
     events_ = std::move(fd);
     return true;
+}
+
+bool NewProcesses::wait_for_answer(int fd)
+{
+    const std::uint64_t end_ns = monotonic_ns() + answer_ns;
+    for (std::uint64_t now_ns = monotonic_ns(); now_ns < end_ns;
+         now_ns = monotonic_ns()) {
+        const auto left_ms = static_cast<int>((end_ns - now_ns) / 1'000'000 + 1);
+        pollfd answer{fd, POLLIN, 0};
+        if (::poll(&answer, 1, left_ms) <= 0)
+            continue;
+        alignas(nlmsghdr) char data[1024];
+        ssize_t n = ::recv(fd, data, sizeof data, 0);
+        auto received =
+            event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+        if (!received)
+            continue;
+        const proc_event& event = received->event;
+        if (event.what == proc_event::PROC_EVENT_EXEC)
+            check_again(event.event_data.exec.process_tgid, now_ns);
+        if (event.what == proc_event::PROC_EVENT_NONE &&
+            received->ack == own_number() + 1)
+            return event.event_data.ack.err == 0;
+    }
+    return false;
 }
 
 void NewProcesses::read_events(std::uint64_t now_ns)
@@ -107,9 +141,9 @@ void NewProcesses::read_events(std::uint64_t now_ns)
         }
         if (n <= 0)
             return;
-        auto event = event_in(data, static_cast<std::size_t>(n));
-        if (event && event->what == proc_event::PROC_EVENT_EXEC)
-            checks_[event->event_data.exec.process_tgid] = {now_ns, 0};
+        auto received = event_in(data, static_cast<std::size_t>(n));
+        if (received && received->event.what == proc_event::PROC_EVENT_EXEC)
+            check_again(received->event.event_data.exec.process_tgid, now_ns);
     }
 }
 

@@ -39,6 +39,11 @@ public:
     void forget(pid_t pid) { checks_.erase(pid); }
     void check_again(pid_t pid, std::uint64_t now_ns) { checks_[pid] = {now_ns, 0}; }
 
+    // Waits at most 50 ms for the kernel's answer to the subscription on a socket.
+    // Processes that execute a program meanwhile are checked. Returns whether the
+    // kernel has accepted the subscription. Called by begin(), and by tests.
+    bool wait_for_answer(int fd);
+
 private:
     bool listen();
     void read_events(std::uint64_t now_ns);
