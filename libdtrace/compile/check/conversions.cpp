@@ -69,7 +69,7 @@ bool is_array(const Type* type)
 bool is_incomplete(const Type* type)
 {
     const Type* r = type->resolve();
-    return r->kind == TypeKind::Forward || (r->is_struct_or_union() && !r->complete);
+    return r->is_struct_or_union() && !r->complete;
 }
 
 bool is_void_pointer(const Type* type)
@@ -139,7 +139,6 @@ bool same_type(const Type* a, const Type* b)
     case TypeKind::Struct:
     case TypeKind::Union:
     case TypeKind::Enum:
-    case TypeKind::Forward:
         return !a->name.empty() && a->name == b->name;
     default:
         return a->name == b->name;

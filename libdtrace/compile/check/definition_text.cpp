@@ -15,8 +15,7 @@ constexpr std::size_t max_bytes = 64 << 10;
 
 bool is_tagged(const Type* type)
 {
-    return type->is_struct_or_union() || type->kind == TypeKind::Enum ||
-           type->kind == TypeKind::Forward;
+    return type->is_struct_or_union() || type->kind == TypeKind::Enum;
 }
 
 std::string keyword(const Type* type)

@@ -42,7 +42,7 @@ struct FoundEnumerator {
 bool is_tag(TypeKind kind)
 {
     return kind == TypeKind::Struct || kind == TypeKind::Union ||
-           kind == TypeKind::Enum || kind == TypeKind::Forward;
+           kind == TypeKind::Enum;
 }
 
 std::string_view trim(std::string_view text)

@@ -31,7 +31,6 @@ enum class TypeKind {
     Union,
     Enum,
     Typedef,
-    Forward,  // not used; a tag without a body has complete == false
     String,   // char[strsize], by reference
     Stack,    // result of stack() or ustack()
     SymAddr,  // result of sym(), mod() or func()

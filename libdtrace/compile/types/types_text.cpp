@@ -69,7 +69,6 @@ std::string around(const Type* type, std::string middle)
     case TypeKind::Function:
         return function_text(type, middle);
     case TypeKind::Struct:
-    case TypeKind::Forward:
         return with(tagged("struct", type), middle);
     case TypeKind::Union:
         return with(tagged("union", type), middle);
