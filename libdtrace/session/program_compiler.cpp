@@ -161,7 +161,7 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
 // compiler.
 static bool is_internal(Tag tag)
 {
-    return tag == Tag::UNKNOWN || tag == Tag::ASRELO || tag == Tag::CG_DYN;
+    return tag == Tag::UNKNOWN || tag == Tag::ASRELO;
 }
 
 static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one_line)

@@ -6,6 +6,8 @@
 #include "session.hpp"
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,6 +31,24 @@ TEST(Core, AnInternalErrorEndsTheProcessWhenAsked)
             session->state().internal_error("it cannot be");
         },
         testing::KilledBySignal(SIGABRT), "libdtrace: internal error: it cannot be");
+}
+
+TEST(Core, IsNotDumpedForAnErrorInAProgram)
+{
+    SessionHandle session = open_session();
+    const char* text = "struct out { int o; }; translator struct out < int i > "
+                       "{ o = i; }; BEGIN { xlate <struct out *> (1); }";
+    EXPECT_EXIT(
+        {
+            rlimit none{};
+            ::setrlimit(RLIMIT_CORE, &none);
+            dtrace_setopt(session.get(), "core", "");
+            auto* program = dtrace_program_strcompile(
+                session.get(), text, DTRACE_PROBESPEC_NAME, 0, 0, nullptr);
+            std::fputs(error_of(session).c_str(), stderr);
+            std::exit(program == nullptr ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "cannot be used as a value");
 }
 
 TEST(Core, IsPermittedAsLargeAsItMayBe)
