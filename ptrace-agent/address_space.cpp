@@ -112,7 +112,6 @@ void AddressSpace::forget_all()
     runtime.forget();
     native.forget();
     runtime.refusal.clear();
-    patches.common_areas.clear();
     forget_unwind(*this);
     call_place.forget_all();
     watched = {};

@@ -337,6 +337,7 @@ void Patches::forget_all()
     retired_.clear();
     trampolines_.clear();
     areas.clear();
+    common_areas.clear();
     space_ = TrampolineSpace();
 }
 

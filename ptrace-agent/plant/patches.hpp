@@ -60,8 +60,8 @@ public:
     TrampolineSpace& space() { return space_; }
     // Areas that are mapped for trampolines: first address, number of bytes.
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas;
-    // Start addresses of the parts of text for which one large area was requested.
-    // forget_all() does not clear the list, so that each area is requested only once.
+    // Start addresses of the parts of text for which one large area was requested. Each
+    // area is requested only once, even if it cannot be mapped, until forget_all().
     std::set<TargetAddr> common_areas;
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
