@@ -131,8 +131,12 @@ void Follower::begin(Thread& newborn)
         unprotected = !trap_signals_.ensure_rescue(world);
         trap_signals_.watch_sigaction(world);
     }
-    for (Tracepoint* failed :
-         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh)) {
+    const auto unwritten =
+        unprotected ? fresh : space->tracepoints.write_breakpoints(fresh);
+    if (!by_kernel)
+        for (std::string& note : space->rescue.take_notes(fresh))
+            client_.report_error(space->owner(), std::move(note));
+    for (Tracepoint* failed : unwritten) {
         space->tracepoints.forget(*failed);
         ++n_lost;
     }

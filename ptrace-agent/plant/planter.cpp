@@ -340,7 +340,9 @@ Result<Ok> Planter::write(Planting& p)
         p.breakpoints.clear();
     const auto all_unwritten =
         unprotected ? work.fresh : space.tracepoints.write_breakpoints(work.fresh);
-    note_unprotected(p);
+    if (p.mechanism != Mechanism::uprobe)
+        for (std::string& note : space.rescue.take_notes(work.fresh))
+            work.notes.push_back(std::move(note));
     for (Tracepoint* unwritten : all_unwritten) {
         for (std::uint32_t index : work.sites_of(*unwritten))
             work.refused.emplace_back(
@@ -352,27 +354,6 @@ Result<Ok> Planter::write(Planting& p)
     }
     space.statics.settle(space);
     return Ok{};
-}
-
-// Notes how many new breakpoints would end the process if the agent were killed.
-void Planter::note_unprotected(Planting& p)
-{
-    Rescue& rescue = p.space->rescue;
-    const char* const danger =
-        " breakpoints would kill the process if the ptrace-agent were killed: ";
-    if (const std::size_t n = rescue.take_unprotected(); n != 0)
-        p.work.notes.push_back(std::to_string(n) + danger +
-                               "the table of the handler that restores the text has no "
-                               "room for them");
-    if (rescue.installed() || rescue.refusal().empty() ||
-        p.mechanism == Mechanism::uprobe)
-        return;
-    const auto n = std::count_if(
-        p.work.fresh.begin(), p.work.fresh.end(), [](const Tracepoint* tp) {
-            return tp->purpose == Tracepoint::fires && tp->written && !tp->site;
-        });
-    if (n != 0)
-        p.work.notes.push_back(std::to_string(n) + danger + rescue.refusal());
 }
 
 // Returns the reply to the client. Sends the notes as events.

@@ -72,7 +72,6 @@ private:
     void plan_jumps_of(Planting& p);
     void replan_if_changed(Planting& p, bool planned);
     Result<Ok> write(Planting& p);
-    void note_unprotected(Planting& p);
     Body report(Planting& p);
 
     Result<Ok> check_stopped(const Planting& p) const;

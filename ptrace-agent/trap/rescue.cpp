@@ -116,6 +116,25 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     write_header(space);
 }
 
+std::vector<std::string> Rescue::take_notes(std::span<Tracepoint* const> fresh)
+{
+    const std::string danger =
+        " breakpoints would kill the process if the ptrace-agent were killed: ";
+    std::vector<std::string> notes;
+    if (const std::size_t n = std::exchange(n_unprotected_, 0); n != 0)
+        notes.push_back(std::to_string(n) + danger +
+                        "the table of the handler that restores the text has no room "
+                        "for them");
+    if (installed() || refusal_.empty())
+        return notes;
+    const auto n = std::count_if(fresh.begin(), fresh.end(), [](const Tracepoint* tp) {
+        return tp->purpose == Tracepoint::fires && tp->written && !tp->site;
+    });
+    if (n != 0)
+        notes.push_back(std::to_string(n) + danger + refusal_);
+    return notes;
+}
+
 void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
 {
     if (!installed())

@@ -117,9 +117,10 @@ public:
     // different signal mask during the step, `mask` is the mask to restore afterwards.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
-    // Returns how many breakpoints were written without protection since the last call,
-    // because the table was full or could not be written.
-    std::size_t take_unprotected() { return std::exchange(n_unprotected_, 0); }
+    // Returns notes for the user about breakpoints in the text that would end the
+    // process if the agent were killed: those that did not fit into the table since the
+    // last call, and those among `fresh` if the target has no rescue.
+    std::vector<std::string> take_notes(std::span<Tracepoint* const> fresh);
 
 private:
     bool write_header(AddressSpace& space);
@@ -128,7 +129,7 @@ private:
     RescueHeader header_{};
     bool second_ = false;              // table B is in use
     std::vector<RescueEntry> entries_; // ascending
-    std::size_t n_unprotected_ = 0;
+    std::size_t n_unprotected_ = 0;    // breakpoints; take_notes() resets it
     std::size_t n_unknown_slots_ = 0;
     std::string refusal_; // empty if refuse() was not called
 };

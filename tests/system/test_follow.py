@@ -133,6 +133,15 @@ def the_exit_of_a_followed_child_is_reported(t):
                       "-x", "follow=fork", "-c", t.victim("forker") + " 3"))
     equal(len(re.findall(r"pid \d+ exited with status 42", done.stderr)), 3, done.stderr)
 
+def breakpoints_of_children_without_the_handler_are_reported(t):
+    dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-x", "follow=fork",
+                     "-x", "mechanism=int3", "-c", t.victim("forker") + " 3",
+                     preexec_fn=lambda: signal.signal(signal.SIGTRAP, signal.SIG_IGN))
+    out, errors = dtrace.communicate(timeout=60)
+    contains(out, "children 3 good 3\n")
+    # one message for the command and one for each child
+    equal(errors.count("breakpoints would kill the process if the ptrace-agent were killed: it ignores SIGTRAP"), 4, errors)
+
 def a_daemon_is_followed_after_its_parents_have_ended(t):
     for mechanism in MECHANISMS:
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-x", "follow=fork",
