@@ -20,6 +20,7 @@
 
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -281,6 +282,9 @@ static int dt_module_event(struct notifier_block *block, unsigned long event, vo
 		if (m) {
 			m->mod = tp_mod->mod;
 			list_add(&m->list, &dt_modules);
+		} else {
+			pr_warn("dtrace: the tracepoints of module %s cannot be probed: no memory\n",
+				tp_mod->mod->name);
 		}
 	} else if (event == MODULE_STATE_GOING) {
 		dt_module_goes(tp_mod->mod);
