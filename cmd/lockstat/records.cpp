@@ -87,7 +87,7 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
             if (auto pc = word(data.dtada_key + stack->dtrd_offset + at); pc != 0)
                 raw.stack.push_back(pc);
         if (args_.traced && data.dtada_nkeys == 3)
-            raw.stack.clear(); // there is no stack: the third key is the time stamp
+            raw.stack.clear(); // the third key is the time stamp, not a stack
     } else if (what == 't') {
         raw.record.ns = static_cast<std::uint64_t>(data.dtada_value[0]);
     } else {
