@@ -263,9 +263,9 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
-// Gives the memory of a shard's inactive aggregation buffer, which has just been read,
-// back to the system. The shard is not one of the shards of the CPUs. Threads use it
-// only while those are held or parked.
+// Returns the memory of a shard's inactive aggregation buffer, which has just been
+// read, to the system. Called only for shards that do not belong to a CPU. Threads use
+// such a shard only while the shards of the CPUs are held or parked.
 void Consumer::Impl::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(

@@ -25,7 +25,7 @@ public:
     ShardReader(const Consumer::Config& config, std::uint32_t n_shards);
 
     void begin_snapshot(); // refills the budget of tests
-    void begin_drain();    // also refills the budget of waits
+    void begin_drain();    // refills the budgets of tests and of waits
 
     // Both swap the buffers of a shard, and copy the full one to `to`, which has space for
     // a complete buffer of `max` bytes. They return the number of bytes, or -1 if the shard
@@ -52,8 +52,8 @@ private:
     std::vector<int> silent_;
     // start time of the last round that read the shard
     std::vector<std::uint64_t> read_at_;
-    dt_u32 spins_left_ = 0; // tests of locks
-    int waits_left_ = 0;    // of 1 ms each; the time for reading does not count
+    dt_u32 spins_left_ = 0; // how many more times a drain may test locks
+    int waits_left_ = 0;    // how many more times a drain may wait 1 ms for a lock
 };
 
 } // namespace dt

@@ -49,7 +49,8 @@ public:
     virtual int add_probes() = 0;
     // Enables a clause of the arena at these probes.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
-    // Prefaults the arena, if it must not be charged to targets.
+    // Prefaults the arena, if its pages must not be charged to the control groups of
+    // the targets.
     virtual void touch_arena() {}
     // Returns whether the consumer may return the memory of buffers to the system.
     virtual bool can_return_memory() const { return false; }

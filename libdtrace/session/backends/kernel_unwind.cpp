@@ -39,7 +39,7 @@ static std::vector<dtk_unwind_rule> rules_of(Fd file)
         if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
             break;
         if (!rules.empty() && row.offset == rules.back().at)
-            rules.pop_back(); // the next part of the file begins where this one ends
+            rules.pop_back(); // the previous rule covers no code
         rules.push_back(rule_of(row));
     }
     return rules;
