@@ -72,7 +72,7 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	case DTRACEAGG_llquantize:
 		return !a->key_bytes;
 	default:
-		return 0; /* additions are not enough to compute the value */
+		return 0; /* an update takes more than one addition */
 	}
 }
 
@@ -159,7 +159,7 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* number of the first place to drain in this call */
+	dt_u64 first; /* value of `place` at which this call begins */
 	/*
 	 * number of the current place, from 0; a place is an aggregation
 	 * without a key, or an entry of a table of keys
