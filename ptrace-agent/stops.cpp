@@ -299,8 +299,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // A process that is not a target here is a vfork child that has left its parent's
-    // memory.
+    // If the process is not a target here, it is a vfork child that this exec has taken
+    // out of its parent's memory.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

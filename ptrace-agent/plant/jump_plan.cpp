@@ -201,11 +201,11 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
-// Maps areas for the stubs of a pair or chain, so that each stub has an area that
-// contains a complete range of stub_reach_of(). A stub with such an area finds room
-// independently of the other jumps of the chain. Without these areas, success would
-// depend on the random addresses of the mappings. An area may lack up to `missing`
-// bytes at each end of the range, so that windows near each other can share the area.
+// Maps areas for the stubs of a pair or chain. If possible, an area contains a complete
+// range of stub_reach_of(). In such an area, a stub finds room independently of the
+// other jumps of the chain. In a smaller area, success would depend on the random
+// addresses of the mappings. Windows near each other share areas: no area is mapped for
+// a stub if an existing area lacks fewer than `missing` bytes at each end of a range.
 // Returns whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
@@ -355,10 +355,9 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits how far the site's patch may reach beyond the end of the extent, whether it
-// changes these bytes or uses them unchanged. The limit is the next breakpoint or window.
-// `end` is the end of the extent before clip(). If clip() has moved the end, the patch may
-// not reach beyond it.
+// Limits the bytes after the extent that the site's patch may change or rely on. They
+// end at the next breakpoint or window. If clip() has shortened the extent at its end,
+// the patch may use no byte after it. `end` is the end of the extent before clip().
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)
@@ -453,7 +452,7 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // If a punned window has an area nearby, there was no room only for its stub.
+        // If a punned window has an area nearby, only its stub has found no room.
         // Another area would not help, so none is mapped.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
@@ -479,7 +478,8 @@ static void take_room(AddressSpace& space, Room& room,
 
 // Prepares a site to be planned again, because there was no room for its short window.
 // Returns the site with an extent that excludes the planned windows that have room. The
-// patch may use the bytes after the extent up to the next window or site.
+// patch may use the bytes after the extent up to the next window or site. If the extent
+// was shortened at its end, the patch may use no byte after it.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -509,9 +509,9 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Removes the short windows for which there is no room. Records in their sites the way
-// of planning that failed (PatchSite::avoid), and returns these sites, which must be
-// planned again.
+// Removes the short windows for which there is no room. Records in PatchSite::avoid how
+// each of them was made, so that it is not made in the same way again. Returns their
+// sites, which must be planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -64,7 +64,7 @@ public:
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
     std::optional<std::uint32_t> site; // number of the runtime's site, if it has a jump
-    TargetAddr first, end, beyond;     // these and the next two are as in PatchSite
+    TargetAddr first, end, beyond;     // these, further and loop_end: see PatchSite
     FurtherBlocks further{};
     TargetAddr loop_end;
     // The jump does not fire when a loop branches back to the instruction.

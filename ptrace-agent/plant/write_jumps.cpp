@@ -66,9 +66,9 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 }
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
-// work.wanted, to be planned again. Kept bytes are treated as part of a window. `fresh`
-// contains all new tracepoints, because a tracepoint that will get a breakpoint must
-// not be inside a window.
+// work.wanted, to be planned again. The unchanged bytes that a punned jump uses count
+// as part of its window. `fresh` contains all new tracepoints, including those that
+// will get a breakpoint, because no breakpoint may be inside a window.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {

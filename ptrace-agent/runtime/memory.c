@@ -106,9 +106,9 @@ static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 }
 
 /*
- * Returns how many of the bytes at addr to load in one step. Sets *known to
- * whether the agent's table contains the address. If it does not, the step ends
- * at the end of the page.
+ * Returns how many of the bytes at addr to load in one step. Sets *known to 1
+ * if the agent's table contains the address. Otherwise sets *known to 0, and
+ * the step ends at the end of the page at the latest.
  */
 static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
 			 int *known)

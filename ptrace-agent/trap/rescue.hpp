@@ -7,8 +7,9 @@
 // lives, the handler receives only the program's own SIGTRAPs, and passes them on to
 // the program's handler. After the agent's death, the first hit of a breakpoint
 // restores all displaced bytes, beginning with that breakpoint's. The original
-// instruction then runs. rescue_code.S is the handler. TrapSignals installs it, and
-// shows the program its own action.
+// instruction then runs. rescue_code.S is the handler. TrapSignals installs it. If the
+// program calls sigaction(SIGTRAP), TrapSignals returns the program's own action, so
+// that the program does not see this handler.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.
@@ -49,8 +50,8 @@ struct RescueEntry {
     std::uint64_t original; // the displaced byte
 };
 
-// The number of pages of slots (slots.hpp) that the rescue knows. Steps in slots of
-// further pages are not recorded.
+// The number of pages of slots (slots.hpp) for which the region has records. Steps in
+// slots of other pages are not recorded.
 constexpr std::size_t max_rescue_pages = 8;
 struct RescueHeader {
     std::uint64_t table, n;        // address and number of entries of the table in use

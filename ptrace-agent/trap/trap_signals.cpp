@@ -407,8 +407,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler, it may return through our restorer, so the
-        // region stays.
+        // If the program has a handler, that handler may return through our restorer.
+        // So the region stays mapped.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
@@ -509,9 +509,11 @@ void TrapSignals::repair_after_trap(Thread& thread)
         const char* const field = ignored ? "SigIgn" : "SigCgt";
         is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
-    // Threads with the same mask can differ in whether they block SIGTRAP, for example
-    // in a handler that interrupted a SIGTRAP handler and in one that did not. The
-    // kernel resets a handler if and only if the signal was blocked.
+    // `blocked` may be wrong, because two threads whose masks are otherwise equal can
+    // differ in whether they block SIGTRAP. An example is the handler of another
+    // signal, which may have interrupted a SIGTRAP handler or not. If SIGTRAP has a
+    // handler, is_reset decides, because the kernel resets the handler if and only if
+    // SIGTRAP was blocked.
     if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
     if (!is_reset)
