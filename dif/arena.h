@@ -383,7 +383,7 @@ struct dt_own_session {
 
 /* The header of a record in a principal or speculation buffer. */
 struct dt_rechdr {
-	dt_u32 epid; /* 0: no record, the rest of the buffer is padding */
+	dt_u32 epid; /* 0: padding follows up to the end of the buffer */
 	dt_u16 cpu;
 	dt_u16 flags; /* DT_REC_* */
 	dt_u64 timestamp;
