@@ -55,9 +55,10 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether a tracer may hold the process at the event of its exec, which
- * is between the tracepoint and proc_exec_connector(). With -x evaltime=exec,
- * dtrace holds a command there until the probes are enabled.
+ * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC, which is
+ * between the tracepoint sched_process_exec and proc_exec_connector(). With -x
+ * evaltime=exec, dtrace holds a command there until the probes are enabled, so
+ * exec-success fires at proc_exec_connector() instead of the tracepoint.
  */
 static bool dt_is_held_at_exec(void)
 {

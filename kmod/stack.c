@@ -61,7 +61,7 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	/*
 	 * The unwinder skips frames whose stack pointer is below `first`.
 	 * Kernels differ in whether they also skip a frame whose stack pointer
-	 * equals `first`. `first` is an odd address, so the two never match.
+	 * equals `first`. `first` is odd here, so no stack pointer equals it.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);

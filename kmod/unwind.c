@@ -51,9 +51,9 @@ struct dt_process {
 	 */
 	unsigned long told_at;
 	/*
-	 * The consumer has passed these maps again without a change. A probe
-	 * at an address without a map then does not report the process again
-	 * before the maps are one second old.
+	 * whether the consumer has passed these maps again, without a change;
+	 * if so, a probe at an address without a map does not report the
+	 * process until the maps are one second old
 	 */
 	bool is_same;
 	/*
@@ -414,8 +414,8 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
 		/*
-		 * 0: the process has exited, or is not visible in the caller's
-		 * PID namespace
+		 * number is 0 if the process has exited, or is not visible in
+		 * the caller's PID namespace
 		 */
 		if (number)
 			error = dt_tell(list, number);

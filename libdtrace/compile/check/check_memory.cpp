@@ -181,7 +181,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // a read within the array's first assignment
+            if (is_dynamic(ident->type)) // read in its first assignment, x[0] = x[1]
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");
