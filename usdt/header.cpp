@@ -98,8 +98,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Returns the group's directives. They have an effect only once per assembler file,
-// because with -flto such a file may be made from several C files.
+// Returns the group's directives. With -flto, one assembler file may be made from
+// several C files, so .ifndef makes the directives take effect only once in it.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -121,8 +121,8 @@ std::string list(std::size_t n, std::string_view between, auto text)
 }
 
 // Returns the constraint for the asm statement: a constant, memory or a register. A
-// floating-point argument must be in a register, because a constant would be in memory
-// without a symbol.
+// floating-point argument must be in a register, because the compiler would store a
+// floating-point constant in memory that has no symbol.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
