@@ -289,7 +289,8 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
-    // Threads can also fill all shards that can be parked.
+    // Between two rounds, threads can fill round_buffers() buffers and, in addition,
+    // the buffers of all shards that can be parked.
     const std::uint64_t enough =
         (round_buffers() + arena->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;

@@ -9,8 +9,8 @@
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
 // these functions: a probe keeps its id and its ECBs, but its provider is renamed.
-// Therefore a probe may be reused only among kin, which are processes that the same
-// descriptions match.
+// Because the ECBs stay, a probe is reused only for a process that the same
+// descriptions match. Such processes are called kin.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -31,7 +31,7 @@ enum class TypeKind {
     Union,
     Enum,
     Typedef,
-    Forward,  // not used; a tag without a body has complete == false
+    Forward,  // not used; an undefined struct is a Struct with complete == false
     String,   // char[strsize], by reference
     Stack,    // result of stack() or ustack()
     SymAddr,  // result of sym(), mod() or func()

@@ -71,7 +71,8 @@ public:
     // Does periodic work. The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 
-    // Returns the owner id with which this process drains and cleans shards.
+    // Returns the id that this process writes into the lock of a shard while it drains
+    // or cleans the shard.
     virtual std::uint32_t owner() const = 0;
     // Returns whether the targets share memory that each of them can write to.
     virtual bool targets_share_memory() const = 0;

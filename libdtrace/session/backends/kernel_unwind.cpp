@@ -54,7 +54,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (!is_new)
         return known->second;
     Fd file = files.take(text);
-    if (!file) { // the process may have exited; another process may still map the file
+    if (!file) { // the process may have exited; another one may supply the file
         tables_.erase(known);
         return 0;
     }
