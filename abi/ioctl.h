@@ -174,9 +174,9 @@ struct dtk_uprobe {
 	/*
 	 * The address of an array of struct dt_operand. For a DTK_USTATIC, they are the
 	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
-	 * the jump's destination, and the values of the others are the first address and
-	 * the end of each part of the function. The jump is a return if its destination
-	 * is outside all parts.
+	 * the jump's destination, and the values of all later operands are the first
+	 * address and the end of each part of the function. The jump is a return if its
+	 * destination is outside all parts.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;
