@@ -209,8 +209,8 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // Errors are ignored: if a target or the agent has died, nothing needs to be
-        // undone in it.
+        // Errors are ignored, because nothing needs to be undone in a target or an
+        // agent that has died.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())

@@ -40,7 +40,7 @@ std::uint64_t largest_aggregated_bytes();
 // A mounted hierarchy of control groups that accounts memory.
 struct MemoryHierarchy {
     std::string folder;   // where the hierarchy is mounted
-    std::string root;     // the directory of the hierarchy that is mounted there
+    std::string root;     // the directory of the hierarchy that is mounted at `folder`
     bool unified = false; // true for version 2 of control groups
 };
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);
