@@ -166,9 +166,9 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 
 /*
  * Called when the current thread receives a SIGKILL. Returns the signal that
- * ends the process and that the kernel has replaced with this SIGKILL. It may
- * be SIGKILL itself. Returns 0 if there is no such signal, or if the thread is
- * not the first of its process.
+ * ends the process and that the kernel has replaced with this SIGKILL. That
+ * signal may be SIGKILL itself. Returns 0 if there is no such signal, or if the
+ * thread is not the first of its process.
  *
  * A signal that ends a process without a core dump is not delivered. Instead,
  * the kernel stores it as the group's exit code and sends SIGKILL to every

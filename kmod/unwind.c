@@ -268,8 +268,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the maps whose memory is unused, and the maps of the
- * same memory that are older than @newest. Adds them to the list @gone.
+ * Removes from a bucket the maps whose memory is unused, and the older maps of
+ * the memory to which @newest belongs. Adds them to the list @gone.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)

@@ -263,7 +263,8 @@ void Checker::index(NodePtr& slot)
 
 // Returns the size in bytes of the unit that contains a bit-field, and sets node.value
 // to the unit's offset in the struct. Usually the unit has the size of the field's
-// type. In a packed struct, a bit-field may cross the boundary of such a unit.
+// type. In a packed struct, a bit-field may cross the boundary of such a unit. The unit
+// then starts at another byte and has 1, 2, 4 or 8 bytes.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {
