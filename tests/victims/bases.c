@@ -4,7 +4,7 @@
 // prints "done N". HOW selects the thread:
 //
 //   main     the main thread
-//   settled  created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go does
+//   settled  created by clone(2) without CLONE_SETTLS; sets its own fs_base, as Go does
 //   shared   created like `settled`, but keeps the main thread's fs_base
 //
 // With `settled` and `shared`, the main thread first calls other() a thousand times.

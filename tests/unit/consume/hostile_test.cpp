@@ -275,7 +275,7 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
 namespace {
 
 // Two aggregations with one entry each: @victim (id 1) and @own (id 2). names_own()
-// makes an action that may name only @own.
+// returns an action on @own. A record of this action that names @victim is invalid.
 struct TwoAggregations : Session {
     static constexpr std::uint64_t victim = 1, own = 2;
     TwoAggregations()

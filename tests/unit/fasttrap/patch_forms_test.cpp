@@ -55,8 +55,8 @@ std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
     return built;
 }
 
-// Tests windows of n bytes that end at a branch target, where the code is mov
-// %rdi,%rax; mov %rsi,%rdx.
+// Each window has n bytes of its own and ends at a branch target. The code at the
+// target is mov %rdi,%rax; mov %rsi,%rdx; ret.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {

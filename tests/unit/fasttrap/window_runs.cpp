@@ -342,7 +342,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // it faulted, because rsp does not point to a stack
+                return skipped; // a head or tail faulted: rsp points to no stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];

@@ -341,7 +341,8 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    // Counts the programs in which compiled code ran most firings of a static probe.
+    // n_of_static counts the programs with a static probe for which compiled code ran
+    // more than 20 of the firings.
     EXPECT_GE(n_of_static, n_programs / 40);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());

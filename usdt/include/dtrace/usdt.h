@@ -125,9 +125,9 @@ static inline int dtrace_usdt_enabled(const struct dtrace_usdt_probe *probe)
 }
 
 /*
- * Reaches the probe, whether it is traced or not. Pass one word for each of its
- * arguments: integers extended to 64 bits, pointers, the bits of a double.
- * Pointers need to stay valid only during the call.
+ * Calls the probe's code, whether the probe is traced or not. Pass one word for
+ * each argument of the probe: an integer extended to 64 bits, a pointer, or the
+ * bits of a double. Pointers need to stay valid only during the call.
  */
 static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 				    const uint64_t *arguments)
