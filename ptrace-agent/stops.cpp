@@ -235,7 +235,8 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    bases_.learn(parent); // the child used the same fs_base
+    // The child used the same fs_base, whose table entry may now have the child's ids.
+    bases_.learn(parent);
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)

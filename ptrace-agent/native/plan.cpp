@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides which clauses can be compiled, and what they need. This file depends on DIF,
-// but not on the machine.
+// Decides which clauses can be compiled, and which data their code needs. This file
+// depends on DIF, but not on the processor.
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"

@@ -116,7 +116,8 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        // The tracepoint may be at an endbr64 before this instruction.
+        // The site has the address of its tracepoint, which may be at an endbr64 before
+        // this instruction.
         served.push_back(work.wanted[*insn.site]);
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;

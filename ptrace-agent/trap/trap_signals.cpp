@@ -11,12 +11,12 @@
 //
 //   mask    A stop that is not a trap leaves the mask unchanged. At such a stop, the
 //           agent records for the process whether the mask contained SIGTRAP. The key
-//           of the record is the rest of the mask. After a hit, the agent looks up the
-//           rest of the thread's mask. If there is no record, it assumes that SIGTRAP
-//           was blocked if nearly all other signals are, because libc blocks all
-//           signals around clone() and posix_spawn(). SIGTRAP is also blocked inside
-//           the program's own SIGTRAP handler. The signal frame on the stack shows
-//           whether the thread is in that handler.
+//           of the record is the mask without SIGTRAP. After a hit, the agent looks up
+//           the thread's mask. If there is no record, it assumes that SIGTRAP was
+//           blocked if nearly all other signals are, because libc blocks all signals
+//           around clone() and posix_spawn(). SIGTRAP is also blocked inside the
+//           program's own SIGTRAP handler. The signal frame on the stack shows whether
+//           the thread is in that handler.
 //   action  When the agent grabs a target, it reads the action through a system call of
 //           the target. A tracepoint on sigaction() reports later changes. After a hit
 //           that may have reset the action, /proc/PID/status shows whether the action
