@@ -98,30 +98,31 @@ struct dtk_ecb {
 };
 
 enum dtk_kind {
-	DTK_FBT_ENTRY = 1, /* where: the function's address */
+	DTK_FBT_ENTRY = 1, /* `where` is the function's address */
 	DTK_FBT_RETURN,
-	DTK_SYSCALL_ENTRY, /* where: the system call's number */
+	DTK_SYSCALL_ENTRY, /* `where` is the system call's number */
 	DTK_SYSCALL_RETURN,
 	/*
-	 * where: the address of the tracepoint's name; more: DTK_ARG_* for its
-	 * arguments
+	 * `where` is the address of the tracepoint's name. `more` contains a DTK_ARG_*
+	 * for each argument.
 	 */
 	DTK_TRACEPOINT,
 	/*
-	 * where: the number of a row of abi/stable.h, from 0
-	 * more: the address of the row's function, or 0 if the row has a tracepoint
+	 * `where` is the number of a row of abi/stable.h, from 0. `more` is the address
+	 * of the row's function, or 0 if the row has a tracepoint.
 	 */
 	DTK_STABLE_ROW,
-	DTK_PROFILE,	/* where: ns between firings on each CPU */
-	DTK_TICK,	/* where: ns between firings; each firing is on one CPU */
+	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
+	DTK_TICK,	/* `where` is the ns between firings; each is on one CPU */
 	/*
-	 * where: the address of a struct dtk_uprobe, also for DTK_URETURN and
-	 * DTK_USTATIC
+	 * `where` is the address of a struct dtk_uprobe, as for DTK_URETURN and
+	 * DTK_USTATIC.
 	 */
 	DTK_UPROBE,
 	DTK_URETURN,	/* a uprobe at an instruction that leaves a function */
 	DTK_USTATIC,	/* a uprobe at a static probe; the operands give its arguments */
-	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of abi/cpc.h */
+	/* `where` is the event's number, and `more` is a DT_CPC_MORE() (abi/cpc.h). */
+	DTK_CPC,
 };
 
 /*
@@ -141,7 +142,8 @@ enum dtk_kind {
 #define DTK_NAME_MAX 128 /* maximum size of a tracepoint's name in bytes, with its NUL */
 
 /*
- * An element of DTK_ATTACH is one place where a probe fires. A probe may have several.
+ * An element of DTK_ATTACH is one place where a probe fires. A probe may fire at
+ * several places.
  */
 struct dtk_site {
 	dt_u32 probe;
@@ -170,10 +172,11 @@ struct dtk_uprobe {
 	dt_u64 semaphore;
 	dt_u64 arg0;	  /* arg0 of a DTK_URETURN */
 	/*
-	 * DTK_USTATIC: the address of the first operand. DTK_URETURN at an indirect jump: the
-	 * address of an operand for the jump's destination, followed by the first address and
-	 * the end of each part of the function. The jump is a return if its destination is
-	 * outside all parts.
+	 * The address of an array of struct dt_operand. For a DTK_USTATIC, they are the
+	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
+	 * the jump's destination, and the values of all later operands are the first
+	 * address and the end of each part of the function. The jump is a return if its
+	 * destination is outside all parts.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;
@@ -185,9 +188,9 @@ struct dtk_uprobe {
 	 */
 	dt_u32 when;
 	/*
-	 * The distance in bytes from an earlier address where an instruction begins,
-	 * such as the start of the function, up to the offset. The module refuses the
-	 * probe if the text between them does not decode to complete instructions.
+	 * The number of bytes from the start of an earlier instruction, such as the
+	 * function's first one, to `offset`. The module refuses the probe if these bytes
+	 * do not decode to complete instructions.
 	 */
 	dt_u32 inside;
 };
@@ -201,8 +204,8 @@ struct dtk_uprobe {
  */
 #define DTK_UPROBE_CHILDREN 1
 /*
- * The instruction is an entry or a return: the stack pointer points to the return
- * address.
+ * The stack pointer points to the return address, because the instruction is an entry
+ * or a return.
  */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3
@@ -250,7 +253,7 @@ struct dtk_claim {
  * order of the offsets. For the innermost frame, the pc selects the rule. For all other
  * frames, the return address minus one selects it. The caller's pc is the word below
  * the CFA, and the CFA is the caller's stack pointer. The module sets n_done to the
- * number of the new table.
+ * number of the new table, for the field `table` of struct dtk_unwind_map.
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
@@ -311,8 +314,9 @@ struct dtk_unwind_maps {
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /*
- * The owner of a lock in the arena if the kernel module holds the lock on this CPU. In
- * user space, the owner is a thread id, which is always smaller. A CPU never exits.
+ * The owner of a lock in the arena that the kernel module holds on this CPU. In user
+ * space, the owner is a thread id, which is always smaller. The consumer takes over the
+ * locks of threads that have exited, but never those of a CPU.
  */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)

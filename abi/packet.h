@@ -27,7 +27,10 @@ struct dtk_packet {
 	dt_u32 hz; /* the kernel's HZ: ticks of jiffies per second */
 };
 
-/* The maximum number of arguments of a probe. The packet follows the arguments. */
+/*
+ * The maximum number of arguments of a probe. In the output of a dt_choose function,
+ * the packet follows the space for this number of arguments.
+ */
 #define DTK_PACKET_ARGS 6
 
 #endif

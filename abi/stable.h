@@ -342,9 +342,9 @@ struct dt_stable {
 extern const struct dt_stable dt_stables[];
 extern const u32 dt_n_stables;
 
-/* A row at which one probe of one consumer fires. */
+/* A probe of one consumer, and the row at which it fires. */
 struct dt_place_of_stable {
-	struct dt_place_of_stable *next; /* the next place at the same function */
+	struct dt_place_of_stable *next; /* the next element for the same function */
 	const struct dt_stable *row;
 	u32 probe; /* 0: the module that contained the function was unloaded */
 };

@@ -146,8 +146,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows at a typical address at which the kernel loads such a file, because
-    // the addresses that a short jump can reach depend on the load address.
+    // Plans windows for a typical load address of an executable, because the addresses
+    // that a short jump can reach depend on the load address.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;

@@ -13,8 +13,9 @@
 //   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
 //     predict, so each visit needs at least one read of this memory. The row "a read of
 //     6 MB at random" shows the cost of such a read.
-//   - Two CPUs may share a core. Therefore two threads are judged only by the rounds in
-//     which two loops without the engine ran together almost as fast as one alone.
+//   - Two CPUs may share a core. Therefore the results of two threads count only in
+//     rounds in which two threads without the engine (loop()) do at least 1.9 times the
+//     work of one.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"

@@ -23,8 +23,8 @@ static int dt_needs_target(struct dt_mstate *m)
 
 /*
  * Records a string in a key, padded with zeros. If the string is the last part
- * of the key, only the words up to its NUL are written and compared. The other
- * words of the key would be zero for each key with this string.
+ * of the key, the words after its NUL are neither written nor compared, because
+ * they cannot differ between keys with this string.
  */
 static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 				 dt_u8 *to, dt_u64 value)
@@ -220,8 +220,8 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Allocates the key of the next aggregation in scratch memory. The first part
- * of the key, which is this entry, contains the size of the complete key.
+ * Allocates the key of the next aggregation in scratch memory. This entry is
+ * the first part of the key, so its key_bytes is the size of the complete key.
  */
 static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 {

@@ -6,7 +6,7 @@
  * A shard's active aggregation buffer has a hash table at its start and entries
  * after the table. Each entry is a struct dt_aggent, its key and its value. No
  * entry is removed from an active buffer. The consumer exchanges the two
- * buffers of a shard. It thus obtains the changes since the last exchange. An
+ * buffers of a shard, and so obtains the changes since the last exchange. An
  * entry is complete before its bucket points to it, and only one thread holds
  * the shard. Therefore a holder that dies leaves at most one entry to which no
  * bucket points.
@@ -118,8 +118,8 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 
 /*
  * Returns the value of the entry at offset `head`, or null if the entry does
- * not have this key. Only the first key_used bytes are compared. The rest of a
- * key is zero: see dt_is_stack_key() and dt_record_key_string().
+ * not have this key. Only the first key_used bytes are compared, because all
+ * later ones are zero (see dt_is_stack_key() and dt_record_key_string()).
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, const dt_u8 *key,

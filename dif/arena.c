@@ -4,7 +4,7 @@
  *
  * dt_plan() computes all offsets from the configuration. It is called once to
  * determine the sizes of the parts, and once more to store the offsets in the
- * arena. The tables are large, because pages that are never written use no
+ * arena. The tables can be large, because pages that are never written use no
  * memory.
  */
 #include "dif/mstate.h"
@@ -106,7 +106,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 			     1, DT_MAX_SHARDS);
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
-	/* Parking always leaves shards for all CPUs. */
+	/* n_cpus + 2 shards cannot be parked, so each CPU finds one. */
 	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(
 	    config->n_parkable, 0, dt_clamp(spare, 0, a->n_shared / 2));
@@ -266,9 +266,9 @@ int dt_has_exited(void *arena)
 	}
 	/*
 	 * An exit() writes the private activity first, then the shared one.
-	 * This code reads them in the opposite order. If it finds the shared
-	 * one changed by exit(), it therefore finds the private one changed,
-	 * too.
+	 * This code reads them in the opposite order. If it reads the shared
+	 * activity that exit() has written, it therefore also reads the new
+	 * private activity, and does not undo the change.
 	 */
 	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);

@@ -141,7 +141,7 @@ struct dt_clause {
 #define DT_CLAUSE_SPECULATES 0x4
 #define DT_CLAUSE_DESTRUCTIVE 0x8
 #define DT_CLAUSE_EXITS 0x10
-#define DT_CLAUSE_COUNTS 0x20 /* only a count(), without key and predicate */
+#define DT_CLAUSE_COUNTS 0x20 /* one count(), no key and no predicate */
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
@@ -383,14 +383,14 @@ struct dt_own_session {
 
 /* The header of a record in a principal or speculation buffer. */
 struct dt_rechdr {
-	dt_u32 epid; /* 0: no record, the rest of the buffer is padding */
+	dt_u32 epid; /* 0: padding follows up to the end of the buffer */
 	dt_u16 cpu;
 	dt_u16 flags; /* DT_REC_* */
 	dt_u64 timestamp;
 };
 DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
 #define DT_REC_ERROR                                                           \
-	0x1 /* payload is struct dt_rec_error, not the clause's                \
+	0x1 /* the data is a struct dt_rec_error, not the clause's values      \
 	     */
 
 /*
@@ -457,7 +457,7 @@ struct dt_agg_hints {
  * the shard, the lock is 0, or DT_SHARD_PARKED if only the consumer may take
  * the shard (shard.c).
  */
-#define DT_SHARD_PARKED 0x3fffffff /* not the id of a holder */
+#define DT_SHARD_PARKED 0x3fffffff /* no thread or CPU has this id */
 struct dt_shard {
 	dt_u32 lock; /* thread id of the holder, 0 or DT_SHARD_PARKED */
 	dt_u32 active;	   /* index of the principal buffer in use */

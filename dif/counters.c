@@ -10,8 +10,8 @@
  *                 cannot be interrupted in the middle
  *
  * An action has the same range of bytes in every set. The range contains the
- * value, in the format of the value of a struct dt_aggent, and for sum() a word
- * that is set when a number, even 0, is added. Values only grow. A drain
+ * value, in the format of the value of a struct dt_aggent. For sum(), the next
+ * word is set when a number, even 0, is added. Values only grow. A drain
  * computes the difference from the values at the previous drain, which are
  * stored where targets cannot write. The drain writes the difference as an
  * ordinary aggregation entry, so clear() and trunc() need no special case. Each
@@ -72,7 +72,7 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	case DTRACEAGG_llquantize:
 		return !a->key_bytes;
 	default:
-		return 0; /* additions are not enough to compute the value */
+		return 0; /* an update takes more than one addition */
 	}
 }
 
@@ -83,9 +83,9 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 }
 
 /*
- * Returns the total size of the counters for n_keys keys, the table of these
- * keys, and the entry after the table, whose first word is set if the table
- * contains a key.
+ * Returns the total size of three parts: the counters for n_keys keys, the
+ * table of these keys, and the entry after the table. The first word of that
+ * entry is set if the table contains a key.
  */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
@@ -159,7 +159,7 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* number of the first place to drain in this call */
+	dt_u64 first; /* value of `place` at which this call begins */
 	/*
 	 * number of the current place, from 0; a place is an aggregation
 	 * without a key, or an entry of a table of keys

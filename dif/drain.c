@@ -111,8 +111,9 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		return n;
 	}
 	/*
-	 * With bufpolicy=fill, an earlier call has copied the first buffer. The
-	 * records of END are in the second one.
+	 * With bufpolicy=fill, the other buffer contains the records of END. It
+	 * is copied after an earlier call has copied and emptied the active
+	 * buffer.
 	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))

@@ -58,7 +58,7 @@ struct dt_dynkey {
 	dt_u64 value_bytes;
 	/*
 	 * the value of dt_bucket.inside if this variable is in the bucket; 0:
-	 * the variable is too large
+	 * the variable is too large for a bucket
 	 */
 	dt_u32 inside;
 	struct dt_bucket *bucket;

@@ -6,8 +6,8 @@
  * targets are in range, all branches are forward, and the last instruction
  * returns. Therefore every DIFO ends. There are no condition codes. A
  * comparison stores its two operands, and a branch evaluates its condition on
- * them. tst stores its operand and 0. scmp stores -1, 0 or 1 (the order of the
- * strings, or a difference of the same sign) and 0.
+ * them. tst stores its operand and 0. scmp stores the order of the two strings
+ * (negative, 0 or positive) and 0.
  */
 #include "dif/mstate.h"
 
@@ -388,8 +388,8 @@ DT_FLOATS(X)
 
 /*
  * Instructions whose time depends on the size of a string or of a copy, or that
- * may call the host. Each execution of one is a piece of work, which is counted
- * by dt_work().
+ * may call the host. Each execution of such an instruction is a piece of work,
+ * which dt_work() counts.
  */
 #define DT_OP_IS_WORK(number)                                                  \
 	((number) == DIF_OP_SCMP ||                                            \
@@ -407,7 +407,10 @@ DT_FLOATS(X)
 static void dt_run(struct dt_mstate *m)
 {
 #ifndef DT_NO_COMPUTED_GOTO
-	/* Distances from op_0. Addresses would need relocations. */
+	/*
+	 * The distances of the labels from op_0. A table of their addresses
+	 * would need relocations.
+	 */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
 #define X(op, number, operands, mnemonic)                                      \
@@ -457,7 +460,7 @@ op_##number:                                                                   \
 #undef X
 	/* clang-format on */
 op_0:
-	/* This code is not reached: the verifier refuses unknown opcodes. */
+	/* Not reached, because the verifier refuses unknown opcodes. */
 	m->pc = pc;
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 }

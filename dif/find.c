@@ -73,8 +73,8 @@ static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 }
 
 /*
- * Returns the index at which the right part begins, and sets *period to the
- * period of the right part.
+ * Returns the index at which the right part of the needle begins, and sets
+ * *period to the period of that part.
  */
 static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 {
@@ -86,8 +86,8 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 }
 
 /*
- * Returns whether the left part is repeated one period later. If it is, the
- * complete needle has this period.
+ * Returns whether the left part of the needle, which ends at `cut`, is repeated
+ * one period later. If it is, the complete needle has this period.
  */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {

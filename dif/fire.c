@@ -15,8 +15,8 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * A mask: if these bits of a firing's number are zero, the firing checks the
- * lease. This is every 64th firing of a shard.
+ * A mask for the number of a firing in its shard. The firing checks the lease
+ * if the masked bits are zero, which is every 64th firing.
  */
 #define DT_LEASE_EACH 63
 

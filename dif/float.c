@@ -105,8 +105,8 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 }
 
 /*
- * This is the only function of the runtime that changes vector registers, so it
- * must not be inlined into another one.
+ * This is the only function of the runtime that changes vector registers. A
+ * test checks all other functions, so it must not be inlined into one of them.
  */
 __attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {

@@ -73,7 +73,7 @@ struct dt_host_ops {
 	 * first. Returns the number of stored frames, or -1.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
-	/* Does the same for the kernel stack. */
+	/* Does the same as ustack() for the kernel stack. */
 	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Returns whether pid is the traced process or one of its ancestors. */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
@@ -115,7 +115,7 @@ struct dt_host {
 	/* the shard at which the search for a free shard starts */
 	dt_u32 shard;
 	dt_u32
-	    owner; /* nonzero thread id, stored in locks that it takes */
+	    owner; /* nonzero thread id, stored in locks that the host takes */
 	/* 1: a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*

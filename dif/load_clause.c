@@ -90,7 +90,7 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 	/*
 	 * A clause makes a record if it has an action that records data. An
 	 * empty clause has the default action, which makes a record without
-	 * data. A clause with only speculate() makes this record, too.
+	 * data. A clause whose only action is speculate() does the same.
 	 */
 	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))

@@ -324,8 +324,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
 /*
- * Get, create or set a thread-local scalar. They use the functions for slots
- * below if dt_has_slot() returns true, and the two functions above if not.
+ * Get, create or set a thread-local scalar. They use dt_slot_get() and
+ * dt_slot_put() if dt_has_slot() returns true, otherwise dt_dynvar_get() and
+ * dt_dynvar_set().
  */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
@@ -376,9 +377,9 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
- * Increments the count() without a key that is the first action of an ECB, if
- * the shard's hint leads to its entry. Returns 0 if the hint does not lead
- * there. The caller must then use dt_aggregate(), which searches.
+ * Increments a count() without a key, which must be the first action of the
+ * ECB. Uses the entry's offset in the shard's hints. Returns 0 if the hint is
+ * not valid. The caller must then use dt_aggregate(), which searches.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
@@ -439,8 +440,8 @@ DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
 }
 
 /*
- * Takes a free shard for this host, which sets its lock. Returns the number of
- * the shard, or -1 if no shard is free.
+ * Takes a free shard for this host by setting the shard's lock. Returns the
+ * number of the shard, or -1 if no shard is free.
  */
 DT_INLINE int dt_shard_take(struct dt_host *host)
 {

@@ -10,9 +10,9 @@
  * lock of its last shard a few more times before it takes another shard.
  *
  * Only the consumer waits for a lock, for a limited time. Only the consumer
- * takes a lock from a holder that has died. The unfinished work of such a
- * holder was not published: a record is published when `used` is increased, and
- * an aggregation entry when its bucket refers to it.
+ * takes a lock from a holder that has died. The unfinished record or entry of
+ * such a holder is not visible, because a record becomes visible when `used` is
+ * increased, and an aggregation entry when its bucket refers to it.
  *
  * A shard is parked if its aggregation buffer is almost full when its holder
  * leaves it. A firing treats a parked shard like a held one and takes another

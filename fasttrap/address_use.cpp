@@ -87,7 +87,7 @@ private:
     // address on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
-    std::set<StackSlot> slots_; // slots that may hold such an address
+    std::set<StackSlot> slots_; // slots that may hold an address in the block
     bool is_read_ = false, is_jumped_to_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace dt {
 enum class AddressUse : std::uint8_t {
     unknown,
     jumped_to,
-    read, // the address is read or written, and perhaps also jumped to
+    read, // memory there is read or written, and perhaps also jumped to
 };
 
 // Returns how the known instructions of `function` use addresses in `block`.

@@ -27,7 +27,8 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
-// Returns how many bytes of the first jump are own bytes. Does not count its prefixes.
+// Returns how many bytes of the first jump the window shares with no other code. Does
+// not count the jump's prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
@@ -110,7 +111,7 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d)
         unsigned next = rules.next(k, byte);
         if (next == byte)
             continue;
-        d = ((d >> shift) + next - byte) << shift; // no_byte carries into the next byte
+        d = ((d >> shift) + next - byte) << shift; // adding no_byte (256) carries
         k = 4;
     }
     return d;
@@ -205,9 +206,9 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // The ranges are 64 KiB long if d2 is constrained. They are 16 MiB long if only d3
-    // of the two highest bytes is constrained. Each complete range contains legal
-    // addresses, even if d0 and d1 are also constrained.
+    // If d2 is constrained, the ranges are 64 KiB long. If d3 is constrained and d2 is
+    // not, they are 16 MiB long. The constraints on d0 and d1 do not matter here,
+    // because each complete range contains legal addresses.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;
@@ -242,7 +243,7 @@ std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr e
         std::int64_t to = d + step;
         while (next_legal(next, highest, to) == to)
             to += step;
-        // The last window determines the lower limit, and the first one the upper limit.
+        // The last window determines the lower limit, the first window the upper one.
         Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
                     std::min(to, farthest_jump - jump_slack) + jump};
         if (reach.from < reach.to)

@@ -6,7 +6,8 @@
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
 // a trap byte. Other bytes of d are fixed:
 //
-//   - In a punned jump, those that are kept bytes.
+//   - In a punned jump, the bytes that belong to the following instructions and stay
+//     unchanged (the kept bytes).
 //   - In a pair or chain, those that are prefixes or opcodes of later jumps, and those
 //     that also belong to the displacement of an earlier jump. The destinations are
 //     chosen in the order of the jumps, so the earlier displacements are known.
@@ -28,15 +29,16 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// This is more than the size of a trampoline plus the size of a window.
+// The margin to the farthest distance of a jump. It is more than the size of a
+// trampoline plus the size of a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 
 // For each byte value, the lowest trap byte that is at least this value, or no_byte.
 using NextTrap = std::array<std::uint16_t, 257>;
 
-// The rules for the bytes of a displacement. Bit k of mask is set if not every value of
-// byte k is legal.
+// The rules for the bytes of a displacement. Bit k of mask is set if only some values
+// of byte k are legal.
 struct Rules {
     const NextTrap* traps = nullptr;
     unsigned mask = 0;

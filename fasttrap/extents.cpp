@@ -12,8 +12,8 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t furthest_back = 32; // bytes before a site; a jump needs fewer
-constexpr std::uint64_t entry_bytes = 16;   // extent of a doubtful function's entry
+constexpr std::uint64_t furthest_back = 32; // maximum bytes before a site
+constexpr std::uint64_t entry_bytes = 16;   // maximum at a doubtful function's entry
 constexpr unsigned max_since_load = 12; // instructions from an indexed load to its jump
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
@@ -76,13 +76,12 @@ public:
         }
         TargetAddr end = at_ + text_.size();
         leave_code(end);
-        into_.code.end_gap({gap_, end}, true); // padding may also end the text
+        into_.code.end_gap({gap_, end}, true); // the text may end with padding
         close_function(text_.size());
     }
 
 private:
-    // Starts a run of known code if is_code is set and no run has begun yet. Does
-    // nothing if is_code is not set.
+    // Starts a run of known code if is_code is set and no run has begun yet.
     void enter(TargetAddr here, bool is_code)
     {
         if (is_code && !known_) {
@@ -292,11 +291,13 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
                        [this](TargetAddr at) { return code_.bytes.has(at); });
 }
 
-// Completes the known code. First, follows the targets of the tables of known jumps, and
-// finds the doubtful functions. Then adds the bytes that no known code reaches, in three
-// kinds of functions (take_rest()): those with a known indirect jump, those whose unknown part contains the
-// destination of a pointer, and those whose known code ends in a hlt. Finally removes
-// data.
+// Completes the known code in three steps:
+//   1. Follows the targets of the tables of known jumps, and finds the doubtful
+//      functions.
+//   2. Adds bytes that no known code reaches (take_rest()), in functions with a known
+//      indirect jump, functions whose unknown part contains the destination of a
+//      pointer, and functions whose known code ends in a hlt.
+//   3. Removes data.
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -315,8 +316,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // In `open` are the functions with bytes that no known code reaches and that may be
-    // code. In `jumping` are the functions with a known indirect jump.
+    // `open` contains the functions in which bytes that no known code reaches may be
+    // code. `jumping` contains the functions with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;
@@ -369,8 +370,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
 }
 
 // Removes branch targets inside known instructions, unless a symbol, known code or a
-// restartable sequence refers to them. The removed targets were found by chance, because
-// the sweep decoded data as code.
+// restartable sequence refers to them. The sweep found the removed targets by chance,
+// when it decoded data as code.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -404,8 +405,8 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
 }
 
 // Adds all remaining instructions of the function to the known code, unless some of the
-// remaining bytes may be data. They are code only if all bytes decode, all branches
-// lead to instructions, and known code does not read or write the bytes.
+// remaining bytes may be data. Signs of data are bytes that do not decode, branches
+// that do not lead to instructions, and reads or writes of the bytes by known code.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;

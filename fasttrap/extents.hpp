@@ -146,7 +146,7 @@ public:
     // forever. A thread that steps over the last instruction before a sequence stops
     // inside the sequence.
     bool is_restartable(TargetAddr at) const;
-    // Returns the functions whose indirect jumps remain unexplained.
+    // Returns the functions with an indirect jump whose table was not found.
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 
 private:
@@ -154,7 +154,7 @@ private:
     struct Tables {
         std::vector<TargetAddr> targets;
         bool explained = false; // a table has an entry inside the function
-        bool too_many = false;  // there were too many combinations to try
+        bool too_many = false;  // too many labels that a table may be relative to
     };
     Tables read_tables(const Dispatch& dispatch, const ReadModule& read);
     void read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,

@@ -115,7 +115,8 @@ private:
         }
         JumpTable table;
         if (jump.kind == IndirectJump::table && read_table(jump, table)) {
-            // A table without targets is an array of functions, so this is a tail call.
+            // A table without targets is an array of functions, so this is a tail
+            // call.
             if (table.targets.empty()) {
                 sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
                 return;
@@ -159,8 +160,8 @@ private:
         return true;
     }
 
-    // Reads the entries of a table. Returns whether this is a jump table, or an array of
-    // functions for a tail call. An array of functions gets no targets.
+    // Reads the entries of a table. Returns whether this is a jump table, or an array
+    // of functions for a tail call. An array of functions gets no targets.
     //
     // Entries may lead to a cold part outside the function. If the code has a bound
     // check, one entry that leads into the function is enough to accept the table.
@@ -195,8 +196,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. Returns false if it is 0, because
-    // the dynamic linker will fill in such an entry.
+    // Returns whether the first entry is an address. It is unknown and the result is
+    // false if the entry is 0, because the dynamic linker will replace the 0.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

@@ -30,18 +30,18 @@ namespace dt {
 
 inline constexpr std::size_t max_insn_bytes = 15;
 
-// The place at which the program continues after the instruction.
+// How the program continues after the instruction.
 enum class ControlFlow : std::uint8_t {
-    next,          // at the following instruction
-    jump,          // at target
-    branch,        // at target or at the following instruction
-    call,          // at target; pushes a return address
-    jump_indirect, // at an address in a register or in memory
+    next,          // continues at the following instruction
+    jump,          // jumps to `target`
+    branch,        // jumps to `target` or continues at the following instruction
+    call,          // pushes a return address and jumps to `target`
+    jump_indirect, // jumps to an address in a register or in memory
     call_indirect,
-    ret,     // at the address on the stack
-    syscall, // in the kernel, and usually at the next instruction
-    stop,    // nowhere; the instruction raises an exception (ud2, hlt, int3, ...)
-    other,   // at an unknown address (far jump, iret, transaction)
+    ret,     // jumps to the address on the stack
+    syscall, // enters the kernel, which usually returns to the following instruction
+    stop,    // raises an exception (ud2, hlt, int3, ...)
+    other,   // continues at an unknown address (far jump, iret, transaction)
 };
 
 // The prefix bytes of an instruction, whether or not they have a meaning for it.
@@ -73,7 +73,7 @@ struct MemoryOperand {
 struct Operand {
     enum Kind : std::uint8_t { none, reg, high_byte, imm, mem } kind = none;
     std::uint8_t size = 0;  // in bytes
-    Reg number = Reg::none; // a high_byte's full register, for example rax for ah
+    Reg number = Reg::none; // for high_byte, the full register (rax for ah)
 };
 
 // Several hundred thousand Instructions exist at a time, so the order of the fields

@@ -112,8 +112,8 @@ struct PatchSite {
     // branches, their copies skip the site's head. 0 if there are no such branches, or
     // if they should fire the probe.
     TargetAddr loop_end;
-    // Ways to make the window that must not be tried again, because the TrampolineSpace
-    // did not find space for the result. Bit k stands for Window::way == k.
+    // Bit k is set if a window with Window::way == k must not be tried again, because
+    // the TrampolineSpace did not find space for it.
     std::uint32_t avoid = 0;
 
     // Shortens the blocks after `end` so that they end at `to`, which is at or after
@@ -158,8 +158,8 @@ constexpr std::size_t max_jumps = 8; // in one window
 struct Window {
     const Arch* arch = &x86_64;
     std::vector<WindowInsn> insns;
-    // Bytes of padding that belong to the window, after a last instruction such as ret
-    // or jmp.
+    // Number of bytes of padding at the end of the window. They follow an instruction
+    // such as ret or jmp.
     std::uint8_t padding = 0;
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
@@ -167,8 +167,8 @@ struct Window {
     std::uint8_t n_kept = 0;          // kept bytes after a punned window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // number of prefixes before the first jump
-    // The way in which the window was made, a number below 32 (patch_short.cpp). It is
-    // 0 for plain windows.
+    // Identifies one of the ways in which patch_short.cpp can make a short window. It
+    // is below 32, and 0 for plain windows.
     std::uint8_t way = 0;
     // Returns how many bytes of its own the first jump occupies.
     std::size_t own_bytes() const;
@@ -306,17 +306,17 @@ std::vector<Reach> reach_of(const Window& window);
 // Returns the reach of the k-th jump of a pair or chain if a later jump determines the
 // highest byte of its displacement. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
-// Returns the ranges of 16 MiB in the reach of the k-th jump (k > 0) of a pair or
-// chain, nearest first. Returns an empty vector if the reach is not restricted, because
-// no later jump determines the highest byte of the displacement and that byte need not
-// be a trap byte.
+// Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
+// nearest first. The reach is restricted if a later jump determines the highest byte of
+// the displacement, or if that byte must be a trap byte. Otherwise returns an empty
+// vector.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
-// Returns addresses relative to begin, nearest first, from which the highest byte of
-// the displacement is a trap byte for every window in [begin, end). One area at such an
-// address is enough for a complete module. An area of 4 MiB is enough even for windows
-// whose displacement must also have a trap byte as its second highest byte. A page of
-// the area uses no memory until it is written to.
+// Returns ranges of addresses relative to begin, nearest first. A jump from any window
+// in [begin, end) to such an address has a trap byte as the highest byte of its
+// displacement. So one area at such an address is enough for a complete module. An area
+// of 4 MiB is enough even for windows whose displacement must also have a trap byte as
+// its second highest byte. A page of the area uses no memory until it is written to.
 //
 // Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
 // caller must divide the text.

@@ -295,7 +295,7 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
     for (std::size_t i = 0; i < n_stubs; ++i) {
         std::size_t insn = punned ? 0 : window.chained[i].insn;
         stub_code_.at =
-            place.stubs[i] - i * stub_bytes; // address of the first byte in the buffer
+            place.stubs[i] - i * stub_bytes; // so that stub_code_.here() is stubs[i]
         arch.put_jump(moved_[insn].head, stub_code_);
     }
     // Write the last jump first, because each displacement may end in bytes of later

@@ -45,12 +45,13 @@ bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 // lead to user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain have a displacement whose highest byte is fixed by a later
-// jump. That byte decides which range of 16 MiB the jump can reach.
+// Says which jumps of a chain lead far away. A jump leads far away if a later jump
+// fixes the highest byte of its displacement, because that byte decides which range of
+// 16 MiB the jump can reach.
 enum class ChainReach : std::uint8_t {
-    open, // no jump, so all jumps lead near the trampoline
-    far,  // only the first jump
-    any,  // any number of jumps; the stub of each such jump needs an area of its own
+    open, // no jump leads far away
+    far,  // only the first jump leads far away
+    any,  // any jump may lead far away; the stub of such a jump needs a separate area
 };
 // Chooses prefixes for the window's jumps so that the jumps have this reach and
 // is_reachable() returns true. Returns false if that is not possible.

@@ -116,8 +116,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
         found->site = site.site;
         return {};
     }
-    // The instruction already has a site. It can have a different second one only if
-    // one of the two sites is at the endbr64 before the instruction.
+    // The instruction already has a site. A second site with a different number is
+    // possible only if one of the two sites is at the endbr64 before the instruction.
     if (*found->site == site.site || found->insn.length == 0)
         return {};
     WindowInsn bare;
@@ -132,8 +132,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// The result is true only if the caller did not know this branch, and so passed a site
-// whose extent is too long.
+// Returns true only if the caller did not know that the branch exists, and therefore
+// passed a site whose extent is too long.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

@@ -43,14 +43,14 @@ struct ReachedCode {
     AddressSet entered;          // addresses to which known code leads
     std::vector<CodeRange> gaps; // padding that is not known to be followed by code
     std::vector<CodeRange> padding; // padding before known code; also part of `bytes`
-    std::vector<TargetAddr> loaded; // addresses that known code reads or writes
+    std::vector<TargetAddr> loaded; // accessed addresses, except those of 8-byte reads
     std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
     std::vector<TargetAddr> named;  // addresses that known code takes (lea)
 
     // Adds the instruction at `here` to the known code.
     void take(const Glance& seen, TargetAddr here);
-    // Adds only the addresses that the instruction at `here` branches to, reads or
-    // takes.
+    // Adds the addresses that the instruction at `here` branches to, reads or takes.
+    // Does not add the instruction itself.
     void take_places(const Glance& seen, TargetAddr here);
     // Adds the padding in gap to the known code if known code follows it (at_code).
     // Otherwise keeps the gap for settle_gaps().
@@ -61,9 +61,9 @@ struct ReachedCode {
     void settle_gaps();
     // Removes two kinds of data from the known code:
     //
-    //   - The bytes that known code reads or writes, with the two exceptions above.
-    //     Removes at most 64 bytes from each address on, and none after the next start
-    //     of a function.
+    //   - The bytes that known code reads or writes, with the two exceptions at the top
+    //     of this file. Removes at most 64 bytes from each address on, and stops at the
+    //     next start of a function.
     //   - Padding that contains an address that known code takes (lea) but does not lead
     //     to, because the padding may be a table. `named` must be sorted.
     //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Allocates addresses for trampolines and stubs. displacement.hpp describes which
-// addresses are legal.
+// addresses are legal. d0 to d3 are the bytes of a jump's displacement, lowest first. A
+// byte is constrained if it must be a trap byte or has a fixed value.
 //
 // An area has a bitmap with one bit for each byte, which is searched word by word. If
 // neither d1 nor d2 is constrained, a search continues where the last one ended. For
@@ -41,8 +42,8 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // The start of the next search if d1 but not d2 is constrained, in units of
-    // block_bytes.
+    // The start, in units of block_bytes, of the next search for a displacement whose
+    // byte d1 is constrained and whose byte d2 is not.
     std::uint64_t next_block = 0;
     // The smallest size for which no space was found since the last give_back(), even
     // without constraints.

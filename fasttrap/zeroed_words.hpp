@@ -18,7 +18,7 @@ public:
     std::uint64_t operator[](std::size_t i) const { return words_[i]; }
 
 private:
-    static constexpr std::size_t many = 8192; // smaller arrays do not justify a mapping
+    static constexpr std::size_t many = 8192; // arrays of fewer words use the heap
     struct Free {
         std::size_t n;
         void operator()(std::uint64_t* words) const

@@ -4,12 +4,12 @@
  * there is a consumer process.
  *
  * dtrace -A writes a file (struct dtk_anonymous in abi/ioctl.h). The module
- * parameter `anonymous` is the file's path. It starts at the root directory at
- * the time when the module is loaded, which may be an initramfs. The module
- * does what a consumer would request by ioctls. It keeps the resulting
- * consumer, whose buffers fill, until dtrace -a claims it. The consumer then
+ * parameter `anonymous` is the file's path. When the module is loaded, it reads
+ * the file. The root directory may be that of an initramfs at that time. The
+ * module creates a consumer from the file, as a process would do with ioctls.
+ * The consumer fills its buffers until dtrace -a claims it. From then on, it
  * belongs to the file /dev/dtrace that dtrace -a has opened. There is only one
- * such consumer, and it can be claimed only once.
+ * anonymous consumer, and it can be claimed only once.
  *
  * Addresses of functions differ after each boot, so the file contains the names
  * of the functions. A probe that cannot be attached is reported in the kernel's

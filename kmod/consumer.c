@@ -23,7 +23,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#define DT_MAX_DOF (4u << 20) /* bytes; copied into kernel memory */
+#define DT_MAX_DOF (4u << 20) /* in bytes; limits the copy in kernel memory */
 #define DT_MAX_ELEMENTS (1u << 20)
 #define DT_MAX_NAMES (256u << 20)
 

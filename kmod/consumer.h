@@ -48,7 +48,10 @@ struct dt_consumer {
 	struct dt_unwind *unwind; /* null: the consumer has passed no tables */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
-	/* the file's previous consumer if this one was claimed, or null */
+	/*
+	 * if this consumer was claimed (anonymous.c), the consumer that the
+	 * file had before; otherwise null
+	 */
 	struct dt_consumer *replaced;
 };
 
@@ -129,12 +132,15 @@ struct dt_context {
 	struct pt_regs *regs; /* of the interrupted code, or null */
 	/* if not 0, stack() omits all frames whose sp is at or below this */
 	unsigned long frame;
-	/* if frame is 0, stack() omits the innermost frames in this code */
+	/* if frame is 0, stack() omits frames in this range, see stack.c */
 	unsigned long skip_begin, skip_end;
 	unsigned long caller; /* 0: use the second frame of stack() */
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 is at frame + 8, later arguments follow */
-	/* regs are those of a process whose return address is at regs->sp */
+	/*
+	 * regs are those of a process at the entry or the return of a function,
+	 * where the return address is at regs->sp
+	 */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
 	const struct dt_operand *operands;

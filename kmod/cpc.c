@@ -20,9 +20,9 @@
  * number of firings that are lost is unknown, so each stop is counted as one
  * drop. Other software events are not stopped.
  *
- * Counters are pinned, which means that perf does not let events use a counter
- * of the processor in turns. That would make the probe fire too rarely. The
- * probe is refused if no counter is free.
+ * Counters are pinned. Otherwise, perf would let several events use a counter
+ * of the processor in turns, and the probe would fire too rarely. The probe is
+ * refused if no counter is free.
  *
  * If the overflow was in the kernel, arg0 is the kernel's program counter and
  * arg1 is 0. If it was in a process, arg1 is the program counter of the process

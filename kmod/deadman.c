@@ -25,8 +25,8 @@
  * firings is skipped, 15 on average, and the next measured firing counts as 16.
  * A firing of 100 us or more counts once. Every firing is then measured, for a
  * time that is 16 times as long as this firing. If long firings occupy the CPU,
- * the next one comes before this time is over. The time that reading the clock
- * takes is subtracted.
+ * the next one comes before this time is over, so all of them are measured. The
+ * time that reading the clock takes is subtracted.
  *
  * A virtual machine may be paused during a firing. Therefore at most 100 ms of
  * one firing count, and nothing is subtracted for the rest of its time. A
@@ -56,7 +56,7 @@ MODULE_PARM_DESC(deadman, "maximum time in seconds for which firings may keep a 
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 
-/* The percentage of the time that firings of each kind may always take. */
+/* The percentage of the passed time that is subtracted from each sum. */
 static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 
 struct dt_watch {
@@ -66,7 +66,8 @@ struct dt_watch {
 	s64 votes_ns;
 	u64 all_until_ns; /* every firing is measured until this time */
 	u32 skip; /* number of firings to skip before the next measured one */
-	u32 weight; /* weight of the next measured firing if it is short */
+	/* how many firings the next measured one stands for if it is short */
+	u32 weight;
 	u32 random;
 };
 

@@ -12,10 +12,11 @@
  * Probes in a kernel module are detached when it is unloaded, before another
  * module can be loaded at the same address.
  *
- * ftrace knows which functions it cannot trace. Each function is tried with an
- * ops that is never registered. This module's own functions are compiled
- * without ftrace's entries, so they cannot be traced. Functions that kprobes
- * must not probe, according to the kernel's list, are refused too (symbols.c).
+ * Only ftrace knows which functions it can trace. To find out, each function is
+ * added to the filter of an ops that is never registered. This module's own
+ * functions are compiled without ftrace's entries, so they cannot be traced.
+ * Functions that kprobes must not probe, according to the kernel's list, are
+ * refused too (symbols.c).
  */
 #include "kmod/consumer.h"
 
@@ -364,7 +365,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 	struct dt_functions *f, *next;
 
 	if (!c->fbt) {
-		/* c may have joined before dt_fbt_make() failed */
+		/* c may have a slot for returns if dt_fbt_make() failed */
 		dt_returns_leave(c);
 		return;
 	}

@@ -77,7 +77,7 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
 	if (!pending)
-		return 1; /* dt_return_expect() is not the caller */
+		return 1; /* not called by dt_return_expect(), so no hook */
 	pending->taken = 1;
 	*(struct dt_pending *)instance->data = *pending;
 	return 0;

@@ -30,7 +30,7 @@ u64 dt_parent_pid(void)
 	struct task_struct *parent = NULL;
 	pid_t pid = 0;
 
-	/* If the parent has been freed, pid may be stale, or the copy fails. */
+	/* If the parent has been freed, the copy fails or pid is stale. */
 	copy_from_kernel_nofault(&parent, &current->real_parent, sizeof(parent));
 	if (parent)
 		copy_from_kernel_nofault(&pid, &parent->tgid, sizeof(pid));

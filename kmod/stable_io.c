@@ -11,10 +11,11 @@
  *   submit_bio_wait()   for the bio in its argument
  *   io_schedule()       for a page, a buffer or a request. These are not
  *                       arguments, so the probe shows a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. If
- *                       the kernel does not check for hung tasks, this function
- *                       calls io_schedule(), which fires. Otherwise it calls
- *                       io_schedule_timeout(), as submit_bio_wait() does
+ *   blk_io_schedule()   for direct input and output, also without a bio. Does
+ *                       not fire if the kernel does not check for hung tasks,
+ *                       because it then calls io_schedule(), which fires.
+ *                       Otherwise it calls io_schedule_timeout(), which does
+ *                       not fire. submit_bio_wait() also calls that function
  */
 #include "abi/stable.h"
 

@@ -80,7 +80,7 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 	/* sk may be the raw socket through which TCP sends some replies */
 	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
-		/* unlike sk_num, not cleared when the socket is unbound */
+		/* unlike sk_num, inet_sport survives when sk is unbound */
 		p->from_port = ntohs(inet_sk(sk)->inet_sport);
 	}
 	p->received = way == DT_RECEIVED;
@@ -219,9 +219,10 @@ int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 
 /*
  * @in: result and arguments of tcp_check_req(listener, skb, request, fastopen,
- * &stolen). With TCP Fast Open, the segment has already been reported as
- * received. If another processor created a socket for the request first
- * (*stolen), the segment is reported later, for that socket.
+ * &stolen). Does not fire with TCP Fast Open, because the segment has already
+ * been reported as received. Does not fire if another processor created a
+ * socket for the request first (*stolen), because the segment will be reported
+ * for that socket.
  */
 int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 {

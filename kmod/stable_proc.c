@@ -55,9 +55,10 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 }
 
 /*
- * Returns whether a tracer may hold the process at the event of its exec, which
- * is between the tracepoint and proc_exec_connector(). With -x evaltime=exec,
- * dtrace holds a command there until the probes are enabled.
+ * Returns whether a tracer may hold the process at PTRACE_EVENT_EXEC, which is
+ * between the tracepoint sched_process_exec and proc_exec_connector(). With -x
+ * evaltime=exec, dtrace holds a command there until the probes are enabled, so
+ * exec-success fires at proc_exec_connector() instead of the tracepoint.
  */
 static bool dt_is_held_at_exec(void)
 {
@@ -165,9 +166,9 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 
 /*
  * Called when the current thread receives a SIGKILL. Returns the signal that
- * ends the process and that the kernel has replaced with this SIGKILL. It may
- * be SIGKILL itself. Returns 0 if there is no such signal, or if the thread is
- * not the first of its process.
+ * ends the process and that the kernel has replaced with this SIGKILL. That
+ * signal may be SIGKILL itself. Returns 0 if there is no such signal, or if the
+ * thread is not the first of its process.
  *
  * A signal that ends a process without a core dump is not delivered. Instead,
  * the kernel stores it as the group's exit code and sends SIGKILL to every

@@ -49,7 +49,7 @@ int dt_choose_sched_queue(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[1];
 	out[2] = in[0];
-	/* not known: whether the task is put at the end of the queue */
+	/* It is not known whether the task is put at the end of the queue. */
 	out[3] = 0;
 	return 4;
 }

@@ -6,9 +6,9 @@
  *
  * If x->regs is null, the kernel has called our code to fire the probe. The
  * frames of this module, and of the kernel's tracing code that called it, are
- * then omitted. If x->frame is set, these are all frames up to the first one
- * whose stack pointer is above x->frame. Otherwise, they are the innermost
- * frames whose code is in this module or in [x->skip_begin, x->skip_end).
+ * then omitted. If x->frame is set, they are the innermost frames whose stack
+ * pointers are at or below x->frame. Otherwise, they are the innermost frames
+ * whose code is in this module or in [x->skip_begin, x->skip_end).
  */
 #include "kmod/stack.h"
 
@@ -61,7 +61,7 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	/*
 	 * The unwinder skips frames whose stack pointer is below `first`.
 	 * Kernels differ in whether they also skip a frame whose stack pointer
-	 * equals `first`. `first` is an odd address, so the two never match.
+	 * equals `first`. `first` is odd here, so no stack pointer equals it.
 	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);

@@ -51,9 +51,9 @@ struct dt_process {
 	 */
 	unsigned long told_at;
 	/*
-	 * The consumer has passed these maps again without a change. A probe
-	 * at an address without a map then does not report the process again
-	 * before the maps are one second old.
+	 * whether the consumer has passed these maps again, without a change;
+	 * if so, a probe at an address without a map does not report the
+	 * process until the maps are one second old
 	 */
 	bool is_same;
 	/*
@@ -268,8 +268,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the maps whose memory is unused, and the maps of the
- * same memory that are older than @newest. Adds them to the list @gone.
+ * Removes from a bucket the maps whose memory is unused, and the older maps of
+ * the memory to which @newest belongs. Adds them to the list @gone.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)
@@ -414,8 +414,8 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
 		/*
-		 * 0: the process has exited, or is not visible in the caller's
-		 * PID namespace
+		 * number is 0 if the process has exited, or is not visible in
+		 * the caller's PID namespace
 		 */
 		if (number)
 			error = dt_tell(list, number);

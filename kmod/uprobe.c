@@ -239,8 +239,8 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 	if (!from->n_operands || kind == DTK_USTATIC)
 		return 0;
 	/*
-	 * The operands of an indirect jump are its destination, and the bounds
-	 * of each part of the function.
+	 * The operands of an indirect jump are its destination and two bounds
+	 * for each part of the function, so their number is odd and at least 3.
 	 */
 	return kind == DTK_URETURN && from->n_operands % 2 && from->n_operands > 1 ? 0 : -EINVAL;
 }

@@ -192,7 +192,7 @@ std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at)
     if (row.is_of_signal || is_unchanged(row.rip))
         return std::nullopt;
     if (row.rip.how == RegisterRule::undefined)
-        return rule; // rule.from is DT_RT_FROM_NONE: there is no caller
+        return rule; // rule.from is DT_RT_FROM_NONE, because there is no caller
     constexpr std::int64_t under = -8;
     auto back = place_of(row.rip, at);
     if (!back || back->base != Term::cfa || back->value != under ||
@@ -252,9 +252,9 @@ std::optional<CallFrames::Frames> CallFrames::find_section()
     return std::nullopt;
 }
 
-// Without section headers, .eh_frame_hdr says where the section is: it contains a
-// version, three encodings, and the section's address. The section extends to the end
-// of its entries, but at most to the end of the file.
+// Finds .eh_frame without section headers, through .eh_frame_hdr, which contains
+// a version, three encodings, and the address of .eh_frame. The section extends to the
+// end of its entries, but at most to the end of the file.
 std::optional<CallFrames::Frames> CallFrames::find_loaded()
 {
     std::size_t n = 0;

@@ -123,11 +123,12 @@ std::string OpenFile::path() const
     return n < 0 && errno == ENOENT ? none : unknown;
 }
 
-// Returns the first lines of fdinfo: pos, flags, mnt_id. When they are read, the kernel
-// also computes the remaining lines. For an epoll instance, it takes a lock for that.
-// It also holds this lock while it writes to the program's memory. If the thread whose
-// probe fires handles the page faults in that memory (userfaultfd), waiting for the
-// lock would be a deadlock.
+// Returns the first lines of fdinfo: pos, flags, mnt_id. The fdinfo of an epoll
+// instance is not read, because the read could cause a deadlock. For a read of any
+// length the kernel computes all lines. It takes a lock of the epoll instance for that,
+// and also holds this lock while it writes to the program's memory. If that write waits
+// for the thread whose probe fires, because the thread handles page faults
+// (userfaultfd), the read would never return.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")

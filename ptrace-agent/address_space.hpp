@@ -101,7 +101,7 @@ public:
 
 private:
     pid_t owner_;
-    bool handed_over_ = false; // the owner may leave this memory by an exec
+    bool handed_over_ = false; // read() and write() use mem_, as the owner may exec
     pid_t proc_tid_;
     Fd mem_;
     bool touched_ = false;

@@ -235,7 +235,8 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    bases_.learn(parent); // the child used the same fs_base
+    // The child used the same fs_base, whose table entry may now have the child's ids.
+    bases_.learn(parent);
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)
@@ -299,8 +300,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // A process that is not a target here is a vfork child that has left its parent's
-    // memory.
+    // If the process is not a target here, it is a vfork child that this exec has taken
+    // out of its parent's memory.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

@@ -14,7 +14,8 @@
 // is no rule for a signal frame, or for a CFA that is based on a register other than
 // %rsp and %rbp.
 //
-// Opened files are kept. When mappings change, the owner must create a new UnwindRules.
+// Mappings and files are read only once. When mappings change, the owner must create a
+// new UnwindRules.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -98,8 +98,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Returns the group's directives. They have an effect only once per assembler file,
-// because with -flto such a file may be made from several C files.
+// Returns the group's directives. With -flto, one assembler file may be made from
+// several C files, so .ifndef makes the directives take effect only once in it.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;

@@ -8,8 +8,9 @@
 // A macro calls an inline function, so that arguments are checked and converted as in a
 // call. The function contains the nop and its note, in the format of SystemTap's
 // <sys/sdt.h>. The header needs no other header, no library and no object from `dtrace
-// -G`: each file that includes the header contains the providers' semaphores and their
-// definitions in section groups, and the linker keeps one copy of each group.
+// -G`, because each file that includes the header contains the semaphores and the
+// definitions of the providers in section groups. The linker keeps one copy of each
+// group.
 #pragma once
 
 #include "usdt/provider_source.hpp"

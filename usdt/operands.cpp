@@ -195,10 +195,11 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Returns whether the operand is a constant without a $. In Intel syntax, no constant
-// has a $. In AT&T syntax, a small number is also a constant, because no program has
-// memory at such an address. A number for a floating-point argument is a constant too,
-// because our headers pass the bits of the argument in this form.
+// Returns whether the operand, without a leading $, is certainly a constant. In Intel
+// syntax, each decimal number is a constant. In AT&T syntax, a number that is negative
+// or has fewer than five digits is a constant, because no program has memory at such an
+// address. A number for a floating-point argument is a constant in both, because our
+// headers pass the bits of the argument in this form.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');

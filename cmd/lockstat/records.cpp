@@ -21,7 +21,8 @@ std::string function_of(const std::string& text)
 }
 
 // Returns whether the function is part of the kernel's code that acquires locks or
-// waits for them. The first function in a stack that is not such code caused the event.
+// waits for them. The first function in a stack for which the result is false caused
+// the event.
 bool is_lock_code(const std::string& function)
 {
     static constexpr const char* beginnings[] = {"mutex_",
@@ -87,7 +88,7 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
             if (auto pc = word(data.dtada_key + stack->dtrd_offset + at); pc != 0)
                 raw.stack.push_back(pc);
         if (args_.traced && data.dtada_nkeys == 3)
-            raw.stack.clear(); // there is no stack: the third key is the time stamp
+            raw.stack.clear(); // the third key is the time stamp, not a stack
     } else if (what == 't') {
         raw.record.ns = static_cast<std::uint64_t>(data.dtada_value[0]);
     } else {

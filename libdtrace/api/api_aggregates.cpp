@@ -10,7 +10,7 @@
 namespace {
 
 // Converts the result of a walk's callback, or returns Error if the result is invalid.
-// For Normalize, stores in the entry the normal that the callback has set.
+// For Normalize, stores in the entry the divisor (dtada_normal) that the callback set.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {

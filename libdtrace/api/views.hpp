@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The C API's descriptions of probes and records. Each is made from the session's own
-// description when it is first used. All are kept until a probe is renamed, because
-// callbacks may keep pointers to them.
+// description when it is first used, and is kept, because callbacks may keep pointers
+// to it. When a probe is renamed, all of them are discarded.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"

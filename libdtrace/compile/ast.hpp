@@ -26,11 +26,11 @@
 namespace dt {
 
 enum class NodeKind {
-    Integer,    // value; type, from the suffix and the size; text as written
+    Integer,    // value; type (by its suffix and its size); text (as written)
     String,     // text
     Float,      // float_value
     Ident,      // text (may have a ` scope: "a.out`foo"); scope; check sets ident
-    Aggregate,  // @text; args are the keys; check sets ident
+    Aggregate,  // @text[args...]; check sets ident
     Index,      // left[args...]: an element of an array or associative array
     Call,       // text(args): function or action; check sets ident
     Member,     // left.text

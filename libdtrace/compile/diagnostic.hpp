@@ -17,9 +17,9 @@ struct Place {
     int column = 0; // counted from 1; 0: unknown
     // counted from 1, ignoring #line; 0: the same as `line`, because no #line was used
     int text_line = 0;
-    // The D library or the included file (named by #line) that contains the place.
-    // Null: the program itself contains it. The session owns the name and never frees
-    // it.
+    // The name of the D library or included file (from #line) that contains the place.
+    // Null if the place is in the program itself. The session owns the name and never
+    // frees it.
     const std::string* file = nullptr;
     bool c_header = false; // the file is a C header that the preprocessor included
 

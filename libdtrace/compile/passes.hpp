@@ -27,9 +27,10 @@ struct SymbolTable {
     // used. Each is created from the tables of dif/ at its first use.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
-    // Indexes into `translators`, by a key that is the same for translators between the
-    // same types. check_xlate.cpp uses them to find a translator that is declared
-    // again. Indexes of programs that failed to compile are not removed.
+    // Indexes into `translators`. check_xlate.cpp uses them to refuse a second
+    // translator between the same two types. The key is made from these types, but
+    // different types may have the same key. Indexes of programs that failed to compile
+    // are not removed.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
     // The attributes that #pragma D attributes has set for the parts of a provider.
     // Parts that no pragma names are absent.

@@ -15,8 +15,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether `arg` is valid for this aggregating function, and value_bytes is the
-// size of a value that the function makes with `arg`.
+// Returns true if `arg` is valid for this aggregating function, and values that the
+// function makes with `arg` have value_bytes bytes.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges the value `from` into the value `into` by the rules of the aggregating

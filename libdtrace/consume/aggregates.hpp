@@ -8,10 +8,10 @@
 // integers or doubles (stddev()'s sum of integer squares has 128 bits). clear(),
 // trunc() and normalize() change the consumer's entries, never the arena.
 //
-// With keep_places(), an entry also stores a value for each place. The places are the
-// CPUs by number, and one more place for values whose CPU is not known. A thread that
-// finds the shard of its CPU busy uses the next shard, and its values are counted for
-// that shard's CPU.
+// With keep_places(), an entry also stores one value for each CPU, and one for the
+// values whose CPU is not known. The code calls the indexes of these values places. If
+// a thread finds the shard of its CPU busy, it uses the next shard, and its values are
+// counted for the CPU of that shard.
 //
 // limit_memory() limits the memory of all entries, because a target can create keys
 // faster than a user can read them. Values for known keys are always added.
@@ -51,7 +51,7 @@ struct AggEntry {
     std::vector<std::byte> bytes; // the key, then the value
     std::uint64_t normal = 1;
     std::uint64_t order = 0;       // creation sequence number
-    std::vector<std::byte> places; // one value for each CPU, if they are kept
+    std::vector<std::byte> places; // one value per CPU; empty without keep_places()
     std::vector<bool> counted;     // for each CPU: whether it has a value
 
     std::span<const std::byte> key() const
@@ -113,15 +113,17 @@ public:
         return descs_;
     }
 
-    // Sets the number of places. Call it before the first merge().
+    // Makes each entry also store n_places values: one for each CPU, and one for an
+    // unknown CPU. Call it before the first merge().
     void keep_places(std::size_t n_places) { n_places_ = n_places; }
-    // Returns the values of all places before anything has been aggregated.
+    // Returns the initial values of all CPUs for a new entry.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
     // Limits the memory of all entries to approximately this number of bytes.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
 
-    // Adds one shard's value for a key. `place` is where the value was aggregated.
+    // Adds one shard's value for a key. `place` is the number of the CPU on which the
+    // value was aggregated, or n_places - 1 if the CPU is unknown.
     Merge merge(AggDesc& agg, std::span<const std::byte> key,
                 std::span<const std::byte> value, std::size_t place = 0);
 
@@ -164,8 +166,8 @@ private:
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
-    // Further descriptions of aggregations whose keys have a different layout in
-    // another clause.
+    // If the keys of an aggregation have different layouts in different clauses, descs_
+    // describes the first layout, and this list the others.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0, n_places_ = 0;

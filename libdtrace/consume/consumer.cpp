@@ -263,9 +263,9 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
-// Gives the memory of a shard's inactive aggregation buffer, which has just been read,
-// back to the system. The shard is not one of the shards of the CPUs. Threads use it
-// only while those are held or parked.
+// Returns the memory of a shard's inactive aggregation buffer, which has just been
+// read, to the system. Called only for shards that do not belong to a CPU. Threads use
+// such a shard only while the shards of the CPUs are held or parked.
 void Consumer::Impl::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(
@@ -289,7 +289,8 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
-    // Threads can also fill all shards that can be parked.
+    // Between two rounds, threads can fill round_buffers() buffers and, in addition,
+    // the buffers of all shards that can be parked.
     const std::uint64_t enough =
         (round_buffers() + arena->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;

@@ -50,9 +50,10 @@ private:
 // no such kind.
 std::string_view drop_name(std::uint32_t kind);
 
-// Returns the text of a report, for example "2 drops on CPU 0". `where` is the "CPU 0"
-// in it, which is used only for kinds that are counted by CPU. With `tags`, the text
-// begins with the name of the kind, for example "[DTRACEDROP_PRINCIPAL] ".
+// Returns the text of a report, for example "2 drops on CPU 0". `where` is the text
+// after "on", such as "CPU 0" or "3 more CPUs". It is ignored for kinds that are not
+// counted by CPU. With `tags`, the result begins with the name of the kind, for example
+// "[DTRACEDROP_PRINCIPAL] ".
 std::string drop_text(std::uint32_t kind, std::uint64_t count, std::string_view where,
                       bool tags);
 

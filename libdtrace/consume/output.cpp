@@ -3,8 +3,8 @@
 //
 // freopen() works on descriptors, not on the stream. It duplicates the stream's
 // original descriptor, opens the file, and uses dup2() to replace the stream's
-// descriptor. So children of system() write to the same file, and freopen("") can
-// restore the original one.
+// descriptor. So programs that system() runs write to the same file, and freopen("")
+// can restore the original descriptor.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -34,7 +34,7 @@ struct ProbeName {
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
-    std::uint32_t offset = 0;   // from the record's start (its dt_rechdr), or in a key
+    std::uint32_t offset = 0;   // from the start of the record (its dt_rechdr) or key
     std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
     // the compiler's entry for the action, which has the type, the format and the
@@ -93,7 +93,7 @@ struct FaultEvent {
     const EcbInfo* ecb = nullptr; // the ECB whose clause faulted
     std::uint32_t cpu = 0;
     std::uint32_t action = 0; // number of the action, from 1; 0 for the predicate
-    std::uint32_t offset = 0; // of the instruction in the DIF, in bytes
+    std::uint32_t offset = 0; // byte offset of the faulting instruction in the DIF
     std::uint32_t fault = 0;  // DTRACEFLT_*
     std::uint64_t value = 0;  // the address, for faults that have one
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."

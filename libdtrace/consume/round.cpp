@@ -103,8 +103,9 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // Copies the kept records to a new buffer, which frees the bytes of the others. If
-    // there is no memory for the copy, the old buffer stays in use.
+    // Copies the held records to the spare buffer, so that the bytes of the other
+    // records can be reused. If there is no memory for the copy, the old buffer stays
+    // in use.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

@@ -25,11 +25,12 @@ public:
     ShardReader(const Consumer::Config& config, std::uint32_t n_shards);
 
     void begin_snapshot(); // refills the budget of tests
-    void begin_drain();    // also refills the budget of waits
+    void begin_drain();    // refills the budgets of tests and of waits
 
-    // Both swap the buffers of a shard, and copy the full one to `to`, which has space for
-    // a complete buffer of `max` bytes. They return the number of bytes, or -1 if the shard
-    // stays locked. `began` is the start time of the round.
+    // These two functions swap the two buffers of a shard, and copy the data of the
+    // buffer that was active to `to`, which has space for a complete buffer of `max`
+    // bytes. They return the number of bytes, or -1 if the shard stays locked. `began`
+    // is the start time of the round.
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max, std::uint64_t began);
     dt_s64 take_aggregations(DrainKind kind, std::uint32_t shard, std::byte* to,
@@ -52,8 +53,8 @@ private:
     std::vector<int> silent_;
     // start time of the last round that read the shard
     std::vector<std::uint64_t> read_at_;
-    dt_u32 spins_left_ = 0; // tests of locks
-    int waits_left_ = 0;    // of 1 ms each; the time for reading does not count
+    dt_u32 spins_left_ = 0; // how many more times a drain may test locks
+    int waits_left_ = 0;    // how many more times a drain may wait 1 ms for a lock
 };
 
 } // namespace dt

@@ -32,8 +32,9 @@ private:
     std::size_t left_ = max_typed_text;
 };
 
-// A JSON object in the order of its members. The JSON library searches all members for
-// each new name, which takes quadratic time for a type with many members.
+// Builds a JSON object whose members keep their order. A hash table finds a member by
+// its name. The JSON library would search all members for each new name, which takes
+// quadratic time for a type with many members.
 class Object {
 public:
     // Sets a member. If several values have the same name, the last one is kept.

@@ -8,10 +8,12 @@
 // functions of the runtime, assembly, and small leaf functions). Such a function may
 // use the last byte of the stack, so nothing may be stored below its stack pointer.
 //
-//   after the check        800 bytes are left: jumps, which use 216 bytes at most
-//   before the check, or   breakpoints, which use no stack; no probe if only a wildcard
-//   without a check        matched the function, because the runtime's busiest
-//                          functions are of this kind
+// The position of a site determines how it fires:
+//
+//   after the check        through a jump, which uses at most 216 of the 800 bytes
+//   before the check, or   through a breakpoint, which uses no stack. If only a
+//   without a check        wildcard matched the function, there is no probe, because
+//                          the runtime's busiest functions are of this kind.
 //
 // Code that gcc compiled with -fsplit-stack needs no such rules. Each of its functions
 // compares the stack pointer with a bound that is 3,584 bytes above the end of the

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // D libraries about the kernel, in the directory kernel/. Each library declares the
-// types that some stable providers show to D programs, translates the kernel's own
-// types to these types, and declares both types of each argument of a probe. In a library,
-// the name of a probe that has a function contains that function: vfs:vop:vop_read:entry
-// is called vop_read-entry.
+// types that some stable providers show to D programs, and translates the kernel's own
+// types to these types. For each argument of a probe, it declares the kernel's type and
+// the type that D programs see. If a probe has a function, the library puts the
+// function into the probe's name: vfs:vop:vop_read:entry is called vop_read-entry.
 //
 // The libraries use the kernel's type data, so the same source works for all kernel
-// versions.
-// Parts that differ between versions are in separate files, which depend on a member
-// that only some versions have (#pragma D depends_on member TAG.NAME).
+// versions. Parts that differ between versions are in separate files, which depend on a
+// member that only some versions have (#pragma D depends_on member TAG.NAME).
 #pragma once
 
 #include <set>

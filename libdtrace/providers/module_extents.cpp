@@ -122,8 +122,8 @@ private:
         return false;
     }
 
-    // Merges functions, labels, symbols and the starts of the text ranges. A place that
-    // is both a function and a label is listed as a function.
+    // Merges the addresses of functions, labels, symbols and starts of text ranges. An
+    // address that is both a function and a label is listed as a function.
     void list_starts()
     {
         std::vector<CodeStart>& starts = known_.starts;

@@ -72,7 +72,8 @@ struct PidProvider::Wanted {
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with the pid, for example "pid123"
-    bool many = false;    // the function is a glob: skips functions without the site
+    // The function is a glob. It is no error if a matching function lacks the site.
+    bool many = false;
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
     static Wanted by_name(const std::string& name)

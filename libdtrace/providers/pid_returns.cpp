@@ -41,7 +41,7 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
 {
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
-    // At the end of a segment, fewer bytes can be read.
+    // Near the end of a segment, fewer bytes can be read, so smaller sizes are tried.
     for (std::size_t n = max_insn_bytes; !text && n-- > 2;)
         text = image.bytes(at.module->link_addr(jump), n);
     auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());

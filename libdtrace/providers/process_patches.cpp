@@ -243,10 +243,11 @@ private:
     {
         TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
-        // In a pair or chain of jumps, each jump overlaps the previous one and leads
-        // through a stub into the same trampoline. Bytes of a displacement may also
-        // look like a jump. If a jump's opcode is five or more bytes after the opcode
-        // of the previous jump, only its prefixes overlap the previous jump.
+        // Finds the other jumps of a pair or chain. Each overlaps the previous jump and
+        // leads through a stub into the same trampoline. The destinations are checked,
+        // because bytes of a displacement may look like a jump. An opcode that is five
+        // or more bytes after the previous one must have a prefix, because then only
+        // the prefixes overlap the previous jump.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))
@@ -378,7 +379,7 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
     return found;
 }
 
-// Adds the bytes of a difference that are in a patch.
+// Adds the part of a difference that the patch covers to `left`.
 static void add_left(const Difference& difference, const ProcessPatch& patch,
                      std::vector<LeftText>& left)
 {

@@ -24,9 +24,9 @@ namespace dt {
 
 enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
-// Operands of a static probe's site in its process, or of a return site at an indirect
-// jump, which fires if the jump leads out of the function (SiteKind::jump_out describes
-// these operands).
+// The operands of a site. At a static probe, they are the probe's arguments. At a
+// return site with an indirect jump, they are the jump's destination and the ranges of
+// the function's parts. Such a site fires if the destination is outside these ranges.
 struct StaticArguments {
     TargetAddr semaphore; // 0: there is no semaphore
     std::vector<dt_operand> operands;
@@ -41,8 +41,10 @@ struct ProbeSite {
     // The range of bytes around the site that may be moved (fasttrap/extents.hpp), set
     // by find_extents(). Both are 0 if unknown.
     TargetAddr first, end;
-    TargetAddr beyond;       // end of the block that starts at `end`
-    FurtherBlocks further{}; // blocks that start at `beyond`
+    // A block begins at a branch target and contains no other branch target. The block
+    // that begins at `end` ends at `beyond`. `further` contains the blocks after it.
+    TargetAddr beyond;
+    FurtherBlocks further{};
     // For Entry: the end of the function's last branch that leads back to its first
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;

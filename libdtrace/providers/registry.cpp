@@ -118,7 +118,7 @@ void Registry::remove_slot(std::size_t slot)
          next = (next + 1) & mask) {
         const std::size_t wanted = slots_[next].hash & mask;
         if (((next - wanted) & mask) < ((next - slot) & mask))
-            continue; // in `slot`, the entry would be before the start of its search
+            continue; // a search for this entry starts after `slot`
         slots_[slot] = slots_[next];
         slot = next;
     }

@@ -9,8 +9,8 @@
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
 // these functions: a probe keeps its id and its ECBs, but its provider is renamed.
-// Therefore a probe may be reused only among kin, which are processes that the same
-// descriptions match.
+// Because the ECBs stay, a probe is reused only for a process that the same
+// descriptions match. Such processes are called kin.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -58,8 +58,8 @@ public:
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
-    // Sets the kin of the probes that are created from now on. If the kin is empty,
-    // these probes do not take over recycled ones.
+    // Sets the group of processes (kin) whose recycled probes add() reuses from now on.
+    // If `kin` is empty, add() reuses no probes.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
     // Makes probes available for reuse. No process may be able to fire them any more,
     // and all of their records must have been consumed. The next probe with the same

@@ -21,7 +21,8 @@ class Differences {
 public:
     explicit Differences(const ProcessMemory& memory) : memory_(memory) {}
 
-    // Returns false if the file's bytes are not available.
+    // Compares a mapping with its file and adds the differences. Returns false if the
+    // file cannot be read.
     bool add(const Mapping& mapping, const Fd& file)
     {
         std::array<std::byte, page_bytes> now{}, then{};

@@ -66,7 +66,7 @@ private:
     SessionState& s_;
     KernelTypes types_{s_.processes.kernel()};
     std::set<std::string> wanted_; // providers whose arguments were requested
-    std::set<std::string, std::less<>> tried_; // libraries that compiled or failed to
+    std::set<std::string, std::less<>> tried_; // libraries that need not be tried again
     std::string why_not_;                      // why a library did not compile
     std::vector<ProviderBlock> providers_;     // declared in the libraries
     std::shared_ptr<const TypeTable> argument_types_;

@@ -67,9 +67,8 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     return match;
 }
 
-// For a description such as app4711::: that matches nothing, returns the end of a
-// message that says that reading process 4711 is not permitted, or "" if that is not
-// the reason.
+// If a description such as app4711::: matches nothing because process 4711 may not be
+// read, returns the end of an error message that says so. Otherwise returns "".
 std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 {
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;

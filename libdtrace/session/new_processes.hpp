@@ -24,8 +24,8 @@ namespace dt {
 
 class NewProcesses {
 public:
-    // Starts the search. Processes that exist now are not new. A second call changes
-    // nothing.
+    // Starts the search for processes that start, or execute another program, after
+    // this call. A second call has no effect.
     void begin();
     // Returns whether due() reads /proc because the kernel reports no events.
     bool polls() const { return began_ && !events_; }

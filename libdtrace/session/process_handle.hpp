@@ -75,9 +75,9 @@ struct ps_prochandle {
     bool by_system_action = false;
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
-    // If the agent does not watch the process: the monotonic time of the next search
-    // for new libraries (0 if none is planned yet), and the time between that search
-    // and the one after it.
+    // Used if the agent does not watch the process. search_ns is the monotonic time of
+    // the next search for new libraries, or 0 if none is planned yet. pause_ns is the
+    // time from that search to the following one.
     std::uint64_t search_ns = 0, pause_ns = 0;
     bool breakpoints_only = false; // set by ProcessBackend::choose_mechanism()
     bool has_breakpoints = false;  // some of its probes fire through breakpoints

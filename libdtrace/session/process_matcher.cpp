@@ -8,8 +8,8 @@ namespace dt {
 
 namespace {
 
-// While this object exists, the registry creates probes with this kin, which determines
-// the recycled probes that they may take over (Registry::begin_kin()).
+// While this object exists, new probes take over recycled probes of the same group of
+// processes (Registry::begin_kin()).
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)

@@ -209,8 +209,8 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // Errors are ignored: if a target or the agent has died, nothing needs to be
-        // undone in it.
+        // Errors are ignored, because nothing needs to be undone in a target or an
+        // agent that has died.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -241,9 +241,10 @@ int Session::stop()
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
-    // Committed speculations that have not been copied out of their shards belong to
-    // the output. Targets can keep committing speculations, so clean() gives up after
-    // one second.
+    // Moves the records of committed speculations to the principal buffers, because
+    // they belong to the output. A call of dt_clean() moves only a limited number of
+    // bytes, so it is repeated. Targets can keep committing speculations, so clean()
+    // gives up after one second.
     constexpr std::uint64_t longest_ns = 1'000'000'000;
     const std::uint64_t until = monotonic_ns() + longest_ns;
     auto clean = [this, base, until] {

@@ -14,8 +14,8 @@
 
 namespace dt {
 
-// The text of a report: the part before and after a site's name, and the part after
-// the number of sites that a long list omits.
+// The words of a report about sites. `before` and `after` surround the name of a site.
+// If the list of sites is long, it ends with the number of omitted sites and `more`.
 struct SiteWords {
     std::string before, after, more;
 };

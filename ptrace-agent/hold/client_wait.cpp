@@ -54,7 +54,7 @@ void ClientWait::report_held_back()
 
 void ClientWait::release_of(Process& process, std::optional<int> change)
 {
-    std::vector<pid_t> tids; // release() may end other threads
+    std::vector<pid_t> tids; // collected first, because release() may end threads
     for (auto& [tid, thread] : process.threads) {
         if (!change || (thread->awaits != 0 && thread->awaits <= *change))
             tids.push_back(tid);

@@ -56,9 +56,9 @@ std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
     return processes_.size() > n_own ? stop_timeout_ns : lone_exec_ns;
 }
 
-// Returns the number of milliseconds after which a wait checks its deadline. After the
-// budget is spent, this is 1 ms, in which a stop that has already happened is still
-// found.
+// Returns the number of milliseconds after which a wait checks its deadline. Returns 1
+// if the budget is spent, so that the wait still finds a stop that has already
+// happened.
 int look_in_ms(const AddressSpace& space)
 {
     return space.budget.is_spent() ? 1 : look_again_ms;
@@ -107,7 +107,7 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
             return status.is_stopped() ? Waited::stopped : Waited::ended;
         if (reported >= 0 || errno != EINTR)
             return Waited::ended;
-        client_.check_in_wait(); // so that Mailbox's signal can interrupt again
+        client_.check_in_wait(); // so that Mailbox can interrupt the next wait, too
         if (is_overdue(space, tid))
             return Waited::late;
     }

@@ -94,7 +94,7 @@ void defer_signal(Thread& thread, const siginfo_t& info)
         return;
     // If we have sent a signal with this number again, there are two cases. Either this
     // signal is ours and has once more stopped the thread in our code, or it is another
-    // one that arrived first, and the kernel has merged ours with it.
+    // signal that arrived first, and the kernel has merged our signal with it.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {

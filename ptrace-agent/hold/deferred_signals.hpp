@@ -30,14 +30,16 @@ namespace dt::agent {
 // Returns whether the signal's default action stops the process.
 bool is_stop_signal(int signal);
 // Adds a signal to the deferred signals of the thread, or merges it with one of them.
-// The thread must be stopped to receive this signal. A job-control signal without a handler
-// is not deferred, unless it is a stop signal that was sent only to the thread.
-// resume_thread() delivers a stop signal that is not deferred (Thread::delivers).
+// The thread must be in the signal-delivery-stop (ptrace(2)) for this signal. A
+// job-control signal without a handler is not deferred, unless it is a stop signal that
+// was sent only to the thread. resume_thread() delivers a stop signal that is not
+// deferred (Thread::delivers).
 void defer_signal(Thread& thread, const siginfo_t& info);
 // Returns whether the thread has a deferred signal that has not been sent again yet.
 bool has_deferred(const Thread& thread);
 // Restores the original siginfo of a deferred signal that was sent again. The thread
-// must be stopped to receive this signal. Does nothing if the signal was not deferred.
+// must be in the signal-delivery-stop for this signal. Does nothing if the signal was
+// not deferred.
 void restore_deferred(Thread& thread, int signal);
 // Sends the deferred signals to the thread again. A signal for which the kernel's queue
 // has no space stays deferred, and Thread::queue_is_full is set.

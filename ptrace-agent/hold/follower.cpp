@@ -182,7 +182,7 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // in a group-stop the thread waits without a hold
+    if (!thread.is_interrupt()) { // a group-stop, in which the thread waits anyway
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -217,7 +217,8 @@ static bool same_memory(pid_t parent, pid_t child, int event)
     long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
     if (differ >= 0)
         return differ == 0;
-    return event != PTRACE_EVENT_FORK; // without kcmp(2), only fork(2) copies memory
+    // kcmp(2) is not available. Assume that only a child of fork(2) has its own memory.
+    return event != PTRACE_EVENT_FORK;
 }
 
 void Follower::handle_new_task(Thread& parent)
@@ -231,8 +232,8 @@ void Follower::handle_new_task(Thread& parent)
 
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
-            // The new thread starts in the parent's slot, so the step is finished in
-            // it.
+            // The new thread starts in the parent's slot, so the parent's step is
+            // finished in the new thread, too.
             WaitStatus status;
             Waited waited = tracees_.wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
@@ -329,7 +330,7 @@ void Follower::begin_program(Thread& thread)
     thread.gs_key = 0;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
-    if (process.started) { // the thread waited for probes in the old program
+    if (process.started) { // a hold was only for probes of the old program
         thread.held = false;
         thread.awaits = 0;
         thread.hold_ends_ns = 0;

@@ -134,7 +134,7 @@ Reply Grabber::grab(Reader& in)
     process.is_target = true;
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
-    if (seized) // from now on the kernel reports each exec
+    if (seized) // an exec before this moment was not reported
         process.space->reopen();
     if (seized && has_ended(requested))
         seized =

@@ -258,7 +258,7 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     // The remaining threads run in this memory without tracepoints, and are detached at
     // their next stop.
     space->forget_all();
-    space->call_place.keep_stub(stub_in_use); // until the late call has returned
+    space->call_place.keep_stub(stub_in_use); // until the injected call has returned
     return true;
 }
 

@@ -74,10 +74,12 @@ public:
 
 private:
     // Releases all processes of an address space. Returns false if a thread needs
-    // another try. In that case at most the text is restored, and the threads continue.
+    // another try. In that case the text may already be restored, but our code stays
+    // mapped, and the threads continue.
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     // Waits for the threads that must get deferred signals before they are detached.
-    // Then detaches from the threads that were too slow; their signals are lost.
+    // After the timeout, detaches from the remaining threads. Their deferred signals
+    // are lost if they cannot be sent then.
     void await_signals(std::uint64_t timeout_ns);
     // Waits for injected calls of released targets that did not return in time, so that
     // the stub can be removed from their text. The targets run during this wait.

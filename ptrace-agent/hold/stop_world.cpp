@@ -60,8 +60,9 @@ void Tracees::finish_call(Thread& thread)
     resume_thread(PTRACE_CONT, thread.tid, 0);
 }
 
-// Stops all threads. Returns false if one of them is late. With Try::again, the process
-// is then not given up, because the caller tries again.
+// Stops all threads. Returns false if a thread does not stop before the deadline. In
+// that case Try::last gives up on the process. Try::again does not, because the caller
+// tries again.
 bool Tracees::stop_all(AddressSpace& space, Try which)
 {
     space.budget.begin_turn(turn_);
@@ -87,7 +88,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                     finish_call(*thread);
                 } else if (thread->is_pending() && is_guests_exec(*thread)) {
                     thread->move_to(ThreadState::handled);
-                    handler_.handle_exec(*thread); // it has left this memory
+                    handler_.handle_exec(*thread); // the thread has left this memory
                     new_tasks = true;
                     break; // the list of threads has changed
                 }
@@ -98,8 +99,8 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            // If its vfork child has left this memory, the thread is about to continue,
-            // and the kernel will report its stop.
+            // If the thread's vfork child has left this memory, the thread is about to
+            // continue, and the kernel will report its stop.
             bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }
@@ -123,7 +124,9 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         if (all_inert)
             break;
         if (all_late) {
-            // A late thread runs no code of the program before our interrupt stops it.
+            // Our interrupt will stop these threads before they run code of the
+            // program, so the caller may change the text although they have not
+            // stopped.
             if (which == Try::last)
                 give_up(space, "one of its threads did not stop before the deadline");
             in_time = false;
@@ -186,8 +189,9 @@ Thread* StoppedWorld::any_thread() const
         if (thread->event() != PTRACE_EVENT_STOP)
             continue;
         // A thread in compiled code may be in a restartable sequence, which an injected
-        // call would end without a restart. Such a thread is preferred only to one that
-        // is stopped at a signal.
+        // call would end without a restart. So this function prefers a thread outside
+        // compiled code. Its second choice is a thread in compiled code, and its last
+        // choice is a thread that is stopped at a signal.
         user_regs_struct user;
         if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))
             return thread;

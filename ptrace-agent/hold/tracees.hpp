@@ -27,7 +27,7 @@
 
 namespace dt::agent {
 
-enum class Try { again, last };           // whether a late thread gets another try
+enum class Try { again, last };           // last: a timeout gives up on the target
 enum class Wait { block, poll, a_while }; // a_while: 20 ms
 enum class Waited { stopped, ended, late };
 
@@ -103,7 +103,8 @@ public:
     void keep_early_stop(pid_t tid, WaitStatus status) { early_stops_[tid] = status; }
     void drop_early_stop(pid_t tid) { early_stops_.erase(tid); }
     void detach_at_first_stop(pid_t child) { late_children_.insert(child); }
-    // Adds a new thread to a process. If its stop was early, the stop becomes pending.
+    // Adds a new thread to a process. If the thread is in early_stops(), that stop
+    // becomes pending.
     void adopt(Process& process, pid_t tid);
 
     // Takes one report from the kernel. Returns false if there was none.
@@ -138,11 +139,12 @@ public:
     // The following functions are about deadlines (deadlines.cpp).
     void begin_turn() { ++turn_; } // begins a turn of the agent's loop
     std::uint64_t turn() const { return turn_; }
-    // Returns whether a thread that has not stopped is late.
+    // Returns whether a thread that has not stopped is late, by the rules at the start
+    // of deadlines.cpp.
     bool is_overdue(AddressSpace& space, pid_t tid);
     std::uint64_t exec_timeout_ns(pid_t of) const;
-    // `why` tells the user what was late. It is part of the sentence in which
-    // Releaser::release_given_up() reports it.
+    // `why` is the reason for giving up on the process. It becomes a part of the
+    // sentence that Releaser::release_given_up() reports to the user.
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     // Returns the owner of an address space that was given up, and the reason.
@@ -186,7 +188,7 @@ public:
     AddressSpace& space() const { return *space_; }
     // Returns a thread in which a system call can be injected, or null.
     Thread* any_thread() const;
-    bool in_time() const { return in_time_; } // no thread was late
+    bool in_time() const { return in_time_; } // false if a thread missed the deadline
 
 private:
     Tracees& tracees_;

@@ -34,8 +34,8 @@ TargetAddr block_of(TargetAddr stub);
 // system call of the program was interrupted, these registers make the program execute
 // its `syscall` instruction again, so that the kernel need not restart the call.
 user_regs_struct resumed(user_regs_struct before);
-// Returns the block that restores the signal mask and the registers with which the thread
-// continues, see resumed().
+// Returns the contents of the block. From it, the stub restores the signal mask and the
+// registers that resumed() returns.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);
 
 } // namespace dt::agent

@@ -18,7 +18,7 @@ static std::uint64_t status_kib(pid_t pid, const char* name)
 }
 
 // Refuses if the runtime needs more than half of the address space that the process may
-// still map. Otherwise the program's allocations might fail because of the runtime.
+// still map. The other half is for the program, so that its allocations do not fail.
 std::string address_space_refusal(pid_t pid, std::uint64_t bytes)
 {
     rlimit limit{};

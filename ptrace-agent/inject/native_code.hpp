@@ -53,8 +53,8 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same routines, but the key has the operands that a routine reads instead of
-    // Use::list.
+    // The same routines, found by the operands that they read. The string in the key
+    // contains these operands, and Use::list is 0.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;

@@ -242,7 +242,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     if (resent)
         defer_signal(thread, info);
     std::uint64_t blocked = asynchronous_signals;
-    if (thread.delivers != 0) // must not be blocked, or it becomes pending again
+    if (thread.delivers != 0) // a blocked signal would become pending again
         blocked &= ~signal_bit(thread.delivers);
     set_regs(tid, entry);
     set_mask(tid, blocked);

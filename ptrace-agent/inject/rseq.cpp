@@ -81,8 +81,8 @@ void RseqAreas::end(AddressSpace& space)
         space.runtime.writer().announce(space.runtime.config().rseq, 0);
 }
 
-// The thread is new: the runtime does not know it yet. Does nothing if the thread has
-// already registered a struct rseq.
+// The thread must be new, which means that the runtime does not know it yet. Does
+// nothing if the thread has already registered a struct rseq.
 void RseqAreas::begin(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;

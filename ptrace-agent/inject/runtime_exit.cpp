@@ -305,9 +305,9 @@ void RuntimeExit::deliver_deferred(Thread& thread)
             space->budget.given_up()) {
             thread.in_our_code_ns = 0;
             if (drop_cancelled(thread)) {
-                // A deferred signal is left that a later signal can cancel, as SIGCONT
-                // cancels stop signals. That later signal may be the stop of another
-                // thread, so collect all stops first.
+                // A later signal can still cancel one of the deferred signals, as
+                // SIGCONT cancels stop signals. Another thread may already have stopped
+                // for such a later signal, so collect all stops first.
                 while (tracees_.collect(Wait::poll)) {
                 }
                 if (tracees_.find_thread(tid) != &thread)

@@ -47,9 +47,9 @@ Result<Ok> RuntimeMap::make(pid_t pid)
     forget();
     if (auto made = config_.make(pid); !made)
         return made;
-    // Compiled code checks only the first entry in which a thread with a given fs_base
-    // can be. Free entries have fs_base 0. So for fs_base 0 that entry is marked as
-    // retired. Otherwise a thread with fs_base 0 would match it.
+    // Compiled code looks for a thread only in the entry dt_rt_thread_slot(fs_base).
+    // Free entries contain 0, so a thread with fs_base 0 would match such an entry.
+    // Therefore the entry for fs_base 0 is marked as retired.
     config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
 }

@@ -34,9 +34,9 @@ namespace dt::native {
 
 // The place of a probe's arguments.
 enum class Arguments : std::uint8_t {
-    of_call,   // in registers, according to the calling convention
+    of_call,   // the arguments are in the registers of the calling convention
     of_return, // arg0 (the offset) is in the site, arg1 (the result) is in %rax
-    of_static, // in the places that the operands of the static probe describe
+    of_static, // the operands of the static probe say where the arguments are
 };
 constexpr std::uint32_t max_operands = 10; // D has arg0 to arg9
 
@@ -91,8 +91,8 @@ struct ClausePlan {
         bool time = false;
         bool thread = false;             // pid or tid
         std::vector<std::uint32_t> self; // ids of thread-local variables, ascending
-        // A bit for each argument that is read before the actions, because the engine
-        // may be needed to read it.
+        // A bit for each argument that is read before the actions. If the read fails,
+        // the engine can still run the clause.
         std::uint32_t ahead = 0;
     };
     Needs for_predicate, for_steps;
@@ -106,7 +106,7 @@ Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
 
-// Code starts at a multiple of this distance from the image.
+// The distance of each routine from the image is a multiple of this number of bytes.
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;

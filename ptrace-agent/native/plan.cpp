@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decides which clauses can be compiled, and what they need. This file depends on DIF,
-// but not on the machine.
+// Decides which clauses can be compiled, and which data their code needs. This file
+// depends on DIF, but not on the processor.
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"
@@ -48,10 +48,10 @@ private:
     const dt_arena* arena_;
     ClausePlan& plan_;
     std::uint32_t registers_ = 0; // registers that the current value uses
-    bool stores_ = false;         // a value that was planned stores to a variable
+    bool stores_ = false;         // a value planned so far stores to a variable
     bool reads_self_ = false;     // the current value uses a thread-local variable
     std::vector<Step::Part> key_; // key of the next aggregation
-    bool key_is_stale_ = false;   // an early computation of the key would be wrong
+    bool key_is_stale_ = false;   // the key must not be computed before the actions run
 };
 
 bool is_readable(const dt_operand& operand)
@@ -116,7 +116,8 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
     return refuse("it uses a builtin that needs the engine");
 }
 
-// Returns whether the variable has slots, according to the rule in dif/slots.c.
+// Returns whether native code may use the slot of a thread-local variable. Slots
+// contain integers only (dif/slots.c).
 bool Planner::has_slot(std::uint32_t id) const
 {
     if (id >= DT_SLOT_EASY_IDS)

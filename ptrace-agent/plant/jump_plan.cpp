@@ -206,11 +206,11 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
-// Maps areas for the stubs of a pair or chain, so that each stub has an area that
-// contains a complete range of stub_reach_of(). A stub with such an area finds room
-// independently of the other jumps of the chain. Without these areas, success would
-// depend on the random addresses of the mappings. An area may lack up to `missing`
-// bytes at each end of the range, so that windows near each other can share the area.
+// Maps areas for the stubs of a pair or chain. If possible, an area contains a complete
+// range of stub_reach_of(). In such an area, a stub finds room independently of the
+// other jumps of the chain. In a smaller area, success would depend on the random
+// addresses of the mappings. Windows near each other share areas: no area is mapped for
+// a stub if an existing area lacks fewer than `missing` bytes at each end of a range.
 // Returns whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
@@ -326,7 +326,7 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // If a punned window has an area nearby, there was no room only for its stub.
+        // If a punned window has an area nearby, only its stub has found no room.
         // Another area would not help, so none is mapped.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
@@ -350,9 +350,9 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// Removes the short windows for which there is no room. Records in their sites the way
-// of planning that failed (PatchSite::avoid), and returns these sites, which must be
-// planned again.
+// Removes the short windows for which there is no room. Records in PatchSite::avoid how
+// each of them was made, so that it is not made in the same way again. Returns their
+// sites, which must be planned again.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

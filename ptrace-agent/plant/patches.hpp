@@ -95,11 +95,12 @@ public:
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    // These functions return a standing patch, or null: at() the one with a window that
-    // begins at the address, covering() the one with a window or kept bytes that
-    // contain the address, and first_from() the first one that ends after the address.
+    // Returns the standing patch of the window that begins at this address, or null.
     Planted* at(TargetAddr window) const;
+    // Returns the standing patch that contains the address, or null. A patch contains
+    // its window, and the unchanged bytes after the window that a punned jump uses.
     Planted* covering(TargetAddr address) const;
+    // Returns the first standing patch that ends after the address, or null.
     Planted* first_from(TargetAddr address) const;
     // Returns the place of a pc in a window or a trampoline, or nothing.
     std::optional<Found> find(TargetAddr pc) const;

@@ -97,7 +97,9 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
             if (!to || own.size() < 1 + operands_per_part)
                 return "the destination of its indirect jump is unknown";
             of_jump.assign(own.begin(), own.end());
-            of_jump[0] = *to; // decoded from memory; the client decoded the file
+            // The client decoded the destination from the file. Replace it with the
+            // one from the target's memory.
+            of_jump[0] = *to;
             own = of_jump;
         }
         auto entry = work.space.statics.add(site.at, facts, own);

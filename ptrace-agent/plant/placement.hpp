@@ -46,7 +46,7 @@ private:
         n_ = page + 16;
         if (space_.read_original(from_, {text_.data(), n_}))
             return true;
-        n_ = page; // the page may be the last of its mapping
+        n_ = page; // the next page may not be readable
         short_ = true;
         if (space_.read_original(from_, {text_.data(), n_}))
             return true;

@@ -303,7 +303,9 @@ void Planter::replan_if_changed(Planting& p, bool planned)
     // If a library was unmapped and mapped again, the hash of the mappings is the same,
     // but a read between these two events may have failed.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
-        if (!p.linker.empty()) // the linker's breakpoint has not been written yet
+        // The linker's breakpoint, which would have reported this change to the client,
+        // has not been written yet.
+        if (!p.linker.empty())
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);
         space.known_text.forget_unmapped(space);

@@ -14,9 +14,9 @@
 //   - If a new site is inside an existing window, the jumps are not planned before the
 //     second stop.
 //
-// The agent trusts neither the client's nor the file's view of the text: it decodes the
-// bytes in memory. A site is refused if its bytes are not those that the client
-// expects, or if its instruction cannot run displaced. The remaining sites are planted.
+// The agent decodes the bytes in memory, because it trusts neither the client nor the
+// file. A site is refused if its bytes are not those that the client expects, or if its
+// instruction cannot run displaced. The remaining sites are planted.
 //
 // Files: planter.cpp, placement.cpp (sites become tracepoints), dry_run.cpp (the
 // request `plan`, which plants nothing).

@@ -33,8 +33,9 @@ public:
     // Prefaults one part, which takes about 50 us. has_more() must be true.
     void fault_in_some();
 
-    // If a processor is idle, prefaults the rest in a thread while this object exists.
-    // During that time, no member function of Prefault may be called.
+    // If a processor is idle, prefaults the remaining parts in a thread, which the
+    // destructor stops. While this object exists, no member function of Prefault may be
+    // called.
     class InBackground {
     public:
         explicit InBackground(Prefault& prefault) : prefault_(prefault)
@@ -58,9 +59,8 @@ private:
     std::thread thread_;
 };
 
-// Returns whether one more thread could run without taking a processor from another
-// thread, such as a target's. The n_clients running threads of the client do not count
-// as other threads.
+// Returns whether other programs, such as targets, leave a processor free for one more
+// thread of the agent. The n_clients running threads of the client are not counted.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

@@ -58,8 +58,8 @@ public:
     std::span<const dt_operand> operands_at(std::uint64_t list) const;
     std::span<const dt_operand> all_operands() const { return operands_; }
 
-    // Raises each semaphore that has a site with a jump or breakpoint, and lowers the
-    // rest.
+    // Raises each semaphore that has a site with a jump or breakpoint, and lowers all
+    // others.
     void settle(AddressSpace& space);
     // Lower all raised semaphores in the address space, or in a child's copy of it.
     void lower_all(AddressSpace& space);

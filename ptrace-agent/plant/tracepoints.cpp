@@ -122,8 +122,8 @@ std::vector<Tracepoint*> Tracepoints::without_jump(std::span<Tracepoint* const> 
     return all;
 }
 
-// Sorts the tracepoints by address, which is also the order in which planting usually
-// adds them.
+// Sorts the tracepoints by address. Planting usually adds them in this order, so they
+// are often sorted already.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {
     auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
@@ -177,7 +177,8 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
                 continue;
             }
             tp->written = plant;
-            // An earlier jump may have removed the tracepoint from jumpless_.
+            // If the tracepoint had a jump before, without_jump() may have removed it
+            // from jumpless_.
             if (plant)
                 note_jumpless(tp->at());
         }

@@ -62,14 +62,14 @@ public:
     std::vector<Firing> firings;
     Purpose purpose = fires;
     bool written = false;           // the breakpoint is in the text
-    bool may_be_breakpoint = false; // Site::breakpoint: allowed if no jump is possible
+    bool may_be_breakpoint = false; // gets a breakpoint if a jump is not possible there
     std::optional<std::uint32_t> site; // number of the runtime's site, if it has a jump
-    TargetAddr first, end, beyond;     // these and the next two are as in PatchSite
+    TargetAddr first, end, beyond;     // these, further and loop_end: see PatchSite
     FurtherBlocks further{};
     TargetAddr loop_end;
     // The jump does not fire when a loop branches back to the instruction.
     bool led_past = false;
-    bool no_stack = false;          // a jump is forbidden: the stack may be full (Go)
+    bool no_stack = false;          // gets no jump, because the stack may be full (Go)
     bool uses_memory = false;       // its emulation reads or writes the target's memory
     std::optional<TargetAddr> copy; // a copy of the instruction, with a jump back
 };

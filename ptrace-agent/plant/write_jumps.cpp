@@ -67,9 +67,9 @@ Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
 }
 
 // Removes the windows that cover a new tracepoint, and adds their tracepoints to
-// work.wanted, to be planned again. Kept bytes are treated as part of a window. `fresh`
-// contains all new tracepoints, because a tracepoint that will get a breakpoint must
-// not be inside a window.
+// work.wanted, to be planned again. The unchanged bytes that a punned jump uses count
+// as part of its window. `fresh` contains all new tracepoints, including those that
+// will get a breakpoint, because no breakpoint may be inside a window.
 static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                       JumpWork& work)
 {
@@ -117,7 +117,8 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        // The tracepoint may be at an endbr64 before this instruction.
+        // The site has the address of its tracepoint, which may be at an endbr64 before
+        // this instruction.
         served.push_back(work.wanted[*insn.site]);
         auto number = runtime.add_site(served.back()->at());
         ok = ok && number;

@@ -7,8 +7,9 @@
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 /*
- * A write to a bell that did not wait is repeated at most this many times,
- * which is more than the number of threads that can write to a bell at once.
+ * If a write to a bell does not wait, the runtime writes again, at most this
+ * many times. The limit is more than the number of threads that can write to a
+ * bell at once.
  */
 #define DT_RT_RINGS 4096
 

@@ -33,8 +33,9 @@ static dt_u64 dt_rt_counter(void)
 }
 
 /*
- * Reads the clock line once. *at is the time at c->tsc. Returns 0 and sets *ns,
- * or returns 1 if the line was being rewritten, or -1 if there is no line.
+ * Reads the clock line once. *at is the time in ns when the time stamp counter
+ * was c->tsc. Returns 0 and sets *ns to the current time. Returns 1 if the line
+ * was being rewritten, or -1 if there is no line.
  */
 DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
 {

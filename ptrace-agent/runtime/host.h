@@ -19,8 +19,9 @@ extern const struct dt_rt_config dt_rt_config
 
 /* The words from which a walk of the stack found the caller of one frame. */
 struct dt_rt_noted {
-	dt_u64 pc_at, pc; /* the return address */
-	/* the saved %rbp; the same as pc_at and pc if %rbp was not saved */
+	/* the address of the word with the return address, and its value */
+	dt_u64 pc_at, pc;
+	/* address and value of the saved %rbp; pc_at and pc if it was not saved */
 	dt_u64 bp_at, bp;
 };
 #define DT_RT_NOTED_FRAMES 24

@@ -5,9 +5,9 @@
  * Loads. If the agent found the address readable before, dt_rt_copy() reads it
  * directly. If the memory has been unmapped since, the load faults, and the
  * agent turns this into a fault of the D clause. Any other address is read by
- * process_vm_readv(), page by page. So *bad is the first address that is not
- * readable, as it is for probes that fire by a breakpoint. If the runtime may
- * not make system calls, dt_rt_copy() reads all addresses.
+ * process_vm_readv(), page by page. So a failed load returns the first address
+ * that is not readable in *bad, like a load of a probe with a breakpoint. If
+ * the runtime may not make system calls, dt_rt_copy() reads all addresses.
  *
  * Stores. If the runtime may make system calls, process_vm_writev() writes.
  * Otherwise dt_rt_copy() writes. Both honour page protection. The runtime never
@@ -106,9 +106,9 @@ static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 }
 
 /*
- * Returns how many of the bytes at addr to load in one step. Sets *known to
- * whether the agent's table contains the address. If it does not, the step ends
- * at the end of the page.
+ * Returns how many of the bytes at addr to load in one step. Sets *known to 1
+ * if the agent's table contains the address. Otherwise sets *known to 0, and
+ * the step ends at the end of the page at the latest.
  */
 static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
 			 int *known)

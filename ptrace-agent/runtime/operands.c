@@ -62,7 +62,7 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 	*bad = 0;
 	*value = 0;
 	if (n >= list >> 32 || at >= DT_RT_MAX_OPERANDS)
-		return 0; /* the probe has fewer arguments: the value is 0 */
+		return 0; /* the probe has fewer arguments, so the value is 0 */
 	o = &dt_rt_config.operands[at];
 	switch (o->form) {
 	case DT_OPERAND_CONST:

@@ -14,8 +14,9 @@
  *   - only one frame was found
  *   - the agent removed rules during the walk
  *
- * The notes of a shard contain the words that were read for the last stacks.
- * See dt_rt_again().
+ * The notes of a shard contain the words that were read for the last stacks. If
+ * these words are unchanged, dt_rt_again() returns the same stack, and no walk
+ * is needed.
  *
  * A walk reads words only in the readable range that contains the stack
  * pointer, with dt_rt_peek(), which returns an error if a word is not readable.
@@ -42,8 +43,8 @@ static const struct dt_rt_rule *dt_rt_rule_of(dt_u64 at)
 }
 
 /*
- * The registers of a frame that rules use. Words at `end` or above cannot be
- * read.
+ * A frame's registers, from which a rule finds the caller. Words at `end` or
+ * above cannot be read.
  */
 struct dt_rt_place {
 	dt_u64 sp, bp;

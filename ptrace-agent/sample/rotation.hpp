@@ -58,7 +58,7 @@ public:
 private:
     static constexpr std::uint64_t percent = 5;
     static constexpr std::int64_t most_ns =
-        5'000'000; // maximum of the budget for each running thread
+        5'000'000; // maximum budget in ns for each running thread
 
     std::uint64_t earned_at_ns_ = 0;
     std::int64_t left_ns_ = most_ns;

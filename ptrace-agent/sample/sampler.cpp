@@ -85,7 +85,7 @@ void Sampler::begin_tick_if_due()
     rotation_.begin();
 }
 
-// Ends the tick, and counts the busy threads that were not examined as left out.
+// Ends the tick, and adds the busy threads that it has not examined to n_left_out_.
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())

@@ -322,7 +322,9 @@ void HitHandler::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct&
     Waited waited = resume_thread(PTRACE_SINGLESTEP, thread)
                         ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
-    if (waited == Waited::late) { // it is in a system call, which is restarted later
+    if (waited == Waited::late) {
+        // The instruction is a system call that has not returned in time. Interrupt it.
+        // The kernel restarts it later.
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_timeout_ns);
         waited = tracees_.wait_for_stop(*space, tid, status);

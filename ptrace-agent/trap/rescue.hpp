@@ -7,8 +7,9 @@
 // lives, the handler receives only the program's own SIGTRAPs, and passes them on to
 // the program's handler. After the agent's death, the first hit of a breakpoint
 // restores all displaced bytes, beginning with that breakpoint's. The original
-// instruction then runs. rescue_code.S is the handler. TrapSignals installs it, and
-// shows the program its own action.
+// instruction then runs. rescue_code.S is the handler. TrapSignals installs it. If the
+// program calls sigaction(SIGTRAP), TrapSignals returns the program's own action, so
+// that the program does not see this handler.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.
@@ -51,8 +52,8 @@ struct RescueEntry {
     std::uint64_t original; // the displaced byte
 };
 
-// The number of pages of slots (slots.hpp) that the rescue knows. Steps in slots of
-// further pages are not recorded.
+// The number of pages of slots (slots.hpp) for which the region has records. Steps in
+// slots of other pages are not recorded.
 constexpr std::size_t max_rescue_pages = 8;
 constexpr std::size_t slots_of_page = 512;
 constexpr std::size_t max_rescue_slots = max_rescue_pages * slots_of_page;

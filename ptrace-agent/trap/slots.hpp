@@ -2,7 +2,7 @@
 // The slots of a target: pieces of slot_bytes of executable memory, each for a copy of
 // one instruction.
 //
-//   page (r-x) ──< slot ── of a thread: the instruction that the thread steps over
+//   page (r-x) ──< slot ── of a thread, which single-steps a copy there
 //                      └── of an address: a copy that any thread runs without a stop
 //
 // Invariants

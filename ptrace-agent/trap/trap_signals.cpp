@@ -11,12 +11,12 @@
 //
 //   mask    A stop that is not a trap leaves the mask unchanged. At such a stop, the
 //           agent records for the process whether the mask contained SIGTRAP. The key
-//           of the record is the rest of the mask. After a hit, the agent looks up the
-//           rest of the thread's mask. If there is no record, it assumes that SIGTRAP
-//           was blocked if nearly all other signals are, because libc blocks all
-//           signals around clone() and posix_spawn(). SIGTRAP is also blocked inside
-//           the program's own SIGTRAP handler. The signal frame on the stack shows
-//           whether the thread is in that handler.
+//           of the record is the mask without SIGTRAP. After a hit, the agent looks up
+//           the thread's mask. If there is no record, it assumes that SIGTRAP was
+//           blocked if nearly all other signals are, because libc blocks all signals
+//           around clone() and posix_spawn(). SIGTRAP is also blocked inside the
+//           program's own SIGTRAP handler. The signal frame on the stack shows whether
+//           the thread is in that handler.
 //   action  When the agent grabs a target, it reads the action through a system call of
 //           the target. A tracepoint on sigaction() reports later changes. After a hit
 //           that may have reset the action, /proc/PID/status shows whether the action
@@ -407,8 +407,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
             back[0] = action.handler;
             back[1] = action.flags | 0x04000000; // SA_RESTORER
         }
-        // If the program has a handler, it may return through our restorer, so the
-        // region stays.
+        // If the program has a handler, that handler may return through our restorer.
+        // So the region stays mapped.
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
@@ -509,9 +509,11 @@ void TrapSignals::repair_after_trap(Thread& thread)
         const char* const field = ignored ? "SigIgn" : "SigCgt";
         is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
-    // Threads with the same mask can differ in whether they block SIGTRAP, for example
-    // in a handler that interrupted a SIGTRAP handler and in one that did not. The
-    // kernel resets a handler if and only if the signal was blocked.
+    // `blocked` may be wrong, because two threads whose masks are otherwise equal can
+    // differ in whether they block SIGTRAP. An example is the handler of another
+    // signal, which may have interrupted a SIGTRAP handler or not. If SIGTRAP has a
+    // handler, is_reset decides, because the kernel resets the handler if and only if
+    // SIGTRAP was blocked.
     if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
     if (!is_reset)

@@ -283,9 +283,9 @@ Result<Target> AgentClient::grab(pid_t pid)
     auto reply = call(request_grab, out.body());
     if (!reply)
         return reply.error();
-    // The agent's number of execs replaces ours, which may date from an earlier grab()
-    // of this pid. Events that next_event() has not returned yet are subtracted,
-    // because next_event() will count them.
+    // Take the number of execs of this process from the agent's reply. Our own number
+    // may date from an earlier grab() of this pid. Subtract the execs in events that
+    // are still queued here, because next_event() adds them when it returns the events.
     const auto n_waiting =
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;

@@ -52,9 +52,9 @@ namespace dt {
 //   - a static program, for preinit
 //   - a program without a C main(), such as one in Go, for postinit and main
 enum class EvalTime : std::uint8_t {
-    exec,     // to the end of the exec; no library is mapped
+    exec,     // the exec has ended; no library is mapped
     preinit,  // libraries are mapped and relocated; no constructor has run
-    postinit, // constructors have run; at the first instruction of main()
+    postinit, // constructors have run; the target is at the first instruction of main()
     main,     // the same as postinit on Linux
 };
 
@@ -153,16 +153,18 @@ enum class Follow : std::uint8_t { none, statics, all };
 // Selects the processes that remain targets when they execute another program.
 enum class FollowExec : std::uint8_t {
     none,
-    itself, // the target itself, but not its children
-    all,    // the target, its followed children, and programs that it spawns with vfork
+    itself, // the target remains a target, but its children do not
+    // The target and its followed children remain targets, and programs that it spawns
+    // with vfork become targets.
+    all,
 };
 
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
-    automatic, // by a jump into the runtime, or by a breakpoint if that is not possible
-    jump,      // only by a jump
-    int3,      // by a breakpoint that the agent serves
-    uprobe,    // by a uprobe in the kernel; the agent only watches libraries
+    automatic, // a jump into the runtime; some sites without a jump get a breakpoint
+    jump,      // a jump; sites without a jump are refused
+    int3,      // a breakpoint that the agent serves
+    uprobe,    // a uprobe in the kernel; the agent only watches libraries
 };
 
 // Returns whether the mechanism uses no jumps. The target then needs no runtime.
@@ -294,9 +296,10 @@ public:
     // caller make the sites, the agent prefaults memory for them if another processor
     // is idle. Does not wait for a reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
-    // Returns for each site what plant() would do now with all these sites. The target
-    // is not stopped or changed. So the plan does not include refusals that occur only
-    // when the runtime is loaded, such as those caused by limits of the process.
+    // Returns how plant() would probe each site if it planted all of them now. The
+    // target is not stopped or changed. So the plan does not include refusals that
+    // occur only when the runtime is loaded, such as those caused by limits of the
+    // process.
     // Fails with Code::busy if the target has probes.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
@@ -323,7 +326,8 @@ public:
     // has probes. A child, and later its own children, become targets. `what` says
     // whether they get all probes of the process or only the static ones. A process
     // that executes another program stops being a target, unless `exec` selects it.
-    // If it is selected, it waits until resume_after_library_change() answers the event.
+    // If it is selected, it waits after the exec until resume_after_library_change()
+    // answers the event `execed`.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it

@@ -205,7 +205,9 @@ int returns(int n_rounds)
         const int device = open_device();
         make_arena(device);
         std::vector<dtk_site> sites = {{4, DTK_FBT_RETURN, function, 0, 0, 0}};
-        if (i % 16 != 0) // attaching is slow, and a refused address also takes a slot
+        // Attaching is slow, so only every 16th round uses the function's address. The
+        // address 4096 is refused, but the consumer takes a slot in the module anyway.
+        if (i % 16 != 0)
             sites[0].where = 4096;
         (attach(device, sites) == 1 && sites[0].error == 0 ? n_attached : n_refused)++;
         ::close(device);

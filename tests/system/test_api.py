@@ -11,7 +11,7 @@ WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
     """Installs everything below the directory `name` in the scratch directory, unless it exists. Returns the directory.
-    If `flags` or DESTDIR are given, they choose the place, which must be this directory."""
+    `flags` replace the option --prefix. Then DESTDIR must be this directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")

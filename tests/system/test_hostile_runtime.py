@@ -47,7 +47,7 @@ def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
     equal(opened, 0, f"descriptors opened for writing, of {seen} found")
 
 def not_even_root_can_write_to_the_configuration_of_a_runtime(t):
-    """The agent maps the configuration before it seals the file, so all other writes fail."""
+    """Only the agent's own mapping, which is older than the file's seals, can write to the configuration."""
     if os.geteuid() != 0:
         raise Skip("only root can open the files of another process's mappings")
     with held(nobodys(t, "waiter", "1")) as target:

@@ -313,7 +313,8 @@ def a_cpu_may_go_offline_while_it_is_profiled(output):
 
 @script("""
 ./frames_no_fp & runs=$!
-# The tables of its files are created after the first ustack() in the process.
+# The module gets the unwind tables of this process only after the first ustack() in it. So the stacks of the first
+# five seconds are discarded.
 dtrace -qn 'tick-1s { seconds++; } tick-9s { exit(0); }
     profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
     profile-199 /execname == "frames_no_fp" && arg1 && seconds > 5/ { @[ustack(50)] = count(); }

@@ -119,7 +119,8 @@ def a_thread_that_waits_for_a_page_waits_for_io(output):
 insmod loop.ko
 dd if=/dev/zero of=/tmp/image bs=65536 count=256 2>/dev/null
 losetup /dev/loop0 /tmp/image
-# A read of more than a bio can hold waits in blk_io_schedule(); seconds: of the search for hung tasks.
+# A read that does not fit into one bio waits in blk_io_schedule(). The wait has a timeout of half of
+# hung_task_timeout_secs, or no timeout if this is 0.
 for seconds in 120 0; do
     echo $seconds >/proc/sys/kernel/hung_task_timeout_secs
     dtrace -qn 'io:::wait-start /execname == "direct"/ { self->since = timestamp; @["'$seconds'", probename] = count(); }

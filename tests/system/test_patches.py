@@ -115,7 +115,7 @@ int main(void)
 """
 
 def each_run_plants_the_same_sites(t):
-    # Addresses are random in each run, and so is the free memory that a jump can reach.
+    # The test makes many runs, because the addresses, and so the free memory that a jump can reach, are random.
     program, source = t.scratch / "hooks", t.scratch / "hooks.c"
     source.write_text(ONE_BYTE_FUNCTIONS)
     subprocess.run(["gcc", "-O1", "-fpie", "-pie", "-o", program, source], check=True)

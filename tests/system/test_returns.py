@@ -113,7 +113,7 @@ def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
     equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
 
 def the_probe_of_the_first_instruction_fires_at_each_iteration(t):
-    """While such a probe is enabled, the function's entry probe also fires in each iteration."""
+    """While a probe at offset 0 is enabled, the function's entry probe also fires in each iteration."""
     program = loop_heads(t)
     done = good(t.run("-q", "-n", 'pid$target:a.out:turns_longer:0 { @["0"] = count(); } '
                       'END { printa("%s %@d\\n", @); }', "-c", f"{program} 10 7"))

@@ -156,7 +156,8 @@ def the_exit_after_an_exec_from_a_thread_is_reported(t):
         contains(done.stderr, "exited with status 7")
 
 def exec_from_a_thread_while_the_main_thread_is_at_a_probe_works(t):
-    # The stops of the main thread and of the exec are reported with the same thread id.
+    # A thread executes a program while the main thread stops at a probe. The kernel reports both stops with the id of
+    # the main thread.
     for _ in range(500 if t.long else 40):
         done = t.run("-n", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
                      "{ @ = count(); }", "-c", t.victim("execleader") + " 1", timeout=30)

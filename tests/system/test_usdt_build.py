@@ -103,8 +103,8 @@ int main(int argc, char **argv)
 """
 
 def constants_in_intel_syntax_are_not_addresses(t):
-    """In Intel syntax, a bare number in a note could be an address. 4194304 is the address of the program's ELF
-    header, where a load would succeed."""
+    """In a note, a number without a $ is a constant in Intel syntax, but an address in AT&T syntax. 4194304 is the
+    address of the program's ELF header, so a load from it would succeed."""
     script, source = t.scratch / "constants.d", t.scratch / "constants.c"
     script.write_text("provider constants { probe one(int); probe two(int, double); probe three(int); };\n")
     source.write_text(CONSTANTS)
@@ -216,7 +216,7 @@ def twelve_arguments_of_any_type_are_passed(t):
                           'twelve*:::numbers { printf("%d %d\\n", args[1], args[9]); }', "-c", path))
         equal(done.stdout.split(), ["1", "10", "3", "27"], f"{compiler} {level}")
 
-# C code that passes pointers to types of its own, which the header does not know.
+# C code that passes pointers to types that it defines itself. The header does not know these types.
 POINTERS = """
 #ifndef __cplusplus
 #include <stdbool.h>

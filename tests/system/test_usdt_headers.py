@@ -368,8 +368,9 @@ def programs_with_systemtaps_own_header_are_traced(t):
                              old(compiler), "4")
 
 def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
-    """The argument of probe `one` is a bare number, which could be an address in Intel syntax. Only the register in the
-    note of probe `two` shows that the syntax is Intel's. 4194304 is the address of the ELF header."""
+    """The argument of probe `one` is a number without a $, which would be an address in AT&T syntax. Only the register
+    in the note of probe `two` shows that the file has Intel syntax. 4194304 is the address of the program's ELF
+    header, so a load from it would succeed."""
     systemtap_is_here()
     source = t.scratch / "bare.c"
     source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
@@ -387,7 +388,7 @@ def notes_equal_those_of_systemtap_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The location of an argument may differ, but its size and sign must be equal.
+            # The two headers may pass an argument at different locations, but with the same size and sign.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:
@@ -524,8 +525,8 @@ endforeach()
 # Other tracers
 
 NOP_5, NOP_10 = bytes.fromhex("0f1f440000"), bytes.fromhex("662e0f1f840000000000")
-# The distance in bytes from a note's address to the instruction at which a reader sets its uprobe. The distance does
-# not depend on the kernel.
+# For each tool, the distance in bytes from a note's address to the instruction on which the tool sets its uprobe. The
+# distance does not depend on the kernel.
 READERS = {
     "gdb, perf, bcc, SystemTap, libbpf before 1.7": lambda text: 0,
     "libbpf 1.7, which prefers a nop of 5 bytes": lambda text: 1 if text[1:6] == NOP_5 else 0,

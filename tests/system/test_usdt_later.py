@@ -14,7 +14,7 @@ ALL = 'plug*:::tick { @["all"] = count(); }'
 BOTH = ((), ("-x", "mechanism=int3"))
 
 def plugin(t, name="plug"):
-    """Builds the library as a file with this name."""
+    """Builds plugin.c as the library NAME.so. Returns its path."""
     need("gcc", PYTHON)
     out = t.scratch / f"{name}.so"
     if not out.exists():

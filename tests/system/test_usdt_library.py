@@ -275,7 +275,7 @@ def a_file_in_tmpdir_is_used_if_files_in_memory_are_forbidden(t):
                .stdout.splitlines()[1:]], ["made"])
 
 def kernels_without_executable_files_in_memory_work(t):
-    """Each pid namespace has a vm.memfd_noexec of its own (Linux 6.3)."""
+    """Since Linux 6.3, each pid namespace has its own vm.memfd_noexec setting."""
     need("unshare")
     program = compiled(t, "gcc", "-O2")
     for value in (1, 2):

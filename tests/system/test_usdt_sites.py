@@ -222,7 +222,7 @@ def semaphores_are_lowered_after_kills_at_any_moment(t):
             who = random.choice(("agent", "dtrace", "both"))
             process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
             with held(process):
-                # a random moment while dtrace is planting probes or tracing
+                # Kill at a random moment, while dtrace is planting probes or tracing.
                 time.sleep(0.01 + random.random() * 0.12)
                 agent = agent_of(process)
                 if who == "both":

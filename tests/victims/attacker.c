@@ -2,9 +2,9 @@
 // A target that harms its tracer in several ways at once. Each letter of its argument
 // selects an attack:
 //
-//   c  overwrites the executable mappings that it did not create with nops and `jmp .`,
-//      an endless loop, if they have at most 1 MiB. The mapping of the runtime's code
-//      is overwritten. The trampolines' mappings are larger, so they are spared
+//   c  fills executable mappings with nops and `jmp .`, an endless loop, if it did not
+//      create them and they have at most 1 MiB. This overwrites the runtime's code.
+//      Mappings of trampolines are larger, so they do not change
 //   u  unmaps all mappings that it did not create, repeatedly
 //   p  makes all mappings that it did not create inaccessible, repeatedly
 //   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue

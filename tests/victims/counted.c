@@ -7,7 +7,7 @@
 //   readvs, writevs       reads from /dev/zero and writes to /dev/null, of three bytes
 //                         with three buffers
 //   zeroes                pages of new memory that are written to
-//   copies                pages that were written to, and which a child then writes to
+//   copies                pages that a child shares with its parent and writes to
 //   fails                 reads of pages that may not be read
 //   locks                 acquisitions of a pipe's mutex, by writing one byte to the pipe
 //   waits                 writes of each of two threads to a full pipe, from which a

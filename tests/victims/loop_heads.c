@@ -23,7 +23,7 @@ FUNCTION(turns_longer, "	movq	(%rsi), %rax\n"
                        "	testl	%ecx, %ecx\n"
                        "	jne	turns_longer\n"
                        "	ret\n");
-/* The loop is left in the middle, and its last instruction is a jump to its head. */
+/* The loop exits in the middle, and its last instruction is a jump to its head. */
 FUNCTION(turns_by_jump, "	addq	$1, (%rsi)\n"
                         "	subl	$1, (%rdi)\n"
                         "	je	1f\n"

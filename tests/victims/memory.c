@@ -88,9 +88,9 @@ int main(int argc, char** argv)
     kinds[2] = 1;
     kinds[3] = (uintptr_t)gone;
     kinds[4] = (uintptr_t)(two + page);     // PROT_NONE
-    kinds[5] = (uintptr_t)(two + page - 4); // ends in the PROT_NONE page
-    kinds[6] = (uintptr_t)(cut + page);     // past the end of the file
-    kinds[7] = (uintptr_t)(cut + page - 4); // ends past the end of the file
+    kinds[5] = (uintptr_t)(two + page - 4); // 4 bytes before the PROT_NONE page
+    kinds[6] = (uintptr_t)(cut + page);     // at the end of the file
+    kinds[7] = (uintptr_t)(cut + page - 4); // 4 bytes before the end of the file
     kinds[8] = 0x8000000000000000ul;        // not canonical
     kinds[9] = 0xdeadbeefcafebabeul;
     kinds[10] = 0xffff888000000000ul; // in the kernel

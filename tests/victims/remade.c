@@ -39,7 +39,7 @@ __attribute__((noinline, used, section(".text.x"), aligned(4096))) long other(lo
 
 __attribute__((used, section(".text.y"), aligned(4096))) void behind(void) {}
 
-// A tool may fill this array in the file.
+// For `unpack`, a test writes the encoded work() to this array in the program's file.
 __attribute__((used, section(".data.packed"))) char packed[page_bytes] = "PACKED";
 
 static char at_start[page_bytes];

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     pid_t pid = atoi(argv[1]);
     signal(SIGTERM, end);
     look(argv[1]);
-    int n_own = n_pages; // number of the target's own pages; they are spared
+    int n_own = n_pages; // pages that the target mapped; they are not overwritten
     printf("ready\n");
     fflush(stdout);
     for (long round = 0; !stop; ++round) {

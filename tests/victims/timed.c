@@ -61,8 +61,8 @@ CALLER(frame2, frame3)
 CALLER(frame1, frame2)
 
 #ifdef __x86_64__
-// The body of work() after a jump to a detour, which does the work of a probe and jumps
-// back.
+// Defines a copy of work() that first jumps to a detour. The detour does the work of a
+// probe and jumps back. `after` is the probe's work before the ret.
 #define LIMIT(name, doing, after)                                                        \
     unsigned long name(unsigned long n);                                                 \
     __asm__(".pushsection .text.detours,\"ax\",@progbits\n"                              \

@@ -26,7 +26,8 @@ enum {
 	DT_USDT_MAX_MODULE = 63,
 	DT_USDT_MAX_FUNCTION = 127,
 	DT_USDT_MAX_NAME = DTRACE_USDT_MAX_NAME_BYTES,
-	DT_USDT_MAX_PROBES = 1 << 20, /* per load: offsets stay below 2^31 */
+	/* the limit for one load, so that offsets stay below 2^31 */
+	DT_USDT_MAX_PROBES = 1 << 20,
 };
 
 /*

@@ -279,8 +279,8 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 /*
  * Returns the text as UTF-8. Surrogates are converted to the bytes that they
  * represent in file names (PEP 383), or are encoded themselves. Returns NULL if
- * an exception is set. Sets *kept to the object that owns the text, unless that
- * is the value itself.
+ * an exception is set. If the value does not own the text, sets *kept to the
+ * object that owns it.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {

@@ -71,7 +71,10 @@ BODY unsigned long probed_pointer(unsigned long n)
 {
 	unsigned long got = some_work(n), *p = words;
 
-	/* The compiler no longer knows that p points to words[]. */
+	/*
+	 * Hides from the compiler that p points to words[], so that the probe's
+	 * arguments are in memory relative to a register.
+	 */
 	__asm__ volatile("" : "+r"(p));
 	*(volatile unsigned long *)&p[1] = n & 7;
 	*(volatile unsigned long *)&p[2] = got & 3;

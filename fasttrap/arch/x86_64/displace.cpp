@@ -67,9 +67,9 @@ void clear_base_extension(const Layout& layout, Displaced& plan)
         return;
     }
     if (plan.copy[layout.vex_at] == std::byte{0xc5})
-        return; // the two-byte VEX has neither bit
-    // The bits are stored inverted. X extends a base only with EVEX, and an index only
-    // with SIB.
+        return; // the two-byte VEX prefix contains neither B nor X
+    // B and X are stored inverted, so this clears them. With EVEX, X also extends the
+    // base. With VEX, X extends only the index in a SIB byte, and there is no SIB byte.
     plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
 }
 

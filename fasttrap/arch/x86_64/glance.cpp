@@ -24,8 +24,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // Set if quick_look() needs only this row for the opcode, provided that the
-    // instruction has no prefix except REX.
+    // Set if quick_look() handles this opcode. It needs only the row, but accepts no
+    // prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;

@@ -500,7 +500,7 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* skip the record (record function) or the whole firing (probe function) */
+    /* a record function skips the record, a probe function the complete firing */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
@@ -675,11 +675,11 @@ typedef struct dtrace_aggdata {
     const dtrace_eprobedesc_t* dtada_edesc; /* the ECB whose EPID is dtagd_epid */
     const dtrace_probedesc_t* dtada_pdesc;
     /*
-     * Null without -x aggpercpu. With this option, the values that were merged
-     * into dtada_value, each of dtada_valuesize bytes. All but the last are the
-     * values of the CPUs, by CPU number. The last value is for data whose CPU is
-     * not known. If the buffer of a thread's CPU is in use, the thread uses the
-     * next buffer, and its data are counted for the CPU of that buffer.
+     * Null without -x aggpercpu. With this option, points to the values that were
+     * merged into dtada_value, each of dtada_valuesize bytes. There is one value
+     * for each CPU, by CPU number, and a last one for data whose CPU is not known.
+     * A thread that finds the buffer of its CPU in use takes the next buffer. Its
+     * data are then counted for the CPU of that buffer.
      */
     char** dtada_percpu;
     int dtada_npercpu;

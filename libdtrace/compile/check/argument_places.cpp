@@ -134,8 +134,8 @@ Classes classes_of(const Type* type)
 
 // Returns whether it is unknown how compilers pass this type. If a word of a struct
 // contains no member, it may contain an unnamed bit-field, which debug data omit. Some
-// compilers assign a class to such a word and others do not. The debug data show every
-// other reason for a word without a member, for example an alignment above 8 bytes.
+// compilers assign a class to such a word and others do not. If the debug data show why
+// a word contains no member, for example an alignment above 8 bytes, compilers agree.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)

@@ -20,7 +20,7 @@ struct ArgumentPlace {
         Address,   // argN is the argument's address
         Stack,     // on the stack, starting at word n above the return address
         Float,     // in a floating-point register
-        Registers, // by value in registers; no argN shows at least one of them
+        Registers, // a struct, union or wide integer, by value in registers
         // a struct or union that is passed by value to a function of the kernel
         ByValue,
         Nowhere, // no bytes are passed: void or an empty struct

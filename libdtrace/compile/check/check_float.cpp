@@ -3,8 +3,8 @@
 //
 // The checker adds nodes that convert operands to double, so the generator always gets
 // two operands of the same type. Constants are folded with the same arithmetic. Only
-// memory and variables can contain a float. A long double can be printed by printf( ),
-// but not used otherwise.
+// memory and variables can contain a float. A long double can only be printed, with
+// printf().
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/float.h"

@@ -181,7 +181,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // a read within the array's first assignment
+            if (is_dynamic(ident->type)) // read in its first assignment, x[0] = x[1]
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");
@@ -263,7 +263,8 @@ void Checker::index(NodePtr& slot)
 
 // Returns the size in bytes of the unit that contains a bit-field, and sets node.value
 // to the unit's offset in the struct. Usually the unit has the size of the field's
-// type. In a packed struct, a bit-field may cross the boundary of such a unit.
+// type. In a packed struct, a bit-field may cross the boundary of such a unit. The unit
+// then starts at another byte and has 1, 2, 4 or 8 bytes.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {

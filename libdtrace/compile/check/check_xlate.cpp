@@ -122,8 +122,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Returns whether the node is an xlate, or an inline or args[n] that stands for one.
-// Replaces it by that xlate.
+// Returns whether the node is an xlate. An inline or args[n] that stands for an xlate
+// is first replaced by it.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {

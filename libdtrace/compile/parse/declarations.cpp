@@ -316,8 +316,8 @@ void Parser::declaration()
     advance(Lexer::Mode::Outer);
 }
 
-// Reads one declarator and declares it. If a header initialises the object, it is an
-// object of the C program, not of the D program.
+// Reads one declarator and declares it. An object that a header initialises belongs to
+// the C program, so it is declared like an extern object.
 void Parser::declare_one(const Specifiers& base)
 {
     Declarator one = declarator(base, Names::Needed);

@@ -161,8 +161,8 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        // An anonymous member may have qualifiers, which are nameless typedefs. A named
-        // typedef of a struct is not an anonymous member.
+        // A qualifier is represented by a typedef without a name. A typedef with a name
+        // does not declare an anonymous member, even if it names a struct.
         const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;

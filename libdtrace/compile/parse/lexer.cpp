@@ -36,7 +36,8 @@ std::array<unsigned char, 256> make_classes()
          letter | spec_start | spec_more);
     mark("-$:.?*\\[]!", spec_start | spec_more);
     // Classic DTrace does not accept the following characters in probe descriptions.
-    // They occur in libstdc++.so.6, in symbols with a version, and in names in UTF-8.
+    // They occur in libstdc++.so.6, in symbols with a version such as foo@VERS_1, and
+    // in names in UTF-8.
     mark("`+@~", spec_more);
     for (std::size_t c = 0x80; c < classes.size(); ++c)
         classes[c] |= spec_start | spec_more;

@@ -109,8 +109,8 @@ private:
         CAttributes attributes;
     };
 
-    // Whether a declarator has a name. Member means that a name is required, and that
-    // D's keywords that C does not have are accepted as names.
+    // Whether a declarator has a name. Member means that a name is required and may be
+    // a keyword that only D has.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {

@@ -2,9 +2,8 @@
 // Handles control lines: #pragma, #line, #error, #ident, and `# 12 "file"` from cpp.
 //
 // #pragma D option takes effect before the program is parsed (scan_options()), even if
-// it is at the end of the text. This class only records the option in the Unit. It also
-// records the other pragmas there, and the checker reports names in them that do not
-// exist.
+// it is at the end of the text. This class only stores the options and the other
+// pragmas in the Unit. The checker reports pragmas with names that do not exist.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

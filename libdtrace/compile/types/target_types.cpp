@@ -96,8 +96,9 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// Computes the extent of a type from the extents of the types to which it refers.
-// Returns false if the extent exceeds max_target_depth or max_types.
+// Computes the nesting depth of a type and the number of types in it, from those of the
+// types to which it refers. Returns false if the depth exceeds max_target_depth or the
+// number exceeds max_types.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))

@@ -309,7 +309,7 @@ const Type* TypeTable::find_text(std::string_view name, bool original) const
         name.remove_suffix(1);
     }
     const Type* type = name.empty() ? nullptr : impl_->find_base(name, original);
-    // The table may be const here, because derived types are only cached in it.
+    // The const_cast is allowed, because the table only caches derived types.
     for (; type != nullptr && stars > 0; --stars)
         type = const_cast<TypeTable*>(this)->pointer_to(type);
     return type;

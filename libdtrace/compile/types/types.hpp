@@ -99,7 +99,7 @@ struct Type {
 };
 
 // Returns whether the types are the same. Structs, unions and enums without a name are
-// the same if their bodies are; a header that is included twice declares such types
+// the same if their bodies are, because a header that is included twice declares them
 // twice.
 bool is_same_type(const Type& one, const Type& other);
 // Returns whether the two types have the same members or enumerators, regardless of the

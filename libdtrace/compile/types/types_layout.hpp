@@ -5,8 +5,8 @@
 // Members are added in their order, and each is assigned an offset. finish() sets the
 // size and the alignment of the struct or union.
 //   - a member starts at a multiple of its alignment
-//   - a bit-field is inside one naturally aligned storage unit of its declared type,
-//     which its neighbours share
+//   - a bit-field is inside one naturally aligned storage unit of its declared type;
+//     adjacent bit-fields can share the unit
 //   - an unnamed bit-field does not affect the struct's alignment; one of width 0 ends
 //     the current storage unit
 //

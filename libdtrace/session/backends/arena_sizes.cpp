@@ -313,7 +313,9 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
-    // Values of a CPU are recognized by the shard of this CPU.
+    // With aggpercpu, the shard in which a value is found tells the CPU of the value.
+    // While the shard of a CPU is parked, the CPU's threads use other shards, so no
+    // shard may be parked.
     if (state.options.flags.aggpercpu)
         return 0;
     constexpr std::uint64_t most = 1 << 30;

@@ -49,7 +49,8 @@ public:
     virtual int add_probes() = 0;
     // Enables a clause of the arena at these probes.
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
-    // Prefaults the arena, if it must not be charged to targets.
+    // Prefaults the arena, if its pages must not be charged to the control groups of
+    // the targets.
     virtual void touch_arena() {}
     // Returns whether the consumer may return the memory of buffers to the system.
     virtual bool can_return_memory() const { return false; }
@@ -70,7 +71,8 @@ public:
     // Does periodic work. The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 
-    // Returns the owner id with which this process drains and cleans shards.
+    // Returns the id that this process writes into the lock of a shard while it drains
+    // or cleans the shard.
     virtual std::uint32_t owner() const = 0;
     // Returns whether the targets share memory that each of them can write to.
     virtual bool targets_share_memory() const = 0;

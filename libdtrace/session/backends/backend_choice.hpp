@@ -20,8 +20,8 @@ struct SessionState;
 struct BackendFacts {
     bool module_usable = false;  // the kernel module's device is open
     bool module_wanted = false;  // -x mechanism=uprobe is set
-    bool kernel_probes = false;  // kernel probes, or clauses that need the module
-    bool process_probes = false; // pid or static probes, now or in later processes
+    bool kernel_probes = false;  // a program has probes or clauses that need the module
+    bool process_probes = false; // pid or static probes exist, or may appear later
     bool profile_probes = false;
     bool tick_probes = false;
     bool named_targets = false; // the user named targets with -p or -c

@@ -94,7 +94,8 @@ bool cpus_agree()
         if (!visit(cpu))
             return false;
     }
-    // This pause makes the second reading late enough to measure the rate well.
+    // Waits 5 ms before the last reading, because the rate could not be measured
+    // accurately over a shorter time.
     const timespec pause{0, 5'000'000};
     ::nanosleep(&pause, nullptr);
     if (first < 0 || !visit(first))

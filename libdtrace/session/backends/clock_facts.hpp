@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Decides whether the processor's counter (TSC) may be used as the system's clock.
 //
-// The name of the kernel's clock source does not decide this: on most virtual machines
-// it is kvm-clock, hyperv_clocksource_tsc_page or xen, which also compute the time from
-// the TSC. The vDSO shows the kernel's own decision. On x86 it has three ways to read
-// the time without a system call, and all three read the TSC. The kernel disables them
-// if the TSC is not the same on all CPUs. Therefore a child process that is not allowed
-// to make the system call reads the time through the vDSO.
+// The TSC may be used if the kernel's clock source is tsc. On most virtual machines,
+// the clock source is kvm-clock, hyperv_clocksource_tsc_page or xen, which also compute
+// the time from the TSC. There, the vDSO shows whether the kernel trusts the TSC. On
+// x86 it has three ways to read the time without a system call, and all three read the
+// TSC. The kernel disables them if the TSC is not the same on all CPUs. Therefore a
+// child process that is not allowed to make the system call tries to read the time
+// through the vDSO. If it succeeds, the TSC may be used.
 //
 // The kernel also disables the three ways if the administrator has chosen another clock
 // source (clocksource=hpet). In that case the TSC is used if its rate is the same in

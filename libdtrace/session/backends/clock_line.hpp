@@ -23,7 +23,7 @@
 
 namespace dt {
 
-// The counter and the clocks at one moment, as exactly as possible.
+// The values of the counter and the clocks, read as close together as possible.
 struct ClockSample {
     std::uint64_t counter = 0, mono_ns = 0, wall_ns = 0;
 };

@@ -39,7 +39,7 @@ static std::vector<dtk_unwind_rule> rules_of(Fd file)
         if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
             break;
         if (!rules.empty() && row.offset == rules.back().at)
-            rules.pop_back(); // the next part of the file begins where this one ends
+            rules.pop_back(); // the previous rule covers no code
         rules.push_back(rule_of(row));
     }
     return rules;
@@ -54,7 +54,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (!is_new)
         return known->second;
     Fd file = files.take(text);
-    if (!file) { // the process may have exited; another process may still map the file
+    if (!file) { // the process may have exited; another one may supply the file
         tables_.erase(known);
         return 0;
     }

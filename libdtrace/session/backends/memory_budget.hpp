@@ -40,7 +40,7 @@ std::uint64_t largest_aggregated_bytes();
 // A mounted hierarchy of control groups that accounts memory.
 struct MemoryHierarchy {
     std::string folder;   // where the hierarchy is mounted
-    std::string root;     // the directory of the hierarchy that is mounted there
+    std::string root;     // the directory of the hierarchy that is mounted at `folder`
     bool unified = false; // true for version 2 of control groups
 };
 std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);
@@ -50,7 +50,8 @@ std::vector<MemoryHierarchy> memory_hierarchies(const std::string& mountinfo);
 // process. Supports both versions of cgroups(7).
 std::uint64_t control_group_left(pid_t pid);
 
-// Computes the same from the texts of /proc/PID/cgroup and /proc/self/mountinfo.
+// Like control_group_left(pid), but takes the contents of /proc/PID/cgroup and of
+// /proc/self/mountinfo.
 std::uint64_t control_group_left(const std::string& groups,
                                  const std::string& mountinfo);
 

@@ -112,9 +112,9 @@ void ProcessBackend::touch_arena()
 }
 
 // Returns whether a target's control group has too little memory for the pages of the
-// arena that the target's firings would touch first. This happens only to targets that
-// start later, because the size of the arena was chosen without them. The groups of all
-// earlier targets have at least twice as much memory.
+// arena that the target's firings may touch first: less than four times the size of
+// n_busy_shards() shards. When the arena was made, the groups of the targets had at
+// least eight times that size. The groups of later targets may have less.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)

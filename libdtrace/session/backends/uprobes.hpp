@@ -5,9 +5,9 @@
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
 //
 // dtrace writes nothing into the target. The agent holds it and watches its libraries.
-// A uprobe belongs to a file and to the program that the process executes, so it is
-// requested once. If a library is unloaded and loaded again, even at another address,
-// its uprobes fire again. The uprobes are removed at exec and exit.
+// A uprobe belongs to a file, and exists until the process exits or executes another
+// program. So it is requested only once: if a library is unloaded and loaded again,
+// even at another address, its uprobes fire again.
 //
 // The kernel calls the handlers at one address in the reverse order of the requests, so
 // the last site is requested first.

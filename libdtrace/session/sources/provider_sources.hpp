@@ -24,7 +24,8 @@ private:
     std::map<std::string, std::string> owners_; // "shop:::start of line 3"
 };
 
-// Whether the D text of the provider is stored in the program. With -x strip it is not.
+// Whether the D text of the provider is stored in the program (Carried) or omitted
+// (Left, with -x strip).
 enum class Definitions { Carried, Left };
 
 // Converts the provider's probes and argument types to C. Error invalid: one of the

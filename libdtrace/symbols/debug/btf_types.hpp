@@ -5,8 +5,8 @@
 //   /sys/kernel/btf/vmlinux ── base of ──> /sys/kernel/btf/ext4: only the module's own types
 //
 // A DebugRef is BTF's number for a type. The types that a module shares with the kernel
-// proper belong to the base. owner() returns the owner of a number, so that a type is
-// created only once. Pointers contain kernel addresses unless the caller passes
+// proper belong to the base. owner() returns the BtfTypes that owns a number, so that a
+// type is created only once. Pointers contain kernel addresses unless the caller passes
 // Place::Process. BTF has no addresses. It describes only variables in certain
 // sections, on most kernels only the per-CPU variables.
 //
@@ -78,7 +78,7 @@ private:
     std::unique_ptr<btf, End> data_;
     BtfTypes* base_ = nullptr;
     Place place_ = Place::Kernel;
-    DebugRef first_ = 1, end_ = 1; // range of the file's own numbers
+    DebugRef first_ = 1, end_ = 1; // this file's types: [first_, end_)
     bool indexed_ = false, enumerated_ = false;
     // Whether the data record which enumerations are signed. Data of older kernels do
     // not.

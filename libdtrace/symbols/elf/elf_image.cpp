@@ -383,7 +383,8 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
         // Overlapping segments share window addresses. If the shorter segment was read
-        // first, the window may end before the requested range does.
+        // first, the window may end before the requested range does. In that case the
+        // range is read into a buffer of its own.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

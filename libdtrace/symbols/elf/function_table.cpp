@@ -131,9 +131,9 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         // Aliases of a function that is written in assembler may differ in size. The
         // function gets the largest size.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // If a second symbol table repeats a name, the name is stored only once. The
-        // copy may have a different binding, so other names may be between the two.
-        // Therefore the last 16 names of the function are compared.
+        // If two symbol tables contain a name, it is stored only once. Names are sorted
+        // by preference, so other names may be between two symbols of one name if their
+        // bindings differ. Therefore the last 16 names of the function are compared.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

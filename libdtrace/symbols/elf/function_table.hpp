@@ -40,7 +40,7 @@ struct FunctionName {
     bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
     bool old_version = false; // name@VERSION: a new program would not be linked to it
     bool from_frame = false;  // named fde.ADDRESS: only .eh_frame has the function
-    bool split_off = false;   // from_frame is set, and it is a part like NAME.cold
+    bool split_off = false;   // a part such as NAME.cold; from_frame is also true
 
     // Returns whether this is a part that the compiler split off from a function.
     bool is_of_part() const;

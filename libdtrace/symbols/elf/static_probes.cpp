@@ -42,7 +42,8 @@ bool is_nop(std::span<const std::byte> text)
 }
 
 // The second nop of dtrace/sdt.h. Without its first byte or its first two bytes, it is
-// still a nop. Therefore an address inside it is detected by the preceding bytes.
+// still a nop. So is_nop() accepts two addresses inside it, and is_inside_nop_10()
+// detects them by the bytes before the address.
 constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
                                                   0,    0,    0,    0,    0};
 

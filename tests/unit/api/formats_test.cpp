@@ -15,7 +15,7 @@ namespace {
 using Print = std::function<int(dtrace_hdl_t*, FILE*, const dtrace_probedata_t*,
                                 const dtrace_recdesc_t*, uint_t)>;
 
-// The output of `print`, which is called for the first record of each statement.
+// The text that a Print function wrote, and the number of records that each call used.
 struct Printed {
     std::string text;
     std::vector<int> used;

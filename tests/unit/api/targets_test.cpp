@@ -144,7 +144,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
                                          "END { printf(\"%d\\n\", n); }"),
                         nullptr);
     {
-        FewDescriptors three(3); // enough for the arena, but not for the clock
+        FewDescriptors three(3); // enough for the arena, but not for the timer thread
         EXPECT_EQ(dtrace_go(session.get()), -1);
         EXPECT_NE(error_of(session).find("timer thread"), std::string::npos)
             << error_of(session);

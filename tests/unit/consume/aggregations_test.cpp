@@ -11,7 +11,8 @@ using namespace dt;
 
 namespace {
 
-// The aggregation @name[key], and a record with an action on it.
+// A session with aggregations. feed() adds a clause that aggregates, and on() adds a
+// clause with an action such as printa().
 struct Counts : Session {
     explicit Counts(std::uint32_t function = DTRACEAGG_count, std::uint64_t arg = 0)
         : function_(function), arg_(arg)

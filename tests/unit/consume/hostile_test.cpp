@@ -101,8 +101,8 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Use no widths of millions, because they would take too long here.
-            // values_test.cpp tests them.
+            // Set the width and precision for printf() to 0. Random values can be in
+            // the millions and would take too long. values_test.cpp tests such values.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -211,8 +211,8 @@ static std::uint64_t cpu_ns()
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Returns the CPU time that the consumer takes for n_records returns, each of which is
-// on a different forged CPU.
+// Returns the CPU time that the consumer needs for n_records records of a return probe.
+// The CPU numbers of the records are forged and all different.
 static std::uint64_t time_of_returns(std::uint32_t n_records)
 {
     constexpr std::uint32_t n_shards = 16;
@@ -275,7 +275,7 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
 namespace {
 
 // Two aggregations with one entry each: @victim (id 1) and @own (id 2). names_own()
-// makes an action that may name only @own.
+// returns an action on @own. A record of this action that names @victim is invalid.
 struct TwoAggregations : Session {
     static constexpr std::uint64_t victim = 1, own = 2;
     TwoAggregations()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that records are ordered by time: rounds, the watermark, and shards that stay
-// locked.
+// Tests that the consumer prints records in the order of their times, although it reads
+// the shards one after the other, and although shards may stay locked.
 #include "session.hpp"
 
 #include <gtest/gtest.h>

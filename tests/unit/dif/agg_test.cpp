@@ -256,7 +256,7 @@ TEST(Aggregation, AShardIsParkedWhenItsBufferIsAlmostFull)
     Session s;
     s.config.options[DTRACEOPT_aggsize] = 2048;
     s.config.n_shards = 8;
-    s.config.n_parkable = 100; // reduced to half of the shards
+    s.config.n_parkable = 100; // reduced to 4, half of the shards
     DofBuilder dof;
     dof.clause("p:m:f:n").key(builtin(DIF_VAR_arg0)).aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");

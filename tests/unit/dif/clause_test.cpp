@@ -300,7 +300,7 @@ TEST(Clause, NothingIsRecordedOnceTheLeaseRanOutAndThatIsCounted)
     s.fire("n");
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 0u);
     s.host.clock = 3000;
-    for (int i = 0; i < 100; i++) // the clock may be read only after several firings
+    for (int i = 0; i < 100; i++) // each firing that could record checks the lease
         s.fire("n");
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 100u);
@@ -324,7 +324,7 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
     for (int i = 0; i < 1000; i++)
         s.fire("n");
     std::uint64_t lost = s.session().drops[DTRACEDROP_LEASE];
-    EXPECT_GE(lost, 1000u - 63);       // the clock is read in one of 64 firings
+    EXPECT_GE(lost, 1000u - 63);       // one of 64 firings checks the lease
     s.session().lease_until = 1000000; // the test's clock advances each time it is read
     for (int i = 0; i < 1000; i++)
         s.fire("n");

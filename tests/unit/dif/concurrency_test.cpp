@@ -119,8 +119,8 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // The result is 1 if the variable has neither this thread's value nor 0, which a
-    // lost variable reads as.
+    // The result is 1 if the variable has neither this thread's value nor 0. A lost
+    // variable has the value 0.
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)

@@ -130,8 +130,8 @@ TEST(Counters, AreReportedWithTheirKeys)
     std::uint64_t* last = known(s, 2, sum, sum.counted_keys - 1, {7, 8});
     last[1] = 1;
     known(s, 1, sum, 0, {0, 0})[0] = 5;
-    known(s, 0, sum, 1, {1, 1}); // the key is not stored yet, only claimed
-    table(s, sum, 3).state = DT_COUNTED_CLAIMED;
+    known(s, 0, sum, 1, {1, 1});                 // nothing is counted for this key
+    table(s, sum, 3).state = DT_COUNTED_CLAIMED; // the key is not stored yet
     words(s, 1, sum)[3 * 4] = 9;
     known(s, 1, quantize, quantize.counted_keys - 1, {~0ull})[126] = 3;
     auto entries = s.counters();

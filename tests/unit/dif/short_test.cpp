@@ -47,8 +47,9 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
     return out;
 }
 
-// Checks that the clauses have the same outcome with and without the short forms that
-// the loader has recognised, and that the loader has recognised n_short of them.
+// Runs the clauses twice: with the short forms (struct dt_short) that the loader has
+// recognised, and with the interpreter only. Checks that both runs have the same
+// outcome, and that the loader has recognised n_short short forms.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -81,7 +82,8 @@ void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predi
 
 TEST(Short, ABuiltinAndAConstantAreWhatTheInterpreterMakesOfThem)
 {
-    // ustackdepth and execname come from the host; the provider does not pass arg7.
+    // No firing passes arg7, so the engine requests it from the host, like tid and
+    // execname.
     expect_same({builtin(DIF_VAR_arg0), builtin(DIF_VAR_arg1, 4), builtin(DIF_VAR_arg7),
                  builtin(DIF_VAR_timestamp), builtin(DIF_VAR_tid), constant(77, 2),
                  Difo().ldgs(DIF_VAR_execname, 3).ret(3).returns_string()},

@@ -214,7 +214,7 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    if (!plan.access_only) // an access_only copy needs the data of the emulation
+    if (!plan.access_only) // an access_only copy needs the data that the emulation left
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
     std::byte* at = sandbox_.slot() + (slot.value - Sandbox::address(sandbox_.slot()));

@@ -55,8 +55,8 @@ std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
     return built;
 }
 
-// Tests windows of n bytes that end at a branch target, where the code is mov
-// %rdi,%rax; mov %rsi,%rdx.
+// Each window has n bytes of its own and ends at a branch target. The code at the
+// target is mov %rdi,%rax; mov %rsi,%rdx; ret.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {
@@ -113,11 +113,11 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
 
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
-    // push %rbx; mov %rdi,%rbx: if the first jump had a prefix, a thread that jumps to
-    // the mov would not trap. The second jump has the prefix 67 instead, which is also
-    // the highest byte of the first displacement. Without this prefix, that byte would
-    // be e9. The first jump would then lead 380 MB below the text, where no memory can
-    // be mapped for this text.
+    // push %rbx; mov %rdi,%rbx. If the first jump had a prefix, a thread that jumps to
+    // the mov would not trap. So the second jump has the prefix 67. This prefix is also
+    // the highest byte of the first displacement. If that byte were e9, the opcode of
+    // the second jump, the first jump would lead 380 MB below the text, where no memory
+    // can be mapped for this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -164,8 +164,8 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
 
 TEST(PatchForms, APairReachesAWindowFurtherOn)
 {
-    // ret | push %rbx; mov $1,%eax; ret. Alone, the last ret would get a window that
-    // begins at the mov.
+    // ret | push %rbx; mov $1,%eax; ret. Without the site at the first ret, the last
+    // ret would get a window that begins at the mov.
     Text text("c3 53 b801000000 c3");
     const Window window =
         window_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
@@ -224,8 +224,9 @@ struct ChainRow {
     bool far = false; // the first jump leads 380 MB down or 1.7 GB up
 };
 
-// Returns the text of the row's blocks. The site at the start of the first block
-// contains the ends of all blocks.
+// Returns the row's text, with a site at the start of the first block. If probe_all is
+// set, each other block except the last one also has a site at its start. A site knows
+// the ends of all blocks after its own.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -336,7 +337,7 @@ TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
-    // The last block has a window of its own, and so does an instruction after it.
+    // The first and the last instruction of the last block are also sites.
     Text text("c3 c3 4889f8 4889f2 31c0 c3");
     const Window window = window_of(text.site(0, 1, 0, 1)
                                         .behind(2, 0)

@@ -149,7 +149,7 @@ void WindowRuns::map_for_stub(const Window& window)
 }
 
 // Returns the address at which a run begins: the start of the sequence, an instruction
-// that a stub of a patch serves, or the end of a punned window.
+// to whose copy a stub jumps, or the end of a punned window.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -271,7 +271,7 @@ bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
             ft_window_sites[14].rsp = rsp;
         }
         if (place->kind == PatchPlace::inside && place->rsp_add != 0)
-            ft_window_sites[13].rsp = rsp; // a call pushed its return address there
+            ft_window_sites[13].rsp = rsp; // a call pushed its return address at rsp
         rsp += place->rsp_add;
         ours.regs.rip = place->on.value;
         return true;
@@ -342,7 +342,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // it faulted, because rsp does not point to a stack
+                return skipped; // a head or tail faulted: rsp points to no stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];

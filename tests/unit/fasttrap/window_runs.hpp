@@ -44,7 +44,7 @@ public:
     bool dense_targets = false; // makes most instructions branch targets
     const std::string& report() const { return report_; }
 
-    // Instructions in windows that ran, by their control flow.
+    // The number of instructions in windows that ran, for each kind of control flow.
     std::map<ControlFlow, std::uint64_t> n_moved;
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix

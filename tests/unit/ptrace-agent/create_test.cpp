@@ -187,8 +187,8 @@ TEST(Plant, WritesNothingWhereAnotherFileIsMappedThanTheClientFound)
         EXPECT_EQ(report->n_planted, 0u);
         EXPECT_EQ(report->gone, all);
     }
-    // The client found only the part of the text that contains the second of the two
-    // functions.
+    // The text that the client has seen begins at the second of the two functions, so
+    // the agent plants only the site in that function.
     TargetAddr middle = std::max(work.at, outer.at);
     SeenText second = same;
     second.begin = middle;

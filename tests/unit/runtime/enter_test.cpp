@@ -199,7 +199,7 @@ TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
         }
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
-        // Step until the frame is complete, then let the child run.
+        // Step the child until the runtime has made its frame, then continue the child.
         auto base = reinterpret_cast<std::uint64_t>(runtime.base());
         bool inside = false;
         for (int i = 0; i < 100000 && !inside; i++) {

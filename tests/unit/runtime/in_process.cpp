@@ -139,7 +139,8 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     put({0x48, 0x8d, 0xa4, 0x24}); // lea 128(%rsp),%rsp
     put32(128);
     put({0xff, 0x25}); // jmp *target
-    // The target is aligned, because a program may run with AC set.
+    // The jump reads the target from an aligned word, because with AC set an unaligned
+    // load causes SIGBUS.
     const std::uint32_t literal = trampoline_bytes - 8;
     put32(literal - n - 4);
     std::memcpy(at + literal, &target, 8);

@@ -47,9 +47,9 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
-        // Case 3 pretends that the thread is in a sequence of the program, which must
-        // not be changed. At the next preemption, the kernel clears the pointer,
-        // because the thread is not in that sequence.
+        // Case 3 pretends that the thread is in a restartable sequence of the program.
+        // Compiled code must then not change rseq_cs. At the next preemption, the
+        // kernel clears rseq_cs, because the thread is not really in a sequence.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;

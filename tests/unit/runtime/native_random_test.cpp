@@ -33,7 +33,9 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // set by any clause so far
+    // Whether any generated clause records, and whether any has a predicate.
+    bool records = false, has_predicate = false;
+
 private:
     std::string action(unsigned n)
     {
@@ -285,7 +287,9 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                     config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_FILL;
             });
             dt_clock& clock = runtime.session.session().clock;
-            clock.seq = 2; // the clock is valid; only disturb() advances its time
+            // An even seq that is not 0 makes the clock valid. Its time advances only
+            // in disturb().
+            clock.seq = 2;
             clock.shift = 32;
             clock.mono_ns = 1000000;
             if (seed % 7 != 0)
@@ -337,7 +341,8 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    // Counts the programs in which compiled code ran most firings of a static probe.
+    // n_of_static counts the programs with a static probe for which compiled code ran
+    // more than 20 of the firings.
     EXPECT_GE(n_of_static, n_programs / 40);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());

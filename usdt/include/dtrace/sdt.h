@@ -200,11 +200,11 @@
 #define DTRACE_SDT_TEXT1_(x) #x
 
 /*
- * The text for the assembler: size @ operand of each argument. The size is a single
- * number, bytes + 16 if signed + 32 if floating-point, because no part of a template
- * can depend on a type. With -masm=intel the operand is in Intel syntax and follows a
- * $. So constants look the same as in AT&T syntax, and dtrace recognises the other
- * operands. The template contains \044 instead of the $, because clang omits a
+ * The assembler text that writes "size@operand" to the note for each argument. No part
+ * of a template can depend on a type, so the template gets the size as a number: bytes
+ * + 16 if signed + 32 if floating-point. With -masm=intel, the operand is in Intel
+ * syntax and follows a $. So constants look the same as in AT&T syntax, and dtrace
+ * recognises the other operands. The template contains \044 instead of the $, because clang omits a
  * $ there. The assembler converts \044 to $.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
@@ -295,8 +295,8 @@ DTRACE_SDT_CXX_ARRAY_(volatile)
 DTRACE_SDT_CXX_ARRAY_(const volatile)
 
 /*
- * The form of a plain type. A function type is recognised because adding const does not
- * change it.
+ * The form of a plain type: 2 for a function, 1 for an enumeration, 0 for other types.
+ * A function type is recognised because adding const does not change it.
  */
 template <class T> struct Form {
 	enum { value = Same<const T, T>::value ? 2 : __is_enum(T) ? 1 : 0 };
@@ -375,8 +375,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
 /*
- * The comma operator prevents a warning: the type of NULL is long here, and the
- * compiler warns if NULL itself is passed as a long.
+ * NULL has the type long here. The compiler warns if NULL itself is passed as a long.
+ * The comma operator prevents this warning.
  */
 #define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(((void)0, (x))))
 

@@ -125,9 +125,9 @@ static inline int dtrace_usdt_enabled(const struct dtrace_usdt_probe *probe)
 }
 
 /*
- * Reaches the probe, whether it is traced or not. Pass one word for each of its
- * arguments: integers extended to 64 bits, pointers, the bits of a double.
- * Pointers need to stay valid only during the call.
+ * Calls the probe's code, whether the probe is traced or not. Pass one word for
+ * each argument of the probe: an integer extended to 64 bits, a pointer, or the
+ * bits of a double. Pointers need to stay valid only during the call.
  */
 static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 				    const uint64_t *arguments)
@@ -176,7 +176,11 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 	    float: dtrace_usdt_double(_Generic((x), float: (x), default: 0)),  \
 	    double: dtrace_usdt_double(_Generic((x), double: (x), default: 0)), \
 	    default: (uint64_t)(x) + DTRACE_USDT_FITS_(x))
-#define DTRACE_USDT_FITS_(x) /* 0, or a compile error; arrays are pointers */  \
+/*
+ * 0, or a compile error if x has more than 8 bytes. The comma operator converts an
+ * array to a pointer.
+ */
+#define DTRACE_USDT_FITS_(x)                                                   \
 	(0 * __extension__ sizeof(struct {                                     \
 		char dt_c;                                                     \
 		_Static_assert(sizeof(__typeof__((void)0, (x))) <= 8,           \

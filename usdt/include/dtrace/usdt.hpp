@@ -99,7 +99,7 @@ template <std::size_t length> constexpr bool is_of_dtrace(const Name<length>& na
 struct Text {
     static constexpr std::size_t max_words = 12;
 
-    std::int64_t words[max_words + 1]{}; // the last one is never used completely
+    std::int64_t words[max_words + 1]{}; // the last word has at most 7 bytes
     std::size_t n = 0;
     bool fits = true, is_name = true;
 

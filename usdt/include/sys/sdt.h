@@ -76,8 +76,8 @@
 #endif
 
 /*
- * STAP_PROBE_ASM() is for asm statements. The result is a string that other strings may
- * precede and follow. The operands are the text for the note. They are
+ * STAP_PROBE_ASM() expands to string literals for an asm statement. Other literals may
+ * precede and follow them. The operands are the text for the note. They are
  * STAP_PROBE_ASM_TEMPLATE(n) if the inputs of the statement include
  * STAP_PROBE_ASM_OPERANDS(n, values).
  */

@@ -128,9 +128,8 @@ void Counters::sum(const dt_action& action, std::optional<Reg64> key, Reg64 valu
 // size = |value|, all three are 64 + sign + (log2(size) ^ sign), where log2(0) is -1.
 void Counters::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
-    Reg64 size = registers_.in_pool(value)
-                     ? value
-                     : registers_.temporary({value}); // `value` is not used again
+    // `value` is not needed again, so its register is reused if it is in the pool.
+    Reg64 size = registers_.in_pool(value) ? value : registers_.temporary({value});
     Reg64 sign = registers_.temporary({value, size});
     a_.mov(sign, value);
     if (size.getIdx() != value.getIdx())

@@ -21,8 +21,8 @@ struct Frame {
     const Target& target;
     Assembler code;
     RegisterPool registers;
-    Label leave;        // the clause is done, or its predicate is false
-    Label bail;         // the engine runs the clause
+    Label leave;        // the exit when the clause is done or its predicate is false
+    Label bail;         // the exit to the engine, which then runs the clause
     std::string failed; // why the clause cannot be compiled
 
     void fail(const char* why)

@@ -32,7 +32,7 @@ void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 }
 
 // Computes the words of a key (dif/counters.h): the EPID if the key contains a name of
-// the probe, then each integer. Holds the pool's registers that contain these words.
+// the probe, then each integer. Takes the registers of these words from the pool.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
@@ -60,7 +60,7 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 
 // Emits the search for a key. Returns the register that will contain the offset, in
 // bytes, of the key's counters from the action's counters. The offset is the same in
-// every set. The register is held.
+// every set. The register is taken from the pool.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;

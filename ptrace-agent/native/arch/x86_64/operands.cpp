@@ -73,7 +73,7 @@ void OperandReader::load_program(Reg64 to, unsigned number)
 void OperandReader::load_operand(Reg64 to, std::uint32_t n)
 {
     if (n >= plan_.operands.size())
-        return a_.mov(to.cvt32(), 0); // the probe has fewer arguments: the value is 0
+        return a_.mov(to.cvt32(), 0); // the probe has fewer arguments, so this one is 0
     const dt_operand& operand = plan_.operands[n];
     if ((registers_.ahead() & 1u << n) != 0)
         return a_.mov(to, slot(n));

@@ -39,7 +39,7 @@ Xbyak::Address Recorder::used_bytes()
 }
 
 // Takes the shard and writes the header of the record. r11 contains the time, which
-// becomes the shard's last time. %rax is already held.
+// becomes the shard's last time. The caller has already taken %rax from the pool.
 void Recorder::take_shard()
 {
     const dt_shard_plan& plan = frame_.arena().plan;

@@ -9,7 +9,8 @@ namespace dt::native::x86 {
 using namespace Xbyak::util;
 
 // Returns whether the argument is a full 64-bit register that the routine never
-// changes.
+// changes. The routine does not change rsi, rdi, r8 and r9 if the clause reads an
+// argument from them, because then they are not in the pool.
 static bool is_direct(const ClausePlan& plan, std::uint32_t n)
 {
     if (n >= plan.operands.size())
@@ -20,7 +21,7 @@ static bool is_direct(const ClausePlan& plan, std::uint32_t n)
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
-    case Xbyak::Operand::RSI: // if rsi, rdi, r8 or r9 is read, it is not in the pool
+    case Xbyak::Operand::RSI:
     case Xbyak::Operand::RDI:
     case Xbyak::Operand::R8:
     case Xbyak::Operand::R9:
@@ -78,7 +79,7 @@ RegisterPool::RegisterPool(const ClausePlan& plan, std::vector<Reg64> save)
             pool_.push_back(reg);
 }
 
-// Returns whether the register contains an argument that the clause reads there.
+// Returns whether the clause reads an argument from this register.
 bool RegisterPool::is_argument(Reg64 reg) const
 {
     for (std::uint32_t n = 0; n < max_operands; ++n)

@@ -39,7 +39,8 @@ void Routine::enter()
         a_.lea(rsp, ptr[rsp - 8 * registers_.n_slots()]);
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
     a_.jnz(leave_); // the agent is dead, so the engine would do nothing either
-    // Another clause may have been added to the probe since the routine was compiled.
+    // If the probe's number of clauses has changed since the routine was compiled, the
+    // engine runs the clauses.
     const std::uint32_t n = plan_.place.n_clauses;
     a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
     a_.cmp(dword[rcx + offsetof(dt_probe, flags)],

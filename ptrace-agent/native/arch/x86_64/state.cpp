@@ -11,8 +11,9 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The shift of the clock line that the consumer writes (struct dt_clock). If the clock
-// line has a different shift, the engine runs the clause.
+// The number of bits by which (t - tsc) * mult is shifted to obtain nanoseconds (struct
+// dt_clock). The consumer always sets dt_clock::shift to 32. If a target has changed
+// it, the engine runs the clause.
 constexpr unsigned clock_shift = 32;
 
 // Emits the search for the thread's entry in the table of threads. If the clause has
@@ -45,9 +46,10 @@ void Routine::find_thread()
     a_.mov(r10, ptr[rcx + offsetof(dt_rt_thread, slot_hash)]);
 }
 
-// Continues if the thread's slot for the variable is at the first place for its hash.
-// Jumps to `absent` if that place is empty, because the variable was then never set.
-// Otherwise jumps to `bail`.
+// Emits the search for a thread-local variable. The emitted code examines only the slot
+// that the hash selects. It continues if that slot contains the variable. It jumps to
+// `absent` if the slot is empty, which means that the variable was never set. It jumps
+// to `bail` if the slot contains another variable.
 void Routine::find_variable(std::uint32_t id, Label& absent)
 {
     const dt_dyn_plan& plan = frame_.arena().dyn;
@@ -84,8 +86,9 @@ Xbyak::Address Routine::variable(std::uint32_t id)
     return qword[rcx + offsetof(dt_slot, value)];
 }
 
-// Emits code for each of `needs` that is not in `had`. If the predicate is only a
-// variable, and the variable was never set, the emitted code jumps to `absent`.
+// Emits code that obtains the time, the thread, the variables and the arguments in
+// `needs`. The code omits those that it has already obtained (`had`). If the predicate
+// is only a variable, and the variable was never set, the code jumps to `absent`.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {

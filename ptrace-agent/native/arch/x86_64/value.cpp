@@ -130,7 +130,7 @@ void Routine::load_builtin(Reg64 to, std::uint32_t id)
         else if (n == 1)
             a_.mov(to, registers_.saved(0));
         else
-            a_.mov(to.cvt32(), 0); // a return probe has two arguments
+            a_.mov(to.cvt32(), 0); // a return probe has only arg0 and arg1
         return;
     }
     if (plan_.arguments == Arguments::of_static)
@@ -153,7 +153,7 @@ void Routine::arithmetic(std::uint32_t insn)
     bool constant = known != constants_.end() && fits_32(known->second) && !same;
     Reg64 b = rcx;
     if (same) {
-        a_.mov(rcx, to); // `to` is written before r2 is read
+        a_.mov(rcx, to); // r2 is in `to`, which is overwritten below
     } else if (!constant && r2 != 0) {
         b = source(r2);
     }

@@ -44,9 +44,10 @@ TEST(CArgument, IsDeclaredWithWhatCAndCxxKnowWithoutTheProgramsHeaders)
         {"flag_t *", "const DTRACE_USDT_BOOL_ *a"},
         {"_Bool **", "DTRACE_USDT_BOOL_ *const *a"},
         {"callback_t", "void (*a)(struct part *, DTRACE_USDT_BOOL_ *)"},
-        // For these types, the header declares int or a pointer to const. C cannot
-        // declare them without their definition, or cannot convert a pointer to one of
-        // them to a pointer to const.
+        // C cannot declare an enumeration, or a structure without a tag, before its
+        // definition. ISO C does not convert a pointer to an array to a pointer to a
+        // const array. So the header declares most of these arguments as int or as a
+        // pointer to void.
         {"enum state", "int a"},
         {"enum state *", "const void *a"},
         {"enum state **", "const void *a"},
