@@ -6,7 +6,6 @@
 #include <map>
 
 using namespace dt::agent;
-using Found = Rotation::Found;
 
 namespace {
 
@@ -20,7 +19,7 @@ void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
         if (!tid)
             return;
         ++looks[*tid];
-        rotation.seen(*tid == 1 ? Found::running : Found::asleep);
+        rotation.seen(*tid == 1 ? Rotation::Found::running : Rotation::Found::asleep);
     }
 }
 
@@ -69,12 +68,12 @@ TEST(Rotation, NoLongerPrefersAThreadThatHasFallenAsleep)
     rotation.add(1);
     rotation.begin();
     rotation.next();
-    rotation.seen(Found::running);
+    rotation.seen(Rotation::Found::running);
     EXPECT_EQ(rotation.n_busy(), 1u);
     for (int i = 0; i < 64; ++i) {
         rotation.begin();
         rotation.next();
-        rotation.seen(Found::asleep);
+        rotation.seen(Rotation::Found::asleep);
     }
     EXPECT_EQ(rotation.n_busy(), 0u);
 }
