@@ -11,7 +11,7 @@ With --long, a suite runs on each of the two kernels in KERNELS. Without --long,
 depends on the suite's position in the list of suites and on the number of commits. So a suite alternates between the
 kernels from commit to commit. If the environment variable KERNELS is set, a suite runs on each of the kernels that it
 lists. A machine runs all scripts of its suite in turn. The module is loaded, and dtrace is in the PATH. Then each check
-is called once for each kernel. A script that runs for more than a minute is killed (script() can set a different
+is called once for each kernel. A script that runs for more than two minutes is killed (script() can set a different
 limit). If a script crashes the kernel, the failure shows the kernel's log.
 """
 import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
@@ -45,7 +45,7 @@ class Output:
     def lines(self):
         return [line for line in self.text.splitlines() if line]
 
-def script(text, long=None, seconds=60):
+def script(text, long=None, seconds=120):
     """Returns a decorator for a function that checks the output of a script. The script is `text`, or `long` in a run
     with --long if `long` is given."""
     def mark(check):
@@ -133,9 +133,10 @@ class Boots:
         found, before = {}, 0
         parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
         for number, text in zip(parts[1::2], parts[2::2]):
-            text, _, end = text.rpartition("@@@ status ")
             # The output of rmmod may follow the last status. A script that crashed the machine has no status.
-            status, uptime = end.split()[:2] if end else (-1, before)
+            ends = list(re.finditer(r"@@@ status (\d+) ([\d.]+)", text))
+            status, uptime = ends[-1].groups() if ends else (-1, before)
+            text = text[:ends[-1].start()] if ends else text
             found[int(number)] = Output(kernel, text, int(status), messages)
             if float(uptime) - before > LONG:
                 print(f"{kernel}: {self.checks[int(number)].__name__}: {float(uptime) - before:.0f} s")
