@@ -116,6 +116,11 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 		v[0] = a->arg;
 }
 
+DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
+{
+	return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+}
+
 /*
  * Returns the value of the entry at offset `head`, or null if the entry does
  * not have this key. Only the first key_used bytes are compared, because all
@@ -131,7 +136,7 @@ DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 	if (e->aggvar == (dt_u32)a->uarg && e->key_bytes == a->key_bytes &&
 	    e->value_bytes == a->value_bytes && bytes <= size - head &&
 	    dt_same(e + 1, key, key_used))
-		return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+		return dt_agg_value(e, a);
 	return DT_NULL;
 }
 
@@ -159,9 +164,15 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 	return DT_NULL;
 }
 
-static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
-			     dt_u8 *buffer, const struct dt_action *a,
-			     dt_u32 hash)
+/*
+ * Creates an entry for a key after the last entry of the buffer, with the value
+ * before the first update. dt_agg_publish() adds it to the buffer. Returns
+ * null, and counts a drop, if the buffer is full.
+ */
+static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
+				       const struct dt_buffer *b,
+				       dt_u8 *buffer,
+				       const struct dt_action *a, dt_u32 hash)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
@@ -170,7 +181,6 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
 	dt_u64 used = dt_once64(&b->used);
 	struct dt_aggent *e;
-	dt_u64 *value;
 
 	if (used < plan->agg_buckets * sizeof(dt_u32))
 		used = plan->agg_buckets * sizeof(dt_u32);
@@ -180,7 +190,6 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 		return DT_NULL;
 	}
 	e = (struct dt_aggent *)(buffer + used);
-	value = (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
 	e->next = *bucket;
 	e->hash = hash;
 	e->bytes = (dt_u32)bytes;
@@ -191,36 +200,25 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	e->value_bytes = value_bytes;
 	dt_copy(e + 1, m->key, m->key_used);
 	dt_zero((dt_u8 *)(e + 1) + m->key_used, a->key_bytes - m->key_used);
-	dt_agg_start(value, a, value_bytes);
-	dt_release64(&b->used, used + bytes);
-	dt_release32(bucket, (dt_u32)used);
-	if (DT_UNLIKELY(used + bytes >= dt_park_at(plan)))
-		m->host->fills = m->host->shard < plan->n_parkable;
-	return value;
+	dt_agg_start(dt_agg_value(e, a), a, value_bytes);
+	return e;
 }
 
 /*
- * Finds the entry for a key in the hash table. If there is none, creates an
- * entry. Returns the value of the entry, or null if the buffer is full. Sets
- * *hint to the offset of the entry, or to 0.
+ * Adds the created entry at offset `at` to the buffer. Its value has the first
+ * update, so a thread that is killed never leaves a key without a value.
  */
-static __attribute__((__noinline__)) dt_u64 *
-dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
-	      dt_u32 *hint)
+static void dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
+			   const struct dt_action *a, dt_u32 *bucket,
+			   dt_u32 at)
 {
-	const struct dt_shard_plan *plan = &m->arena->plan;
-	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u32 hash = dt_hash(m->key, m->key_used, a->uarg + 1);
-	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
-	dt_u32 at = dt_once32(bucket);
-	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash);
+	dt_u64 end = at + sizeof(struct dt_aggent) + a->key_bytes +
+		     (dt_u64)a->value_bytes;
 
-	if (!v) {
-		v = dt_agg_insert(m, &m->shard->agg[active], buffer, a, hash);
-		at = v ? *bucket : 0;
-	}
-	*hint = at;
-	return v;
+	dt_release64(&b->used, end);
+	dt_release32(bucket, at);
+	if (DT_UNLIKELY(end >= dt_park_at(&m->arena->plan)))
+		m->host->fills = m->host->shard < m->arena->plan.n_parkable;
 }
 
 /*
@@ -292,21 +290,11 @@ static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
 	}
 }
 
-void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
+static void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
+			  dt_u64 *v, dt_u64 value)
 {
-	const struct dt_shard_plan *plan = &m->arena->plan;
-	dt_u32 active = dt_once32(&m->shard->agg_active) & 1;
-	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u64 sum = dt_agg_sum_of(m), incr = m->increment;
-	dt_u32 *hint = dt_agg_hint(m->shard, active,
-				   sum + m->epid + m->action * 17);
-	dt_u64 *v = dt_agg_hinted(buffer, plan->agg_bytes, hint, a, m->key,
-				  m->key_used);
+	dt_u64 incr = m->increment;
 
-	if (DT_UNLIKELY(!v))
-		v = dt_agg_lookup(m, active, a, hint);
-	if (!v)
-		return;
 	if (DT_UNLIKELY(dt_agg_is_float(a->kind, a->arg))) {
 		dt_agg_float(m, a, v, value);
 		return;
@@ -321,6 +309,55 @@ void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 	default:
 		break;
 	}
+}
+
+/*
+ * Updates the value of a key that the hint does not name. Creates an entry for
+ * a new key. Sets *hint to the offset of the entry, or to 0 if the buffer is
+ * full.
+ */
+static __attribute__((__noinline__)) void
+dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
+		dt_u64 value, dt_u32 *hint)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	struct dt_buffer *b = &m->shard->agg[active];
+	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
+	dt_u32 hash = dt_hash(m->key, m->key_used, a->uarg + 1);
+	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
+	dt_u32 at = dt_once32(bucket);
+	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash);
+	struct dt_aggent *e;
+
+	if (v) {
+		dt_agg_update(m, a, v, value);
+	} else {
+		e = dt_agg_create(m, b, buffer, a, hash);
+		at = 0;
+		if (e) {
+			dt_agg_update(m, a, dt_agg_value(e, a), value);
+			at = (dt_u32)((dt_u8 *)e - buffer);
+			dt_agg_publish(m, b, a, bucket, at);
+		}
+	}
+	*hint = at;
+}
+
+void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	dt_u32 active = dt_once32(&m->shard->agg_active) & 1;
+	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
+	dt_u64 sum = dt_agg_sum_of(m);
+	dt_u32 *hint = dt_agg_hint(m->shard, active,
+				   sum + m->epid + m->action * 17);
+	dt_u64 *v = dt_agg_hinted(buffer, plan->agg_bytes, hint, a, m->key,
+				  m->key_used);
+
+	if (DT_LIKELY(v != DT_NULL))
+		dt_agg_update(m, a, v, value);
+	else
+		dt_agg_unhinted(m, active, a, value, hint);
 }
 
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
