@@ -290,8 +290,8 @@ static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
 	}
 }
 
-static void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
-			  dt_u64 *v, dt_u64 value)
+DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
+			     dt_u64 *v, dt_u64 value)
 {
 	dt_u64 incr = m->increment;
 
