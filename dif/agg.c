@@ -165,9 +165,9 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 }
 
 /*
- * Creates an entry for a key after the last entry of the buffer, with the value
- * before the first update. dt_agg_publish() adds it to the buffer. Returns
- * null, and counts a drop, if the buffer is full.
+ * Creates an entry for a key after the last entry of the buffer, with the
+ * initial value. dt_agg_publish() adds it to the buffer. Returns null, and
+ * counts a drop, if the buffer is full.
  */
 static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 				       const struct dt_buffer *b,
@@ -205,8 +205,9 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 }
 
 /*
- * Adds the created entry at offset `at` to the buffer. Its value has the first
- * update, so a thread that is killed never leaves a key without a value.
+ * Adds the created entry at offset `at` to the buffer. The caller has already
+ * made the first update, so a thread that is killed never leaves a key with the
+ * initial value.
  */
 static void dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
 			   const struct dt_action *a, dt_u32 *bucket,

@@ -133,7 +133,11 @@ void Follower::begin(Thread& newborn)
     }
     const auto unwritten =
         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh);
-    if (!by_kernel)
+    // If the child has been killed, the writes have failed, and there is no danger.
+    std::byte first{};
+    const bool lives =
+        !fresh.empty() && space->read(fresh.front()->at(), std::span(&first, 1));
+    if (!by_kernel && lives)
         for (std::string& note : space->rescue.take_notes(fresh))
             client_.report_error(space->owner(), std::move(note));
     for (Tracepoint* failed : unwritten) {
@@ -277,8 +281,10 @@ void Follower::forked(Thread& parent, pid_t child)
     Waited waited = tracees_.wait_for_stop(*parent.process->space, child, status);
     if (waited == Waited::ended)
         return;
-    if (waited == Waited::stopped)
+    if (waited == Waited::stopped) {
         finish_step_in(child, parent.step);
+        remove_gs_key(child, parent.gs_key);
+    }
     parent.process->space->tracepoints.restore_copy(child);
     parent.process->space->patches.restore_in(child);
     parent.process->space->call_place.remove_stub_in(child);
@@ -293,8 +299,6 @@ void Follower::forked(Thread& parent, pid_t child)
                     follow(*parent.process, child, status);
     if (!followed) {
         parent.process->space->statics.lower_in(*parent.process->space, child);
-        if (parent.gs_key != 0)
-            set_gs_base(child, 0);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     }
     if (!parent.process->is_target)
@@ -326,7 +330,6 @@ void Follower::begin_program(Thread& thread)
     thread.in_vfork = false; // the thread that waited has exited
     thread.fs_base = 0;
     thread.changes_base = false;
-    thread.n_asked = 0;
     thread.gs_key = 0;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};

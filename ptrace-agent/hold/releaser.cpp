@@ -53,8 +53,7 @@ void Releaser::detach_thread(Thread& thread, int signal)
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
         return tracees_.go_on(thread, signal);
     }
-    if (thread.gs_key != 0)
-        set_gs_base(tid, 0);
+    remove_gs_key(tid, thread.gs_key);
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
     tracees_.remove_thread(thread);
 }

@@ -100,9 +100,8 @@ struct Thread {
     bool running_out = false;           // run_out() is making it leave our code
     std::uint64_t fs_base = 0;          // key of the thread in the runtime's table
     bool changes_base = false;          // its fs_base changes and does not identify it
-    std::uint32_t n_asked = 0; // upcalls that requested its identity since then
-    std::uint64_t gs_key = 0;  // the gs_base that identifies it, or 0 (ThreadBases)
-    pid_t number = 0;          // its tid in its pid namespace; 0 if not read
+    std::uint64_t gs_key = 0; // the gs_base that identifies it, or 0 (ThreadBases)
+    pid_t number = 0;         // its tid in its pid namespace; 0 if not read
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // a deferred signal could not be queued
     // The signal with which the thread is to be resumed from its current stop, or 0.

@@ -13,15 +13,14 @@ namespace dt::agent {
 void ThreadBases::learn(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
-    const bool has_runtime = space.runtime.image.value != 0;
     user_regs_struct user;
-    if ((!has_runtime && !gave_keys_) || !thread.is_stopped() ||
+    if (space.runtime.image.value == 0 || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
-    if (gave_keys_ && dt_rt_is_gs_key(user.gs_base) && user.gs_base != thread.gs_key)
-        set_gs_base(thread.tid, thread.gs_key); // it was inherited
-    if (has_runtime)
-        place(thread, user.fs_base);
+    // The thread has inherited the key, or an agent that was killed has set it.
+    if (dt_rt_is_gs_key(user.gs_base) && user.gs_base != thread.gs_key)
+        set_gs_base(thread.tid, thread.gs_key);
+    place(thread, user.fs_base);
 }
 
 // Lets a gs key identify a stopped thread, if the thread does not use %gs.
@@ -37,14 +36,13 @@ void ThreadBases::give_gs_key(Thread& thread)
         std::set<std::uint64_t> used;
         for (const Thread* other : tracees_.threads_in(space))
             used.insert(other->gs_key);
-        std::uint64_t key = 2;
+        std::uint64_t key = DT_RT_FIRST_GS_KEY;
         while (used.count(key) != 0)
             key += 2;
         if (!dt_rt_is_gs_key(key))
             return; // all keys are in use
         thread.gs_key = key;
     }
-    gave_keys_ = true;
     space.runtime.add_thread(thread.gs_key, thread.tid, thread.process->pid);
     set_gs_base(thread.tid, thread.gs_key);
 }
@@ -97,9 +95,6 @@ void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
     place(thread, fs_base);
     if (thread.fs_base == fs_base && space.runtime.shared_bases.count(fs_base) != 0)
         find_others(space, thread);
-    else if (thread.changes_base && std::has_single_bit(++thread.n_asked) &&
-             tracees_.stop_one(thread))
-        give_gs_key(thread);
 }
 
 // Finds the threads that still share the fs_base of `thread`, and gives them gs keys if

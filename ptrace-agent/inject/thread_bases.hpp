@@ -15,13 +15,16 @@
 // If a thread changes its own fs_base again, the new fs_base never identifies it,
 // because two threads might exchange their fs_bases.
 //
-// A thread that its fs_base does not identify gets a gs_base that does: a gs key, which
-// is a small number that no other thread of the address space has. Few programs use
-// %gs; a thread with a gs_base or %gs of its own gets no key and makes an upcall for
-// each firing. No memory can be mapped at the numbers that are gs keys, so an access
-// through %gs is as invalid as with a gs_base of 0. A new task inherits the gs key of
-// the task that created it; the agent removes the inherited key at the new task's first
-// stop. A gs key is also removed when its thread is detached.
+// If threads share an fs_base, the agent sets a gs_base that identifies each of them.
+// This value, the gs key, is an even number from 2048 to 4094 that no other thread of
+// the address space has. Few programs use %gs; a thread with a gs_base or %gs of its own
+// gets no key and makes an upcall for each firing. An access through %gs is as invalid
+// as with a gs_base of 0, unless vm.mmap_min_addr is 0. A new task inherits the gs key
+// of the task that created it; the agent removes the inherited key at the new task's
+// first stop. A gs key is also removed when its thread is detached, and a key that an
+// agent has left behind when the next agent attaches. A thread that changes its fs_base
+// gets no gs key, because a program that exchanges the fs_bases of threads may exchange
+// their gs_bases, too.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"
@@ -39,7 +42,8 @@ public:
     void learn(Thread& thread);
     // Learns the fs_base of a thread from its upcall. The value was in the target's
     // memory, so the program may have changed it. A wrong value can do harm only in
-    // this target.
+    // this target. May stop the thread to set a gs key; the caller resumes it. The
+    // thread may be killed during the call.
     void learn_from_upcall(Thread& thread, std::uint64_t fs_base);
 
 private:
@@ -49,7 +53,6 @@ private:
     void find_others(AddressSpace& space, Thread& thread);
 
     Tracees& tracees_;
-    bool gave_keys_ = false; // a thread has, or had, a gs key
 };
 
 } // namespace dt::agent

@@ -19,7 +19,7 @@ namespace dt::agent {
 class ClientWait;
 class JumpWriter;
 class StoppedWorld;
-class Thread;
+struct Thread;
 
 // Returns the address of a dynamic symbol of the ELF object that has its first page
 // mapped at `base`. Returns nothing if the object does not define the symbol or has no

@@ -172,14 +172,16 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 	       (DT_RT_MAX_THREADS - 1);
 }
 
+#define DT_RT_FIRST_GS_KEY 2048
 /*
  * Returns whether a gs_base is a gs key, with which the agent identifies a
- * thread (ptrace-agent/inject/thread_bases.hpp). Linux maps nothing below
- * address 4096 unless vm.mmap_min_addr is 0.
+ * thread (ptrace-agent/inject/thread_bases.hpp). A gs key is even, because an
+ * odd value marks an entry of the table that is not in use.
  */
 static inline int dt_rt_is_gs_key(dt_u64 gs_base)
 {
-	return gs_base && gs_base < 4096 && !(gs_base & 1);
+	return gs_base >= DT_RT_FIRST_GS_KEY && gs_base < 4096 &&
+	       !(gs_base & 1);
 }
 
 /*

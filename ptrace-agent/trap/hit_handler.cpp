@@ -185,11 +185,11 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     }
     if (const std::size_t n = space.rescue.take_unknown_slots(); n != 0)
         client_.report_error(space.owner(),
-                             "a step of a thread in one of " + std::to_string(n) +
-                                 " slots would kill the process if the ptrace-agent "
-                                 "were killed: the handler that restores the text "
-                                 "knows only " +
-                                 std::to_string(max_rescue_slots) + " slots");
+                             std::to_string(n) +
+                                 " more copies of instructions are unknown to the "
+                                 "handler that restores the text: a thread that steps "
+                                 "through one when the ptrace-agent is killed would "
+                                 "end the process");
     TargetAddr slot = space.slots.of(thread.tid);
     if (thread.slot_holds != tp.at() || plan.access_only) {
         if (!space.write_text(slot, plan.copy_text()))

@@ -12,7 +12,7 @@ namespace dt::agent {
 // These values must match rescue_code.S.
 constexpr std::uint64_t header_at = 0x1000;
 constexpr std::uint64_t slots_at = 0x2000;
-constexpr std::size_t slot_page_size = slots_of_page * slot_bytes;
+constexpr std::size_t slot_page_size = slots_per_page * slot_bytes;
 constexpr std::uint64_t tables_at = slots_at + max_rescue_slots * sizeof(RescueSlot);
 constexpr std::uint64_t table_bytes = Rescue::max_entries * sizeof(RescueEntry);
 
@@ -146,10 +146,10 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
             continue;
         known = page.value;
         if (!write_header(space))
-            n_unknown_slots_ += slots_of_page;
+            n_unknown_slots_ += slots_per_page;
         return;
     }
-    n_unknown_slots_ += slots_of_page;
+    n_unknown_slots_ += slots_per_page;
 }
 
 // Returns the offset of a general register in the kernel's struct ucontext, in which
@@ -218,7 +218,7 @@ void Rescue::begin_step(AddressSpace& space, const Displaced& plan, const SlotRu
             record.spare_at[i] = place_of(plan.spares[i].reg);
             record.saved[i] = run.saved[i];
         }
-        const std::uint64_t index = page * slots_of_page + offset / slot_bytes;
+        const std::uint64_t index = page * slots_per_page + offset / slot_bytes;
         space.write_text(at_ + slots_at + index * sizeof record, bytes_of(record));
         return;
     }

@@ -55,8 +55,8 @@ struct RescueEntry {
 // The number of pages of slots (slots.hpp) for which the region has records. Steps in
 // slots of other pages are not recorded.
 constexpr std::size_t max_rescue_pages = 8;
-constexpr std::size_t slots_of_page = 512;
-constexpr std::size_t max_rescue_slots = max_rescue_pages * slots_of_page;
+constexpr std::size_t slots_per_page = 512;
+constexpr std::size_t max_rescue_slots = max_rescue_pages * slots_per_page;
 struct RescueHeader {
     std::uint64_t table, n;        // address and number of entries of the table in use
     std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN

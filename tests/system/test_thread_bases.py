@@ -70,10 +70,11 @@ def gs_bases(line):
 def threads_that_share_an_fs_base_are_known(t):
     lines = known_threads_need_no_agent(t, "shared", t.victim("bases"), "shared")
     own, of_child = gs_bases(lines[-1])
-    equal((0 < own < 4096, of_child), (True, 0), lines[-1])
+    equal((2048 <= own < 4096, of_child), (True, 0), lines[-1])
 
-def a_thread_that_changes_its_fs_base_is_known(t):
-    known_threads_need_no_agent(t, "changing", t.victim("bases"), "changing")
+def a_thread_that_changes_its_fs_base_is_counted_under_its_own_id(t):
+    lines = known_threads_need_no_agent(t, "changing", t.victim("bases"), "changing", alone=False)
+    equal([gs_bases(line) for line in lines], [[0, 0]] * 3)
 
 def a_thread_that_uses_gs_keeps_its_gs_base(t):
     """The agent cannot identify such a thread by its gs_base, so each of its firings is an upcall."""
@@ -83,6 +84,43 @@ def a_thread_that_uses_gs_keeps_its_gs_base(t):
 def a_followed_child_does_not_keep_an_inherited_gs_base(t):
     lines = known_threads_need_no_agent(t, "shared", t.victim("bases"), "shared", alone=False, flags=("-x", "follow=fork"))
     equal(gs_bases(lines[-1])[1], 0, lines[-1])
+
+def a_gs_base_that_a_thread_sets_while_it_is_traced_is_kept(t):
+    with held(victim(t, "bases", "late-gs")) as process:
+        ready(process)
+        def gs_after_round(n):
+            process.stdin.write("fork\n")
+            process.stdin.flush()
+            line = ready(process)
+            contains(line, f"done {n} ")
+            return gs_bases(line)
+        traced = Traced(t, CALLS, process.pid)
+        gs_after_round(1)
+        equal(0 < gs_after_round(2)[0] < 4096, True, "a gs_base was set")
+        own = gs_after_round(3)
+        equal((own[0] > 4096, own[1]), (True, own[0]), own)
+        equal(sum(counts_of(traced.finish(signal.SIGINT)).values()), 6000)
+        equal(gs_after_round(4), own)
+
+def a_gs_base_that_a_killed_agent_has_left_is_removed_later(t):
+    with held(victim(t, "bases", "shared")) as process:
+        ready(process)
+        def gs_after_round(n):
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            line = ready(process)
+            contains(line, f"done {n} ")
+            return gs_bases(line)[0]
+        first = Traced(t, CALLS, process.pid)
+        gs_after_round(1)
+        gs_after_round(2)
+        os.kill(tracer_of(process.pid), signal.SIGKILL)
+        first.process.communicate(timeout=60)
+        equal(2048 <= gs_after_round(3) < 4096, True, "the gs_base remains")
+        second = Traced(t, CALLS, process.pid)
+        gs_after_round(4)
+        equal(sum(counts_of(second.finish(signal.SIGINT)).values()), 2000)
+        equal(gs_after_round(5), 0)
 
 def a_released_thread_has_its_own_gs_base_again(t):
     with held(victim(t, "bases", "shared")) as process:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Threads and their fs_base. bases HOW prints "ready TID", where TID is the thread that
 // calls work(). For each line on stdin, that thread calls work() a thousand times. The
-// program then prints "done N gs GS CHILD". GS is the gs_base of that thread. If the
-// line is "fork", CHILD is that of a process that the thread has just forked. Both are
-// relative to the gs_base that the program has set. HOW selects the thread:
+// program then prints "done N gs GS CHILD". GS is the gs_base of that thread, and CHILD
+// is the gs_base of its last forked process. If the line is "fork", the thread forks one
+// first. The gs_base that the program set is subtracted from both. HOW selects the
+// thread:
 //
 //   main      the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
@@ -11,6 +12,7 @@
 //   shared    created like `settled`, but keeps the main thread's fs_base
 //   changing  created like `settled`, but sets another fs_base for each line
 //   gs        created like `shared`, but sets a gs_base of its own
+//   late-gs   created like `shared`, but sets a gs_base of its own before the third line
 //
 // Unless HOW is main, the main thread first calls other() a thousand times.
 #define _GNU_SOURCE
@@ -27,12 +29,12 @@
 enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 
 static volatile int order, done, tid;
-static unsigned long gs_base, gs_base_of_child; // written by the thread, and its child
+static unsigned long gs_base, gs_base_of_child; // of the thread and its last process
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
 // The fs_base of a thread that sets one is the middle of one of these areas.
 static char areas[2][area_bytes] __attribute__((aligned(64)));
-static int settles, changes, uses_gs;
+static int settles, changes, uses_gs, late_gs;
 static volatile int forks;
 
 __attribute__((noinline)) long work(long n)
@@ -86,7 +88,7 @@ static unsigned long get_gs_base(void)
     return base;
 }
 
-// Forks a process and returns its gs_base. The child tells it by a pipe.
+// Forks a process and returns its gs_base. The child writes it to a pipe.
 static unsigned long gs_base_of_new_child(void)
 {
     unsigned long base = 0;
@@ -116,6 +118,8 @@ static int serve(void *arg)
         await(&order, round);
         if (changes)
             set_fs_base(round % 2);
+        if (late_gs && round == 3)
+            call(SYS_arch_prctl, ARCH_SET_GS, (long)areas[1], 0);
         for (long i = 0; i < n_calls; ++i)
             work(i);
         gs_base = get_gs_base();
@@ -134,6 +138,7 @@ int main(int argc, char **argv)
     settles = strcmp(how, "settled") == 0;
     changes = strcmp(how, "changing") == 0;
     uses_gs = strcmp(how, "gs") == 0;
+    late_gs = strcmp(how, "late-gs") == 0;
     if (is_main) {
         tid = getpid();
     } else {

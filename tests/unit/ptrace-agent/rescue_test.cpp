@@ -27,7 +27,7 @@ TEST(Rescue, ReportsTheSlotsThatItsHandlerDoesNotKnow)
         space.rescue.add_slot_page(space, page);
     EXPECT_EQ(space.rescue.take_unknown_slots(), 0u);
     space.rescue.add_slot_page(space, page);
-    EXPECT_EQ(space.rescue.take_unknown_slots(), slots_of_page);
+    EXPECT_EQ(space.rescue.take_unknown_slots(), slots_per_page);
     EXPECT_EQ(space.rescue.take_unknown_slots(), 0u);
     munmap(region, bytes);
 }
