@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Passes the consumer's events to the caller's handlers.
-#include "libdtrace/api/shell_command.hpp"
 #include "libdtrace/api/views.hpp"
 #include "libdtrace/consume/structured.hpp"
 
-#include <iterator>
+#include <cerrno>
+#include <csignal>
 #include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 // Prints the event as a line of JSON (-x format=json).
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
@@ -78,23 +82,78 @@ std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
     return std::nullopt;
 }
 
+namespace {
+
+// Ignores SIGINT and SIGQUIT while the command runs, so that only the command receives
+// them, as with system(3).
+class IgnoredInterrupts {
+public:
+    IgnoredInterrupts()
+    {
+        struct sigaction ignore {};
+        ignore.sa_handler = SIG_IGN;
+        ::sigaction(SIGINT, &ignore, &interrupt_);
+        ::sigaction(SIGQUIT, &ignore, &quit_);
+    }
+    ~IgnoredInterrupts()
+    {
+        ::sigaction(SIGINT, &interrupt_, nullptr);
+        ::sigaction(SIGQUIT, &quit_, nullptr);
+    }
+    IgnoredInterrupts(const IgnoredInterrupts&) = delete;
+    IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
+    // Returns the signals to reset to their default action in the command: those that
+    // were not ignored before.
+    sigset_t defaults() const
+    {
+        sigset_t set;
+        sigemptyset(&set);
+        if (interrupt_.sa_handler != SIG_IGN)
+            sigaddset(&set, SIGINT);
+        if (quit_.sa_handler != SIG_IGN)
+            sigaddset(&set, SIGQUIT);
+        return set;
+    }
+
+private:
+    struct sigaction interrupt_ {
+    }, quit_{};
+};
+
+} // namespace
+
 // Runs the command of a system() action. Returns its wait status, or -1 with errno.
 // While the command runs, events of targets are handled. The command may itself be a
 // target, and would wait forever if its own events were not handled.
-int dtrace_hdl::run_command(const std::string& text)
+int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr timespec check_again{0, 10'000'000};
-    dt::ShellCommand command(text);
-    if (command.pid() < 0)
+    IgnoredInterrupts ignored;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    const sigset_t defaults = ignored.defaults();
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
+    pid_t pid = 0;
+    const int failed = ::posix_spawn(&pid, "/bin/sh", nullptr, &attributes,
+                                     const_cast<char**>(argv), environ);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0) {
+        errno = failed;
         return -1;
-    session.targets().grab_command(command.pid());
-    command.begin();
+    }
+    const dt::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     for (;;) {
-        if (auto status = command.status())
-            return *status;
+        int status = 0;
+        const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
+        if (reaped == pid)
+            return status;
+        if (reaped < 0 && errno != EINTR)
+            return -1;
         session.serve_targets();
         dt::AgentClient* agent = state().processes.agent();
-        pollfd fds[] = {{command.fd(), POLLIN, 0},
+        pollfd fds[] = {{ended.get(), POLLIN, 0},
                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
                         {state().new_processes.fd(), POLLIN, 0}};
         if (agent == nullptr || !agent->has_event())

@@ -70,9 +70,6 @@ struct ps_prochandle {
     // For a followed child: its parent, and its nearest ancestor that is not followed.
     pid_t parent = 0, origin = 0;
 
-    // A system() action runs it, or it is a followed child of such a process. The
-    // programs that it executes are traced, too.
-    bool by_system_action = false;
     bool execed = false;  // it has executed another program while it was traced
     bool watched = false; // the agent reports changes of its libraries
     // Used if the agent does not watch the process. search_ns is the monotonic time of

@@ -150,7 +150,6 @@ void Processes::follow(pid_t parent, pid_t child)
     auto process = std::make_unique<ps_prochandle>(child, TargetKind::followed);
     process->parent = parent;
     const ps_prochandle* from = find(parent);
-    process->by_system_action = from != nullptr && from->by_system_action;
     process->origin = from != nullptr && from->is_followed() ? from->origin : parent;
     if (auto symbols = ProcessSymbols::open(child, images_))
         process->symbols = std::move(*symbols);

@@ -114,17 +114,11 @@ void Targets::check_new_processes(std::uint64_t now)
                      return s_.providers.may_be_static(spec) &&
                             s_.providers.usdt.has_any(spec, *symbols);
                  }))
-            grab_new(pid, false);
+            grab_new(pid);
     }
 }
 
-void Targets::grab_command(pid_t pid)
-{
-    if (s_.active && !s_.stopped && !s_.has_own_targets() && s_.awaits_statics())
-        grab_new(pid, true);
-}
-
-void Targets::grab_new(pid_t pid, bool by_system_action)
+void Targets::grab_new(pid_t pid)
 {
     if (!admits(pid))
         return users_.report_left_out();
@@ -135,7 +129,6 @@ void Targets::grab_new(pid_t pid, bool by_system_action)
         return;
     }
     ps_prochandle& process = **grabbed;
-    process.by_system_action = by_system_action;
     if ((!backend().agent_is_prepared() && backend().prepare_agent() != 0) ||
         rematch(process) != 0 || plant(process) != 0)
         s_.complain(s_.error_text);

@@ -12,15 +12,6 @@ namespace dt {
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
 
-static FollowExec followed_programs(FollowOption option, const ps_prochandle& process)
-{
-    if (option == FollowOption::exec || process.by_system_action)
-        return FollowExec::all;
-    return process.kind == TargetKind::created && option != FollowOption::none
-               ? FollowExec::itself
-               : FollowExec::none;
-}
-
 int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
@@ -36,7 +27,11 @@ int Targets::plant(ps_prochandle& process)
     const Follow what = children              ? Follow::all
                         : s_.awaits_statics() ? Follow::statics
                                               : Follow::none;
-    const FollowExec exec = followed_programs(s_.options.follow, process);
+    const FollowExec exec =
+        s_.options.follow == FollowOption::exec ? FollowExec::all
+        : process.kind == TargetKind::created && s_.options.follow != FollowOption::none
+            ? FollowExec::itself
+            : FollowExec::none;
     if (what != Follow::none || exec != FollowExec::none) {
         auto followed = s_.processes.agent()->follow(process.pid, what, exec);
         if (!followed && followed.error().code != Code::gone)

@@ -40,10 +40,6 @@ public:
     // If descriptions apply to all processes, matches them against the processes that
     // have started since the last call.
     void check_new_processes(std::uint64_t now_ns);
-    // If descriptions apply to all processes, attaches to a process that will execute the
-    // command of a system() action. The programs that the process executes are then
-    // traced from their beginning.
-    void grab_command(pid_t pid);
     // Searches for new libraries in processes that the agent does not watch.
     void search_libraries(std::uint64_t now_ns);
     TargetReports& reports() { return reports_; }
@@ -58,7 +54,7 @@ private:
                          const std::string& program);
     // Matches the descriptions against the current modules of a process.
     int rematch(ps_prochandle& process);
-    void grab_new(pid_t pid, bool by_system_action);
+    void grab_new(pid_t pid);
 
     SessionState& s_;
     const std::unique_ptr<Backend>& backend_;

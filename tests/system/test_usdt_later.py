@@ -149,27 +149,6 @@ def a_process_that_system_starts_is_traced(t):
     contains(out, "traced 10\n")
     equal(table(out.replace("traced 10\n", "")), {"all": 10}, errors)
 
-def a_process_that_system_starts_is_traced_from_its_beginning(t):
-    """Tests programs that fire as soon as they run: the command itself, a child of the shell, and a program that a child
-    of the shell executes."""
-    fires = " ".join([PYTHON, LOADS, f"{plugin(t)}*10"])
-    for command in (f"exec {fires}", fires, f"true; {fires}; true", f"env sh -c '{fires}; true'"):
-        for _ in range(5):
-            done = good(t.run("-Zwqn", f'BEGIN {{ system("{command}"); }} tick-10s {{ exit(0); }} ' + ALL +
-                              " plug*:::tick /++n == 10/ { exit(0); }", timeout=60))
-            contains(done.stdout, "traced 10\n")
-            equal(table(done.stdout.replace("traced 10\n", "")), {"all": 10}, command)
-
-def system_runs_commands_as_before_if_processes_are_probed(t):
-    """Tests the exit status, a command that cannot be found, signals and input and output of the command."""
-    out = t.scratch / "commands"
-    done = t.run("-Zwqn", f'BEGIN {{ system("cat >%s; false", "{out}"); system("kill -9 $$"); '
-                 'system("/no/such/command"); system("echo on"); system("(echo off)"); } tick-100ms { exit(0); } ' + ALL,
-                 stdin="given\n", timeout=60)
-    equal((done.returncode, out.read_text()), (0, "given\n"), done.stderr)
-    contains(done.stdout, "on\noff\n")
-    contains(done.stderr, "/no/such/command")
-
 def without_notifications_of_the_kernel_new_processes_are_polled(t):
     need("unshare")
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
