@@ -96,7 +96,6 @@ public:
     bool installed() const { return at_.value != 0; }
     // Records the reason why the target has no rescue. A note shows it to the user.
     void refuse(std::string why) { refusal_ = std::move(why); }
-    const std::string& refusal() const { return refusal_; }
     TargetAddr at() const { return at_; }
     TargetAddr handler() const { return at_; }
     TargetAddr restorer() const;

@@ -46,7 +46,7 @@ public:
     // false if no thread can make a system call now, for example in a frozen process.
     // The caller must not write breakpoints then, because nothing would restore the
     // text when the agent dies. If the rescue was refused for another reason
-    // (Rescue::refusal()), breakpoints are written without it, and the result is true.
+    // (Rescue::refuse()), breakpoints are written without it, and the result is true.
     bool ensure_rescue(StoppedWorld& world);
     // Restores the program's own action in the kernel, and unmaps the rescue if no
     // thread can be in it.
