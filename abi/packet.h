@@ -24,7 +24,7 @@ struct dtk_packet {
 	dt_u32 flags;			       /* TCP flags, set if `transport` is 0 */
 	/* 1: this machine is `to`; 0: this machine is `from` */
 	dt_u32 received;
-	dt_u32 hz; /* the kernel's HZ: ticks of jiffies per second */
+	dt_u32 hz; /* the kernel's HZ (jiffies per second) */
 };
 
 /*

@@ -465,8 +465,8 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
  * even if a target has overwritten the space.
  */
 struct dt_search {
-	dt_u32 hashed; /* number of bytes of keys that may still be hashed */
-	dt_u32 steps;  /* number of steps along chains that are still allowed */
+	dt_u32 hashed; /* remaining budget: bytes of keys to hash */
+	dt_u32 steps;  /* remaining budget: steps along chains */
 };
 
 /*

@@ -116,7 +116,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* Returns for a builtin array what dt_builtin_scalar() returns for a scalar. */
+/* Is like dt_builtin_scalar(), but for builtin arrays. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {

@@ -99,7 +99,7 @@ static void dt_name_of(unsigned long address, char *name)
 	strreplace(name, ' ', 0); /* the module's name follows a space */
 }
 
-/* Copies the kernel's list. The caller holds kprobe_mutex. */
+/* Copies the kernel's kprobe blacklist. The caller holds kprobe_mutex. */
 static int dt_copy_list(const struct list_head *head)
 {
 	const struct kprobe_blacklist_entry *entry;

@@ -314,8 +314,8 @@ static void dt_buckets_clean(struct dt_consumer *c)
 }
 
 /*
- * Returns whether the maps in @newer are the same as the stored maps of that
- * memory. If they are, marks the stored maps as new.
+ * Returns whether the maps in @newer are the same as the stored maps of its
+ * mm. If they are, marks the stored maps as up to date.
  */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {

@@ -36,8 +36,8 @@ DECLARED = re.compile(
     r"[A-Za-z_][\w:<>,&* ]*?[\s&*](?P<name>\w+)\s*(?P<then>[(={\[;])")
 
 def merged_folders():
-    """Yields each C++ file with the directory whose CMakeLists.txt compiles it, and which may merge it with other
-    files. Directories in which each file is a program merge nothing and are omitted."""
+    """Yields each C++ file and the directory whose CMakeLists.txt compiles it. A complete build may compile the files of
+    such a directory together. Directories in which each file is a program are omitted."""
     for name in sources(r"\.cpp$"):
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():

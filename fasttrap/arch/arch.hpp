@@ -68,7 +68,8 @@ struct Moving {
     std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// Says how to move a thread out of relocated code, a head or a tail (see PatchPlace).
+// Says how to move a thread out of relocated code, out of a head, or out of a tail (see
+// PatchPlace).
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;

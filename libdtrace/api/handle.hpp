@@ -94,7 +94,7 @@ struct dtrace_hdl : dt::Listener {
     // The types of args[] that the last dtrace_probe_info() returned.
     std::vector<std::string> argument_texts;
     std::vector<char*> argument_words;
-    std::string why_no_arguments;      // the reason that it returned
+    std::string why_no_arguments;      // dtrace_probeinfo_t::dtp_why points to it
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
     // The plans for the sites of the listed probes, by the probe's id.
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans;

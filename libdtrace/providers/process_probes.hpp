@@ -96,7 +96,9 @@ public:
     ExtentMaps& extents() { return extents_; }
 
 private:
-    std::vector<ProcessProbe> probes_; // indexed by id; pid 0: not a process's probe
+    // Indexed by probe id. In an element that is not in use, pid is 0: the id belongs to
+    // a probe outside processes.
+    std::vector<ProcessProbe> probes_;
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
     std::map<pid_t, std::set<TargetAddr>> inherited_;
     ExtentMaps extents_;

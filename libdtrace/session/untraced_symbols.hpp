@@ -30,8 +30,8 @@ public:
     // Opens the symbols of a process again, and keeps them. If that fails, the previous
     // ones are kept.
     Result<ProcessSymbols*> open(pid_t pid);
-    // Limits the number of processes, which must be at least 1. Removes the least
-    // recently used ones.
+    // Sets the maximum number of processes (at least 1). Removes the least recently used
+    // ones above it.
     void set_limit(std::size_t limit);
 
     bool keeps(pid_t pid) const { return kept_.count(pid) != 0; }

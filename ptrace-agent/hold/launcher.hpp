@@ -35,7 +35,7 @@ public:
 
 private:
     // Runs the process to the point that evaltime selects. Fails if the process exits
-    // before that point. Here and below, `name` begins the text of an error.
+    // before that point. Here and below, error messages start with `name`.
     Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
     // Runs the process until it arrives at the address. If the address is 0, runs it
     // until it has arrived at preinit.

@@ -76,7 +76,7 @@ public:
     const Processes& processes() const { return processes_; }
     const Threads& threads() const { return threads_; }
     Process* find_process(pid_t pid) const;
-    // Returns the process if it is a target. `doing` begins the text of the error.
+    // Returns the process if it is a target. The error message starts with `doing`.
     Result<Process*> find_target(pid_t pid, const char* doing) const;
     Thread* find_thread(pid_t tid);
     std::vector<Thread*> threads_in(const AddressSpace& space) const;

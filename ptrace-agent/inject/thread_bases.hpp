@@ -18,13 +18,13 @@
 // If threads share an fs_base, the agent sets a gs_base that identifies each of them.
 // This value, the gs key, is an even number from 2048 to 4094 that no other thread of
 // the address space has. Few programs use %gs; a thread with a gs_base or %gs of its own
-// gets no key and makes an upcall for each firing. An access through %gs is as invalid
-// as with a gs_base of 0, unless vm.mmap_min_addr is 0. A new task inherits the gs key
-// of the task that created it; the agent removes the inherited key at the new task's
-// first stop. A gs key is also removed when its thread is detached, and a key that an
-// agent has left behind when the next agent attaches. A thread that changes its fs_base
-// gets no gs key, because a program that exchanges the fs_bases of threads may exchange
-// their gs_bases, too.
+// gets no key and makes an upcall for each firing. An access through %gs still
+// faults, as it would with a gs_base of 0, unless vm.mmap_min_addr is 0. A new task
+// inherits the gs key of the task that created it; the agent removes the inherited key
+// at the new task's first stop. A gs key is also removed when its thread is detached. If
+// an agent was killed and has left a key behind, the next agent removes it. A thread
+// that changes its fs_base gets no gs key, because a program that exchanges the fs_bases
+// of threads may exchange their gs_bases, too.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

@@ -32,9 +32,9 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// Makes a tracepoint for a site, or adds the site to `known`, the existing tracepoint
-// at its address (or null). If the text has changed, only adds the site to work.gone.
-// Returns why the site is refused, or an empty text.
+// Makes a tracepoint for a site, or, if `known` is not null, adds the site to `known`,
+// the existing tracepoint at its address. If the text has changed, only adds the site to
+// work.gone. Returns the reason if the site is refused, otherwise an empty string.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {

@@ -336,7 +336,7 @@ public:
 
     // Lets a created target run. Has no effect on a running target.
     Result<Ok> resume(pid_t pid);
-    // Answers an event libraries_changed or execed. The threads that wait for the
+    // Replies to a libraries_changed or execed event. The threads that wait for the
     // answer then continue. `change` is the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
     // Restores every byte of the target and stops tracing all its threads. Fails with

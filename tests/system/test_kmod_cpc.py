@@ -107,8 +107,8 @@ def two_consumers_count_independently(output):
     # Starting `counted` causes fewer than 100 additional faults.
     equal((n["inner"] // 100, n["outer"] // 300), (20, 20))
 
-# Runs dtrace 4 times, with 25 counters each, and kills it. Then the module is removed, and the events occur while it is
-# absent.
+# Runs dtrace 4 times, with 25 counters each, and kills it. Then unloads the module and causes the events while it is
+# not loaded.
 @script("""
 probes=""
 for i in $(seq 1 25); do probes="$probes cpc:::page-faults-all-$i { n++; }"; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests entries and returns: a function that is entered once returns once, even if it contains jumps through tables of
-labels, switches, function pointers, and loops to its own beginning."""
+"""Tests entries and returns: a function that is entered once returns once, even if it contains computed gotos,
+switches, calls through function pointers, or loops back to its first instruction."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *

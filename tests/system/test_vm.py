@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the virtual machines in tests/vm: programs and modules on Debian's kernels."""
+"""Tests that programs and modules run on Debian's kernels, in the virtual machines of tests/vm."""
 import contextlib, fcntl, pathlib, re, shutil, subprocess
 
 from harness import *

@@ -72,7 +72,7 @@ int main(int argc, char** argv)
     if (pid == 0)
         _exit(child());
     waitpid(pid, &status, 0);
-    // Run to the function with a breakpoint, which is removed afterwards.
+    // Use a temporary breakpoint to run to the function.
     long word = ptrace(PTRACE_PEEKTEXT, pid, stepped, NULL);
     ptrace(PTRACE_POKETEXT, pid, stepped, (word & ~0xffl) | 0xcc);
     ptrace(PTRACE_CONT, pid, NULL, NULL);

@@ -26,7 +26,7 @@ static void end(int number)
     stop = 1;
 }
 
-// Adds the anonymous, writable mappings of a single page to `pages`.
+// Adds all anonymous, writable mappings that have one page to `pages`.
 static void look(const char *pid)
 {
     char path[64], line[512];

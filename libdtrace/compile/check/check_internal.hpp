@@ -67,8 +67,8 @@ private:
     // The weakest attributes of the names used in the clause so far, and of the args[]
     // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    // The number of enclosing inlines, translators and args[] whose attributes replace
-    // those of the names inside them.
+    // The number of enclosing bodies of inlines and translators, and types of args[].
+    // They declare their own attributes, so those of the names inside are ignored.
     int n_vouched_ = 0;
     std::set<std::string> hidden_; // names of declarations for a later version of D
 

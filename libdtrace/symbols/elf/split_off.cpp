@@ -206,7 +206,7 @@ void find_split_off(const ElfSections& file, std::vector<Frame>& frames)
         AddressRange range = pair.function->range;
         range.n_bytes = std::min(range.n_bytes, largest_function);
         // Functions overlap only in forged call frame information. If it gave all
-        // functions the same text, this text would be searched for each of them, so a
+        // functions the same text, that text would be searched once per function, so a
         // search ends where the next function starts.
         const Frame* next = pair.function + 1;
         if (next != frames.data() + frames.size())

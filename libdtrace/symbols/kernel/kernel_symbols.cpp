@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looks up symbols of the kernel. kernel_symbols_read.cpp reads them.
+// Looks up kernel symbols. kernel_symbols_read.cpp reads them.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/page_bytes.hpp"

@@ -92,7 +92,7 @@ protected:
             if (!insn || !may_run(*insn))
                 continue;
             if (insn->flow == ControlFlow::next && differential_.pick(60))
-                continue; // so that about half of the keys are branches and calls
+                continue; // about half of the instructions must be branches and calls
             kept = insn->reads;
             break;
         }

@@ -54,7 +54,7 @@ bool needs_module(const BackendFacts& facts)
     return facts.kernel_probes || facts.module_wanted;
 }
 
-// Returns whether the module can be used, but nothing requires it.
+// Returns whether the module can be used but is not required.
 bool is_free(const BackendFacts& facts)
 {
     return facts.module_usable && !needs_module(facts);

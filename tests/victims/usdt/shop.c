@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of one or more files with the provider shop.d, in C and in C++. Its output
- * is what a tracer of its probes should print. It runs N rounds; with "hold" it first
- * waits for a byte on stdin. With OTHER it is a second file (or library) of the same
- * program.
+ * A program with the probes of shop.d. It compiles as C and as C++, from one or more
+ * files. Its output is what a tracer of its probes should print. It runs N rounds; with
+ * "hold" it first waits for a byte on stdin. Compiled with -DOTHER, this source becomes
+ * the second file (or library) of the program.
  */
 #include <stdio.h>
 #include <stdlib.h>
