@@ -225,21 +225,4 @@ def an_attached_process_that_executes_another_program_is_reported(t):
     contains(told, "/cat, which is not traced (-x follow=exec traces it)\n")
     equal((target.returncode, dtrace.wait(timeout=60)), (0, 0), dtrace.stderr.read())
 
-main([
-    a_command_is_traced_through_its_wrapper,
-    with_follow_none_a_command_is_not_traced_through_its_wrapper,
-    an_executed_program_where_no_probe_matches_is_named,
-    a_running_program_where_no_probe_matches_is_named,
-    an_attached_process_that_executes_another_program_is_reported,
-    calls_of_children_are_counted_exactly,
-    without_the_option_children_are_not_traced,
-    a_thousand_forks_are_followed,
-    forks_of_many_threads_are_followed,
-    grandchildren_are_followed,
-    a_child_that_executes_a_program_is_released,
-    a_session_survives_many_execs,
-    records_have_the_ids_and_the_name_of_the_child,
-    the_exit_of_a_followed_child_is_reported,
-    a_daemon_is_followed_after_its_parents_have_ended,
-    a_followed_child_outlives_dtrace_unharmed,
-])
+main(tests_in(globals()))
