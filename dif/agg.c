@@ -116,6 +116,12 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 		v[0] = a->arg;
 }
 
+/* Returns the size in bytes of an entry: its header, key and value. */
+DT_INLINE dt_u64 dt_agg_entry_bytes(const struct dt_action *a)
+{
+	return sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)a->value_bytes;
+}
+
 DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
 {
 	return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
@@ -131,7 +137,7 @@ DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       dt_u64 key_used)
 {
 	struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
-	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
+	dt_u64 bytes = dt_agg_entry_bytes(a);
 
 	if (e->aggvar == (dt_u32)a->uarg && e->key_bytes == a->key_bytes &&
 	    e->value_bytes == a->value_bytes && bytes <= size - head &&
@@ -175,10 +181,7 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 				       const struct dt_action *a, dt_u32 hash)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
-	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
-	dt_u32 value_bytes = a->value_bytes;
-	dt_u64 bytes =
-	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
+	dt_u64 bytes = dt_agg_entry_bytes(a);
 	dt_u64 used = dt_once64(&b->used);
 	struct dt_aggent *e;
 
@@ -190,36 +193,38 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 		return DT_NULL;
 	}
 	e = (struct dt_aggent *)(buffer + used);
-	e->next = *bucket;
 	e->hash = hash;
 	e->bytes = (dt_u32)bytes;
 	e->epid = m->epid;
 	e->aggvar = (dt_u32)a->uarg;
 	e->action = m->action - 1;
 	e->key_bytes = a->key_bytes;
-	e->value_bytes = value_bytes;
+	e->value_bytes = a->value_bytes;
 	dt_copy(e + 1, m->key, m->key_used);
 	dt_zero((dt_u8 *)(e + 1) + m->key_used, a->key_bytes - m->key_used);
-	dt_agg_start(dt_agg_value(e, a), a, value_bytes);
+	dt_agg_start(dt_agg_value(e, a), a, a->value_bytes);
 	return e;
 }
 
 /*
- * Adds the created entry at offset `at` to the buffer. The caller has already
- * made the first update, so a thread that is killed never leaves a key with the
- * initial value.
+ * Adds a created entry to the buffer and to its bucket. Returns the offset of
+ * the entry. The caller has already made the first update, so a thread that is
+ * killed never leaves a key with the initial value.
  */
-static void dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
-			   const struct dt_action *a, dt_u32 *bucket,
-			   dt_u32 at)
+static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
+			     dt_u8 *buffer, const struct dt_action *a,
+			     dt_u32 *bucket, struct dt_aggent *e)
 {
-	dt_u64 end = at + sizeof(struct dt_aggent) + a->key_bytes +
-		     (dt_u64)a->value_bytes;
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	dt_u32 at = (dt_u32)((dt_u8 *)e - buffer);
+	dt_u64 end = at + dt_agg_entry_bytes(a);
 
+	e->next = *bucket;
 	dt_release64(&b->used, end);
 	dt_release32(bucket, at);
-	if (DT_UNLIKELY(end >= dt_park_at(&m->arena->plan)))
-		m->host->fills = m->host->shard < m->arena->plan.n_parkable;
+	if (DT_UNLIKELY(end >= dt_park_at(plan)))
+		m->host->fills = m->host->shard < plan->n_parkable;
+	return at;
 }
 
 /*
@@ -332,16 +337,15 @@ dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 
 	if (v) {
 		dt_agg_update(m, a, v, value);
-	} else {
-		e = dt_agg_create(m, b, buffer, a, hash);
-		at = 0;
-		if (e) {
-			dt_agg_update(m, a, dt_agg_value(e, a), value);
-			at = (dt_u32)((dt_u8 *)e - buffer);
-			dt_agg_publish(m, b, a, bucket, at);
-		}
+		*hint = at;
+		return;
 	}
-	*hint = at;
+	*hint = 0;
+	e = dt_agg_create(m, b, buffer, a, hash);
+	if (!e)
+		return;
+	dt_agg_update(m, a, dt_agg_value(e, a), value);
+	*hint = dt_agg_publish(m, b, buffer, a, bucket, e);
 }
 
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
