@@ -133,12 +133,8 @@ void Follower::begin(Thread& newborn)
     }
     const auto unwritten =
         unprotected ? fresh : space->tracepoints.write_breakpoints(fresh);
-    // If the child has been killed, the writes have failed, and there is no danger.
-    std::byte first{};
-    const bool lives =
-        !fresh.empty() && space->read(fresh.front()->at(), std::span(&first, 1));
-    if (!by_kernel && lives)
-        for (std::string& note : space->rescue.take_notes(fresh))
+    if (!by_kernel)
+        for (std::string& note : space->rescue.take_notes(*space, fresh))
             client_.report_error(space->owner(), std::move(note));
     for (Tracepoint* failed : unwritten) {
         space->tracepoints.forget(*failed);

@@ -343,7 +343,7 @@ Result<Ok> Planter::write(Planting& p)
     const auto all_unwritten =
         unprotected ? work.fresh : space.tracepoints.write_breakpoints(work.fresh);
     if (p.mechanism != Mechanism::uprobe)
-        for (std::string& note : space.rescue.take_notes(work.fresh))
+        for (std::string& note : space.rescue.take_notes(space, work.fresh))
             work.notes.push_back(std::move(note));
     for (Tracepoint* unwritten : all_unwritten) {
         for (std::uint32_t index : work.sites_of(*unwritten))

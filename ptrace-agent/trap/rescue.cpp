@@ -116,7 +116,8 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     write_header(space);
 }
 
-std::vector<std::string> Rescue::take_notes(std::span<Tracepoint* const> fresh)
+std::vector<std::string> Rescue::take_notes(AddressSpace& space,
+                                            std::span<Tracepoint* const> fresh)
 {
     const std::string danger =
         " breakpoints would kill the process if the ptrace-agent were killed: ";
@@ -125,13 +126,19 @@ std::vector<std::string> Rescue::take_notes(std::span<Tracepoint* const> fresh)
         notes.push_back(std::to_string(n) + danger +
                         "the table of the handler that restores the text has no room "
                         "for them");
-    if (installed() || refusal_.empty())
-        return notes;
-    const auto n = std::count_if(fresh.begin(), fresh.end(), [](const Tracepoint* tp) {
-        return tp->purpose == Tracepoint::fires && tp->written && !tp->site;
-    });
-    if (n != 0)
-        notes.push_back(std::to_string(n) + danger + refusal_);
+    if (!installed() && !refusal_.empty()) {
+        const auto n =
+            std::count_if(fresh.begin(), fresh.end(), [](const Tracepoint* tp) {
+                return tp->purpose == Tracepoint::fires && tp->written && !tp->site;
+            });
+        if (n != 0)
+            notes.push_back(std::to_string(n) + danger + refusal_);
+    }
+    // If the process has been killed, the writes have failed, and there is no danger.
+    std::byte first{};
+    if (!notes.empty() && !fresh.empty() &&
+        !space.read(fresh.front()->at(), std::span(&first, 1)))
+        notes.clear();
     return notes;
 }
 

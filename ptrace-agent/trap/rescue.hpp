@@ -119,8 +119,10 @@ public:
                     std::optional<std::uint64_t> mask);
     // Returns notes for the user about breakpoints in the text that would end the
     // process if the agent were killed: those that did not fit into the table since the
-    // last call, and those among `fresh` if the target has no rescue.
-    std::vector<std::string> take_notes(std::span<Tracepoint* const> fresh);
+    // last call, and those among `fresh` if the target has no rescue. Returns none if
+    // the process has been killed.
+    std::vector<std::string> take_notes(AddressSpace& space,
+                                        std::span<Tracepoint* const> fresh);
 
 private:
     bool write_header(AddressSpace& space);
