@@ -26,19 +26,19 @@ inline bool set_regs(pid_t tid, const user_regs_struct& regs)
     return ptrace(PTRACE_SETREGS, tid, nullptr, &regs) == 0;
 }
 
+inline bool set_gs_base(pid_t tid, std::uint64_t value)
+{
+    return ptrace(PTRACE_POKEUSER, tid, offsetof(user_regs_struct, gs_base), value) ==
+           0;
+}
+
 // Sets gs_base to 0 if it is `key`. A program may have set its own gs_base since the
 // agent set the key.
 inline void remove_gs_key(pid_t tid, std::uint64_t key)
 {
     user_regs_struct user;
     if (key != 0 && get_regs(tid, user) && user.gs_base == key)
-        (void)ptrace(PTRACE_POKEUSER, tid, offsetof(user_regs_struct, gs_base), 0);
-}
-
-inline bool set_gs_base(pid_t tid, std::uint64_t value)
-{
-    return ptrace(PTRACE_POKEUSER, tid, offsetof(user_regs_struct, gs_base), value) ==
-           0;
+        set_gs_base(tid, 0);
 }
 
 inline bool get_siginfo(pid_t tid, siginfo_t& info)
