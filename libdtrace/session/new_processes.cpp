@@ -103,6 +103,12 @@ bool NewProcesses::listen()
     return true;
 }
 
+void NewProcesses::handle(const proc_event& event, std::uint64_t now_ns)
+{
+    if (event.what == proc_event::PROC_EVENT_EXEC)
+        check_again(event.event_data.exec.process_tgid, now_ns);
+}
+
 bool NewProcesses::wait_for_answer(int fd)
 {
     const std::uint64_t end_ns = monotonic_ns() + answer_ns;
@@ -118,12 +124,10 @@ bool NewProcesses::wait_for_answer(int fd)
             event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
         if (!received)
             continue;
-        const proc_event& event = received->event;
-        if (event.what == proc_event::PROC_EVENT_EXEC)
-            check_again(event.event_data.exec.process_tgid, now_ns);
-        if (event.what == proc_event::PROC_EVENT_NONE &&
+        handle(received->event, now_ns);
+        if (received->event.what == proc_event::PROC_EVENT_NONE &&
             received->ack == own_number() + 1)
-            return event.event_data.ack.err == 0;
+            return received->event.event_data.ack.err == 0;
     }
     return false;
 }
@@ -142,8 +146,8 @@ void NewProcesses::read_events(std::uint64_t now_ns)
         if (n <= 0)
             return;
         auto received = event_in(data, static_cast<std::size_t>(n));
-        if (received && received->event.what == proc_event::PROC_EVENT_EXEC)
-            check_again(received->event.event_data.exec.process_tgid, now_ns);
+        if (received)
+            handle(received->event, now_ns);
     }
 }
 

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+struct proc_event; // <linux/cn_proc.h>
+
 namespace dt {
 
 class NewProcesses {
@@ -46,6 +48,7 @@ public:
 
 private:
     bool listen();
+    void handle(const proc_event& event, std::uint64_t now_ns);
     void read_events(std::uint64_t now_ns);
     void read_proc(std::uint64_t now_ns, bool all_are_new);
 
