@@ -134,9 +134,8 @@ class Boots:
         parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
         for number, text in zip(parts[1::2], parts[2::2]):
             # The output of rmmod may follow the last status. A script that crashed the machine has no status.
-            ends = list(re.finditer(r"@@@ status (\d+) ([\d.]+)", text))
-            status, uptime = ends[-1].groups() if ends else (-1, before)
-            text = text[:ends[-1].start()] if ends else text
+            last = re.match(r"(.*)@@@ status (\d+) ([\d.]+)", text, re.S)
+            text, status, uptime = last.groups() if last else (text, -1, before)
             found[int(number)] = Output(kernel, text, int(status), messages)
             if float(uptime) - before > LONG:
                 print(f"{kernel}: {self.checks[int(number)].__name__}: {float(uptime) - before:.0f} s")
