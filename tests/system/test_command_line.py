@@ -161,8 +161,9 @@ def the_value_of_stdc_depends_on_the_dialect(t):
     path.write_text("#ifdef __STDC__\nBEGIN { trace(__STDC__); exit(0); }\n"
                     "#else\nBEGIN { trace(\"none\"); exit(0); }\n#endif\n")
     for dialect, value in (("a", "0"), ("c", "1"), ("s", "none"), ("t", "0")):
-        done = t.run("-Cq", "-X", dialect, "-s", str(path))
-        equal((done.stdout.strip(), done.stderr), (value, ""), dialect)
+        for flags in (("-X", dialect), ("-x", f"stdc={dialect}")):
+            done = t.run("-Cq", *flags, "-s", str(path))
+            equal((done.stdout.strip(), done.stderr), (value, ""), flags)
 
 TESTS = tests_in(globals())
 

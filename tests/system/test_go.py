@@ -1,27 +1,17 @@
 #!/usr/bin/env python3
 """Tests programs whose stacks grow: Go, and C with -fsplit-stack. A function's entry probe fires once for each call,
 even if the function grows its stack. If the stack may be full, a probe writes nothing below the stack pointer."""
-import os, pathlib, re, shutil, subprocess
+import re, subprocess
 
 from harness import *
-
-VICTIMS = HERE.parent / "victims"
+from traced import *
 
 def good(done):
     equal(done.returncode, 0, done.stderr)
     return done
 
 def built(t):
-    need("go")
-    out = t.scratch / "gostack"
-    if not out.exists():
-        source = t.scratch / "go_stack"
-        shutil.copytree(VICTIMS / "go_stack", source)
-        done = subprocess.run(["go", "build", "-o", str(out), "."], cwd=source, capture_output=True, text=True,
-                              env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "HOME": str(t.scratch),
-                                   "GOCACHE": str(t.scratch / "go-cache")})
-        equal(done.returncode, 0, done.stderr)
-    return str(out)
+    return go_program(t, "go_stack")
 
 def said(text):
     return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", text, re.M)}
@@ -67,7 +57,7 @@ def a_c_function_that_grows_its_stack_is_entered_and_left_once(t):
     need("gcc")
     for level in ("-O0", "-O2"):
         program = str(t.scratch / f"split{level}")
-        done = subprocess.run(["gcc", level, "-fsplit-stack", str(VICTIMS / "split_stack.c"), "-o", program,
+        done = subprocess.run(["gcc", level, "-fsplit-stack", str(HERE.parent / "victims/split_stack.c"), "-o", program,
                                "-lpthread"], capture_output=True, text=True)
         if done.returncode != 0:
             raise Skip("gcc has no -fsplit-stack here: " + done.stderr.splitlines()[0])

@@ -445,6 +445,12 @@ def the_start_of_a_process_fires_before_that_of_its_thread(output):
     starts = [i for i, words in enumerate(lines) if words[0] == "start"]
     if not starts or any(lines[i + 1] != ["lwp-start", lines[i][1]] for i in starts):
         raise AssertionError(str(lines))
+    n_created = n_started = 0
+    for words in lines:
+        n_created += words[0] == "create"
+        n_started += words[0] == "start"
+        if n_started > n_created:
+            raise AssertionError(f"a process started before its creation: {lines}")
     # SIGALRM, SIGCHLD and SIGIO are ignored here, because programs that wait receive them, too.
     handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")]
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])

@@ -82,8 +82,9 @@ int main(void)
 """
 
 @contextlib.contextmanager
-def memory_group(limit):
-    """Yields a control group with this memory limit, from version 1 or 2 of control groups."""
+def memory_group(limit, inside=False):
+    """Yields a control group with this memory limit, from version 1 or 2 of control groups. With `inside`, yields a group
+    without a limit of its own inside the group that has the limit."""
     mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
     places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")
@@ -101,34 +102,48 @@ def memory_group(limit):
         except OSError:
             group.rmdir()
             continue
+        inner = group / "inner" if inside else group
         try:
-            yield group
+            if inside:
+                if name == "memory.max":
+                    (group / "cgroup.subtree_control").write_text("+memory")
+                inner.mkdir()
+            yield inner
         finally:
-            wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty group")
-            group.rmdir()
+            if inner.exists():
+                wait_until(lambda: not (inner / "cgroup.procs").read_text(), what="an empty group")
+            for each in dict.fromkeys((inner, group)): # the inner one first
+                each.rmdir()
         return
     raise Skip("no control group for memory can be created here")
 
-def a_target_in_a_small_control_group_is_not_killed(t):
+def target_is_traced_in_a_small_group(t, inside):
     need("gcc")
     (t.scratch / "busy.c").write_text(SOURCE)
     subprocess.run(["gcc", "-O1", "-pthread", "-o", "busy", "busy.c"], cwd=t.scratch, check=True)
-    with memory_group(24 << 20) as group:
+    records = t.scratch / f"records.{inside}"
+    with memory_group(24 << 20, inside) as group:
         target = subprocess.Popen(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec ./busy"], cwd=t.scratch,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         with held(target):
             equal(target.stdout.readline(), "ready\n")
             dtrace = t.start("-n", 'BEGIN { printf("begun\\n"); } pid$target:a.out:work:entry { '
                              "@[arg0, tid] = count(); @n = count(); trace(arg0); trace(timestamp); trace(execname); }",
-                             "-o", str(t.scratch / "records"), "-p", str(target.pid))
+                             "-o", str(records), "-p", str(target.pid))
             with held(dtrace):
-                wait_until(lambda: (t.scratch / "records").exists() and
-                           "begun" in (t.scratch / "records").read_text(errors="replace")[:1000], what="the start of tracing")
+                wait_until(lambda: records.exists() and
+                           "begun" in records.read_text(errors="replace")[:1000], what="the start of tracing")
                 target.stdin.write("x")
                 target.stdin.flush()
                 out, errors = dtrace.communicate(timeout=120)
             equal((target.wait(timeout=20), target.stdout.read()), (0, "done\n"), errors)
             contains(errors, "buffer size lowered to ")
+
+def a_target_in_a_small_control_group_is_not_killed(t):
+    target_is_traced_in_a_small_group(t, inside=False)
+
+def a_target_in_a_group_inside_a_small_control_group_is_not_killed(t):
+    target_is_traced_in_a_small_group(t, inside=True)
 
 def a_program_that_a_target_executes_in_a_small_control_group_is_not_killed(t):
     need("gcc")

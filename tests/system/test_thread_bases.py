@@ -9,9 +9,9 @@ import contextlib, os, pathlib, re, select, signal, subprocess, time
 from harness import *
 from traced import *
 
-CALLS = ("pid$target:a.out:work:entry { @work[tid] = count(); self->n = arg0; } "
+CALLS = ("pid$target:a.out:work:entry { @work[tid] = count(); self->n = arg0; @stack[ustack(20)] = count(); } "
          "pid$target:a.out:other:entry { @other[tid] = count(); } "
-         'END { printa("work %d %@d\\n", @work); printa("other %d %@d\\n", @other); }')
+         'END { printa("work %d %@d\\n", @work); printa("other %d %@d\\n", @other); trunc(@stack); }')
 
 @contextlib.contextmanager
 def stopped(pid):
@@ -32,12 +32,12 @@ def line_of(process, word, seconds=20):
 def counts_of(output):
     return {(word, int(tid)): int(n) for word, tid, n in re.findall(r"(work|other) (\d+) (\d+)", output)}
 
-def known_threads_need_no_agent(t, how, *command, alone=True, flags=()):
+def known_threads_need_no_agent(t, how, *command, alone=True, flags=(), calls=CALLS):
     """Makes a thread perform three rounds of calls. If `alone` is set, the agent is stopped during the last round. Each
     call must be counted. Returns the lines that the program printed after the rounds."""
     lines = []
     out = t.scratch / f"bases.{time.monotonic_ns()}"
-    with held(t.start("-Zqn", CALLS, *flags, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
+    with held(t.start("-Zqn", calls, *flags, "-o", str(out), "-c", " ".join(command), stdin=subprocess.PIPE)) as dtrace:
         def once(n, order="fork\n"):
             dtrace.stdin.write(order)
             dtrace.stdin.flush()
@@ -142,6 +142,10 @@ def the_main_thread_is_known_after_an_exec(t):
     script.write_text(f"#!/bin/sh\nexec {t.victim('bases')} main\n")
     script.chmod(0o755)
     known_threads_need_no_agent(t, "main", str(script))
+
+def the_main_thread_of_a_go_program_is_known(t):
+    """It sets its own fs_base after the exec."""
+    known_threads_need_no_agent(t, "main", go_program(t, "go_rounds"), calls=CALLS.replace(":work:", ":main.work:"))
 
 if __name__ == "__main__":
     main(tests_in(globals()))

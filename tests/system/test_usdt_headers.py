@@ -552,12 +552,17 @@ def a_uprobe_of_another_tracer_does_not_change_the_red_zone_of_a_leaf_function(t
     (folder / "red_zone_made.d").write_text("provider redzone { probe site(long n); };\n")
     good(t.run("-h", "-s", str(folder / "red_zone_made.d"), "-o", str(folder / "red_zone_made.h")))
     n_hits, refused = 0, "neither gcc nor clang is installed"
-    for compiler, level, made in itertools.product(("gcc", "clang"), ("-O1", "-O2"), ([], ["-DMADE_BY_DTRACE_H"])):
+    for compiler, level, made in itertools.product(("gcc", "clang"), ("-O1", "-O2"), ("sdt.h", "-h", "-h and -G")):
         if not shutil.which(compiler):
             continue
-        program = str(folder / f"red-zone-{compiler}{level}{len(made)}")
-        subprocess.run([compiler, level, *WARNINGS, *made, f"-I{INCLUDE}", f"-I{folder}",
-                        str(VICTIMS / "red_zone.c"), "-o", program], check=True)
+        program = str(folder / f"red-zone-{compiler}{level}-{made.replace(' ', '')}")
+        command = [compiler, level, *WARNINGS, f"-I{INCLUDE}", f"-I{folder}", *(["-DMADE_BY_DTRACE_H"] if made != "sdt.h" else [])]
+        inputs = [str(VICTIMS / "red_zone.c")]
+        if made == "-h and -G":
+            subprocess.run([*command, "-c", *inputs, "-o", f"{program}.o"], check=True)
+            good(t.run("-G", "-s", str(folder / "red_zone_made.d"), "-o", f"{program}.provider.o", f"{program}.o"))
+            inputs = [f"{program}.o", f"{program}.provider.o"]
+        subprocess.run([*command, *inputs, "-o", program], check=True)
         offset, text = site_of(program)
         for reader, place in READERS.items():
             said = subprocess.run([program, hex(offset + place(text)), "500"], check=True,

@@ -1,5 +1,5 @@
 """Functions for tests that count events in targets: starting victims and dtrace, and reading the results."""
-import re, subprocess, time
+import os, re, shutil, subprocess, time
 
 from harness import *
 
@@ -69,3 +69,16 @@ def released(pid):
     """Checks that a process has no tracer and no changed text."""
     equal(tracer_of(pid), 0, "TracerPid")
     equal(text_differs(pid), [], "changed text")
+
+def go_program(t, name):
+    """Builds the Go program in tests/victims/NAME. Returns its path."""
+    need("go")
+    out = t.scratch / f"built_{name}"
+    if not out.exists():
+        source = t.scratch / name
+        shutil.copytree(HERE.parent / "victims" / name, source)
+        done = subprocess.run(["go", "build", "-o", str(out), "."], cwd=source, capture_output=True, text=True,
+                              env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "HOME": str(t.scratch),
+                                   "GOCACHE": str(t.scratch / "go-cache")})
+        equal(done.returncode, 0, done.stderr)
+    return str(out)

@@ -147,6 +147,7 @@ TEST(Setopt, ActsAtItsPlaceInTheStream)
     EXPECT_EQ(s.drain(), "        56"); // in a column until quiet is set
     EXPECT_EQ(s.options_set.size(), 2u);
     ASSERT_EQ(s.faults.size(), 1u);
+    EXPECT_EQ(s.faults[0].fault, static_cast<std::uint32_t>(DTRACEFLT_LIBRARY));
     EXPECT_NE(s.faults[0].text.find("couldn't set option \"nosuch\" to \"1\": "),
               std::string::npos);
 }

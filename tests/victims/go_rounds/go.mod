@@ -1,0 +1,3 @@
+module gorounds
+
+go 1.19
