@@ -92,6 +92,30 @@ def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     if abs(sum(row[1] for row in keys) - total) > 16:
         raise AssertionError(f"{total} updates, but {sum(row[1] for row in keys)} in {len(keys)} keys")
 
+MANY_KEYS = r"""
+#include <stdlib.h>
+__attribute__((noinline)) void work(unsigned long key) { __asm__ volatile("" : : "r"(key)); }
+int main(int argc, char **argv)
+{
+    unsigned long random = 1;
+    for (long n = argc > 1 ? atol(argv[1]) : 1; n > 0; n--) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        work(random >> 24);
+    }
+    return 0;
+}
+"""
+
+def no_update_of_a_million_keys_is_lost(t):
+    need("gcc")
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", str(t.scratch / "many")], input=MANY_KEYS, text=True, check=True)
+    n_updates, out = 4000000 if t.long else 300000, t.scratch / "many.out"
+    done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0 & 1048575] = count(); }", "-o", str(out),
+                 "-c", f"{t.scratch}/many {n_updates}")
+    equal((done.returncode, done.stderr), (0, ""))
+    counts = [int(line.split()[1]) for line in out.read_text().splitlines() if line.strip()]
+    equal((sum(counts), len(counts) > n_updates // 5), (n_updates, True))
+
 def without_p_and_c_processes_of_only_one_other_user_are_traced(t):
     if os.geteuid() != 0:
         raise Skip("an ordinary user cannot trace processes of other users")

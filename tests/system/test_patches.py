@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tests dtrace --patches, which lists the changes to a process's text, and dtrace -lv, which predicts them."""
-import os, pathlib, re, signal, subprocess
+import os, pathlib, re, shutil, signal, subprocess
 
-from harness import Holder, as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
+from harness import Holder, Skip, as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
 
 ROW = re.compile(r"^ *(\d+) +0x([0-9a-f]+) +(\S+) +(\S+) +(\d+|-) +(live|inert|lethal|-) (.+)$", re.M)
 
@@ -127,6 +127,36 @@ def each_run_plants_the_same_sites(t):
             done = t.run("-qn", script, "-c", str(program))
             equal((done.returncode, done.stderr), (0, ""), done.stdout)
             equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
+
+def nearly_all_sites_of_real_programs_get_jumps(t):
+    """busybox and musl are compiled for small size, as all programs of Alpine Linux are. libcrypto has much assembly."""
+    files = ["/usr/bin/busybox", "/lib/ld-musl-x86_64.so.1", "/usr/lib/x86_64-linux-gnu/libc.so.6",
+             "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/redis-server", "/usr/bin/python3"]
+    done = subprocess.run([t.build / "bench/census", *filter(os.path.exists, files)], capture_output=True, text=True,
+                          timeout=120)
+    equal(done.returncode, 0, done.stderr)
+    found = re.findall(r"^(\S+): (\d+) functions.*\n  entries by a jump \S+ %, (\d+) not\n(?:    .*\n)*"
+                       r"  returns by a jump \S+ % of (\d+);.*\n((?:    .*\n)*)", done.stdout, re.M)
+    equal(len(found) >= 3, True, done.stdout)
+    for path, n_entries, n_refused, n_returns, reasons in found:
+        refused_returns = sum(map(int, re.findall(r"^    (\d+):", reasons, re.M)))
+        if int(n_refused) > int(n_entries) * 0.0005 or refused_returns > int(n_returns) * 0.003:
+            raise AssertionError(f"{path}: {n_refused} of {n_entries} entries and {refused_returns} of {n_returns} returns")
+
+def functions_that_begin_or_end_beside_data_get_jumps(t):
+    """OpenSSL's assembly has tables next to these functions."""
+    n_found = 0
+    for module, command in (("libcrypto.so.3", "openssl version"), ("a.out", "node --version")):
+        if not shutil.which(command.split()[0]):
+            continue
+        for name in ("Camellia_cfb8_encrypt", "aesni_multi_cbc_encrypt"):
+            done = t.run("-Zlvn", f"pid$target:{module}:{name}:[er]*", "-c", command)
+            equal(done.returncode, 0, done.stderr)
+            planned = re.findall(r"^\t\t[+-]0x[0-9a-f]+: (.+)$", done.stdout, re.M)
+            equal([text for text in planned if text != "a jump"], [], f"{name} of {command}")
+            n_found += len(planned)
+    if n_found == 0:
+        raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
     # The pattern matches `entry` and `return`, but no offset.
@@ -270,6 +300,7 @@ def the_help_names_the_flag(t):
 TESTS = [
     a_process_that_was_not_traced_has_no_patches, nearly_all_sites_in_unaligned_code_get_jumps,
     each_run_plants_the_same_sites,
+    nearly_all_sites_of_real_programs_get_jumps, functions_that_begin_or_end_beside_data_get_jumps,
     a_listing_predicts_how_sites_are_planted,
     a_listing_names_breakpoints_with_the_reason, a_listing_of_a_command_has_the_mechanism,
     a_probe_of_dtrace_itself_has_no_mechanism, live_jumps_are_listed_with_their_function,
