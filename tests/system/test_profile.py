@@ -57,6 +57,32 @@ def sampling_does_not_read_a_file_of_each_thread_at_each_tick(t):
     calls = log.read_text().splitlines()
     equal(0 < len(calls) < 5000, True, f"{len(calls)} calls: {calls[-5:]}")
 
+def no_thread_is_sampled_while_stopped_threads_wait(t):
+    """The agent asks the kernel for stopped threads before it samples a few threads."""
+    need("strace")
+    log = t.scratch / "waits"
+    with Sleepers(t, 50) as traced, \
+         Tracer(t, "profile-997 { @samples = count(); } pid$target:a.out:step:entry { @hits = count(); } "
+                'END { printa("samples %@d\\n", @samples); printa("hits %@d\\n", @hits); }',
+                traced.pid, flags=("-x", "mechanism=int3")) as tracer:
+        agent = tracer_of(traced.pid)
+        with held(subprocess.Popen(["strace", "-qq", "-e", "trace=ptrace,wait4,waitid", "-o", str(log), "-p", str(agent)])) as strace:
+            wait_until(lambda: tracer_of(agent) == strace.pid, what="strace")
+            wait_until(lambda: log.read_text().count("PTRACE_INTERRUPT") > 20, 60, "samples")
+            strace.send_signal(signal.SIGINT)
+            strace.wait(20)
+        counted = dict(re.findall(r"^(samples|hits) (\d+)$", tracer.finish(), re.M))
+    n_since, none_waits, n_samples = 0, False, 0
+    for line in log.read_text().splitlines()[1:]:
+        if line.startswith("wait"):
+            # A waitid() that finds no thread leaves si_pid at 0, which strace prints as {}.
+            none_waits = bool(re.match(r"wait4\(.* = 0$|waitid\(P_ALL, 0, \{\}.* = 0$", line))
+            n_since = 0
+        elif "PTRACE_INTERRUPT" in line:
+            n_since, n_samples = n_since + 1, n_samples + 1
+            equal((none_waits, n_since <= 8), (True, True), f"{line}: the last wait found no stopped thread, samples since")
+    equal((n_samples > 20, int(counted["hits"]) > 1000), (True, True), counted)
+
 SPINNERS = """
 #include <pthread.h>
 #include <unistd.h>
@@ -104,8 +130,7 @@ def stacks_of_a_program_that_a_script_executes_have_names(t):
     unnamed = [frame for frame in frames if "`" not in frame]
     equal((len(unnamed), any("liblzma" in frame for frame in frames)), (0, True), frames)
 
-TESTS = [samples_that_are_left_out_are_reported, stacks_of_a_program_that_a_script_executes_have_names,
-         sampling_many_sleeping_threads_does_not_slow_down_a_working_one, sampling_does_not_read_a_file_of_each_thread_at_each_tick]
+TESTS = tests_in(globals())
 
 if __name__ == "__main__":
     main(TESTS)

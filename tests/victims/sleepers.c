@@ -17,10 +17,15 @@ static void* sleep_on(void* arg)
     return arg;
 }
 
+__attribute__((noinline)) unsigned long step(unsigned long n)
+{
+    return n * 3 + 1;
+}
+
 static void* work_on(void* arg)
 {
     for (;;)
-        work = work * 3 + 1;
+        work = step(work);
     return arg;
 }
 

@@ -3,6 +3,9 @@
 // probes with several compiled clauses.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <set>
@@ -68,6 +71,54 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
     EXPECT_LT(write(again.get(), &site, sizeof site), 0);
     EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again.get(), 0),
               MAP_FAILED);
+}
+
+// A hostile process that could write to the config in spite of the seals must not be
+// able to make the agent use an index or an address of its choice.
+TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
+{
+    // The first sites and lists of probes, and all that precedes them except the robust
+    // word.
+    constexpr std::array<std::array<std::size_t, 2>, 2> parts{
+        {{offsetof(dt_rt_config, magic), offsetof(dt_rt_config, sites[1000])},
+         {offsetof(dt_rt_config, firings), offsetof(dt_rt_config, firings[1000])}}};
+    auto used = [&](bool spoil) {
+        RuntimeMap map;
+        EXPECT_TRUE(map.make(getpid()));
+        const auto all = std::as_bytes(std::span(&map.config(), 1));
+        auto step = [&] {
+            for (auto [begin, end] : parts) {
+                if (spoil)
+                    std::ranges::fill(
+                        map.writer().shared_pages(all.subspan(begin, end - begin)),
+                        std::byte{0xff});
+            }
+        };
+        for (int i = 0; i < 20; i++) {
+            const std::uint32_t site = *map.add_site(TargetAddr{0x400000});
+            step();
+            map.set_back(site, TargetAddr{0x500000});
+            step();
+            EXPECT_TRUE(map.set_firings(site, std::span(&firing, 1)));
+            step();
+            std::vector<RuntimeMap::Compiled> clauses{clause(0x10, 3), clause(0x20, 5)};
+            map.set_compiled(site, clauses);
+            step();
+            if (i % 3 == 0)
+                map.set_firings(site, {});
+            step();
+            if (i % 2 == 0)
+                map.free_site(site);
+            step();
+        }
+        std::vector<std::byte> result;
+        for (auto [begin, end] : parts) {
+            const auto part = all.subspan(begin, end - begin);
+            result.insert(result.end(), part.begin(), part.end());
+        }
+        return result;
+    };
+    EXPECT_TRUE(used(true) == used(false));
 }
 
 TEST_F(RuntimeMapTest, EachCompiledClauseHasASiteWithTheEpidAtWhichTheProbeContinues)
