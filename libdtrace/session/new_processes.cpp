@@ -120,6 +120,10 @@ bool NewProcesses::wait_for_answer(int fd)
             continue;
         alignas(nlmsghdr) char data[1024];
         ssize_t n = ::recv(fd, data, sizeof data, 0);
+        if (n < 0 && errno == ENOBUFS) { // some events were lost
+            read_proc(now_ns, true);
+            continue;
+        }
         auto received =
             event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
         if (!received)

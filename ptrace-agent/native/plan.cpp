@@ -120,8 +120,6 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
 // contain integers only (dif/slots.c).
 bool Planner::has_slot(std::uint32_t id) const
 {
-    if (id >= DT_SLOT_EASY_IDS)
-        return false;
     const auto* index = static_cast<const dt_u32*>(dt_at(base_, arena_->var_index));
     std::uint32_t n = index[DIFV_SCOPE_THREAD << 16 | id];
     if (n == 0)
@@ -132,6 +130,9 @@ bool Planner::has_slot(std::uint32_t id) const
 
 Result<Ok> Planner::self(std::uint32_t id, ClausePlan::Needs& needs)
 {
+    if (id >= DT_SLOT_EASY_IDS)
+        return refuse("it uses a variable beyond the first " +
+                      std::to_string(DT_SLOT_EASY_IDS) + " of the program");
     if (!has_slot(id))
         return refuse("it uses a thread-local variable that is not an integer");
     auto at = std::lower_bound(needs.self.begin(), needs.self.end(), id);

@@ -1,6 +1,6 @@
 /*
- * copyoutstr writes at most the given number of bytes, and no terminating zero where
- * that leaves no room for it: two bytes of "98" replace those of 10.
+ * copyoutstr writes at most the given number of bytes. If the string is longer, it writes
+ * no terminating zero: "9" replaces the first digit of 10.
  * @flags: -q -w
  * @command: spin 10 1
  * @replace: ^calls (\d+).* -> \1 calls
