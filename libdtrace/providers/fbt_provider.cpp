@@ -7,9 +7,9 @@
 #include "libdtrace/symbols/glob.hpp"
 
 #include <array>
-#include <functional>
-#include <set>
 #include <string>
+#include <unordered_set>
+#include <utility>
 
 namespace dt {
 
@@ -22,17 +22,16 @@ ProviderAttributes FbtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the functions in which the kernel forbids kprobes. Reads lines such as
-// "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return". Returns an
-// empty set if debugfs cannot be read.
-static std::set<std::string, std::less<>> forbidden_functions()
+// Returns the functions in which the kernel forbids kprobes. The names are parts of
+// `list`, which has lines such as
+// "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return".
+static std::unordered_set<std::string_view> forbidden_functions(const std::string& list)
 {
-    std::set<std::string, std::less<>> names;
-    if (auto list = read_debugfs("kprobes/blacklist"))
-        each_line(*list, [&](std::string_view line) {
-            std::string_view name = line.substr(line.find('\t') + 1);
-            names.emplace(name.substr(0, name.find_first_of("+ ")));
-        });
+    std::unordered_set<std::string_view> names;
+    each_line(list, [&](std::string_view line) {
+        std::string_view name = line.substr(line.find('\t') + 1);
+        names.insert(name.substr(0, name.find_first_of("+ ")));
+    });
     return names;
 }
 
@@ -49,7 +48,9 @@ void FbtProvider::load()
         return;
     }
     list_ = std::move(*list);
-    const auto forbidden = forbidden_functions();
+    auto blacklist = read_debugfs("kprobes/blacklist");
+    const std::string forbidden_list = blacklist ? std::move(*blacklist) : "";
+    const auto forbidden = forbidden_functions(forbidden_list);
     each_line(list_, [&](std::string_view line) {
         std::string_view name = line.substr(0, line.find_first_of(" \t"));
         std::string_view module = KernelSymbols::proper;
@@ -66,9 +67,8 @@ void FbtProvider::load()
 
 void FbtProvider::forget()
 {
-    loaded_ = placed_ = false;
+    loaded_ = false;
     functions_.clear();
-    places_.clear();
     list_.clear();
     why_not_.clear();
 }
@@ -127,27 +127,14 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
 
 std::vector<KernelSite> FbtProvider::sites(const ProbeInfo& probe)
 {
-    if (!placed_) {
-        placed_ = true;
-        for (const Function& each : functions_)
-            places_[each];
-        symbols_.each([&](const KernelSymbols::Symbol& symbol) {
-            if (!symbol.is_function)
-                return;
-            auto function = places_.find({symbol.module, symbol.name});
-            if (function != places_.end())
-                function->second.push_back(symbol.addr);
-        });
-    }
     std::vector<KernelSite> sites;
-    auto function = places_.find({probe.module, probe.function});
-    if (function == places_.end())
-        return sites;
-    for (std::uint64_t addr : function->second) {
+    symbols_.each_named(probe.function, [&](const KernelSymbols::Symbol& symbol) {
+        if (!symbol.is_function || symbol.module != probe.module)
+            return;
         KernelSite& site = sites.emplace_back();
         site.kind = probe.name == "entry" ? DTK_FBT_ENTRY : DTK_FBT_RETURN;
-        site.where = addr;
-    }
+        site.where = symbol.addr;
+    });
     return sites;
 }
 

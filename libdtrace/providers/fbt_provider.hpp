@@ -17,8 +17,6 @@
 #include "libdtrace/providers/kernel_provider.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
-#include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -52,8 +50,7 @@ private:
     KernelSymbols& symbols_;
     std::string list_, why_not_;
     std::vector<Function> functions_; // in the list's order; a name can occur twice
-    std::map<Function, std::vector<std::uint64_t>> places_;
-    bool loaded_ = false, placed_ = false;
+    bool loaded_ = false;
 };
 
 } // namespace dt

@@ -61,10 +61,12 @@ const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
             if (row.how != DTK_STABLE_TRACEPOINT)
                 places_[row.source];
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
+            if (!symbol.is_function)
+                return;
             // A part that the compiler split off (foo.cold, foo.part.0) is not an entry
             // of the function and may take different arguments, so it is ignored.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
-            if (!symbol.is_function || wanted == places_.end())
+            if (wanted == places_.end())
                 return;
             Place& place = wanted->second;
             if (place.addrs.empty())
@@ -92,11 +94,15 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (row.provider != name_)
             continue;
         Names names = names_of(row);
+        // These parts are compared first, because module_of() and sites() may have to
+        // read all symbols of the kernel. Most descriptions, such as BEGIN and tick-1s,
+        // name no probe of the table.
+        if (!part_means(spec.function, names.function) ||
+            !part_means(spec.name, names.name))
+            continue;
         if (names.module.empty())
             names.module = module_of(row.probe);
-        if (part_means(spec.module, names.module) &&
-            part_means(spec.function, names.function) &&
-            part_means(spec.name, names.name) && !sites(row.probe).empty())
+        if (part_means(spec.module, names.module) && !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
     return {}; // the registry is searched for the new probes

@@ -12,10 +12,10 @@
 #include "libdtrace/providers/kernel_provider.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace dt {
 
@@ -36,7 +36,7 @@ private:
     const Place& place_of(std::string_view function);
 
     KernelSymbols& symbols_;
-    std::map<std::string_view, Place> places_;
+    std::unordered_map<std::string_view, Place> places_;
     bool loaded_ = false;
 };
 

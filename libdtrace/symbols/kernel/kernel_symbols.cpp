@@ -70,28 +70,25 @@ Result<KernelSymbols::Symbol> KernelSymbols::find(std::string_view module,
 Result<KernelSymbols::Symbol> KernelSymbols::find_loaded(std::string_view module,
                                                          std::string_view name)
 {
-    if (by_name_.empty())
-        index_names();
     const std::string wanted = canonical(module);
-    auto first = by_name_.find(name);
-    std::size_t best = none;
+    std::optional<std::size_t> best;
     auto rank = [&](std::size_t i) {
         const Entry& entry = entries_[i];
         bool is_global = std::isupper(static_cast<unsigned char>(entry.type)) != 0;
         return (entry.module == 0 ? 0 : 2) + (is_global ? 0 : 1);
     };
-    for (std::uint32_t i = first == by_name_.end() ? none : first->second; i != none;
-         i = entries_[i].next) {
-        if (!wanted.empty() && !glob_match(wanted, module_names_[entries_[i].module]))
+    for (std::uint32_t i : candidates(name)) {
+        if (name_of(entries_[i]) != name ||
+            (!wanted.empty() && !glob_match(wanted, module_names_[entries_[i].module])))
             continue;
-        if (best == none || rank(i) < rank(best))
+        if (!best || rank(i) < rank(*best))
             best = i;
     }
-    if (best == none)
+    if (!best)
         return Error{Code::not_found, why_not(wanted, name), 0};
     if (hidden_)
         return Error{Code::permission, why_hidden(), 0};
-    return symbol(best);
+    return symbol(*best);
 }
 
 std::string KernelSymbols::why_not(std::string_view module, std::string_view name)
@@ -104,9 +101,9 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
                did_you_mean(near.nearest(1));
     }
     Suggestions near(name);
-    for (const auto& [known, entry] : by_name_)
-        if (module.empty() || glob_match(module, module_names_[entries_[entry].module]))
-            near.consider(known);
+    for (const Entry& entry : entries_)
+        if (module.empty() || glob_match(module, module_names_[entry.module]))
+            near.consider(name_of(entry));
     const std::vector<std::string> nearest = near.nearest(1);
     const bool may_be_data = nearest.empty() && has_functions_only_;
     return (module.empty() ? "the kernel" : std::string(module)) + " has no symbol " +

@@ -2,7 +2,7 @@
 // The kernel's symbols from /proc/kallsyms, and the ranges of modules from
 // /proc/modules.
 //
-//   kallsyms ── once, at the first lookup ──> by address (sorted), by name (chains)
+//   kallsyms ── once, at the first lookup ──> by address (sorted), by name (buckets)
 //
 // The text is read once and kept in memory. A symbol is an address and the offset of
 // its name in the text. A symbol extends to the next address of its module, and the
@@ -26,9 +26,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace dt {
@@ -70,6 +70,8 @@ public:
     std::vector<std::string_view> modules(); // loaded modules, the kernel proper first
     // Visits all symbols in the order of their addresses.
     template <class F> void each(F visit);
+    // Visits the symbols with this name in the order of their addresses.
+    template <class F> void each_named(std::string_view name, F visit);
     // Makes the next lookup read the files again.
     void refresh();
 
@@ -89,12 +91,10 @@ public:
     static std::string canonical(std::string_view module);
 
 private:
-    static constexpr std::uint32_t none = UINT32_MAX;
     struct Entry {
         std::uint64_t addr = 0;
         std::uint32_t name = 0; // offset in text_
         std::uint16_t name_bytes = 0, module = 0;
-        std::uint32_t next = none; // next entry of the same name
         char type = 0;
     };
     struct Range {
@@ -109,6 +109,8 @@ private:
     bool lists_module(std::string_view name) const; // reads /proc/modules
     std::uint16_t module_number(std::string_view name);
     void index_names();
+    // Returns the numbers of the entries that may have this name.
+    std::span<const std::uint32_t> candidates(std::string_view name);
     bool reload_if_changed();
     Result<Symbol> find_loaded(std::string_view module, std::string_view name);
     std::optional<At> at_loaded(std::uint64_t addr) const;
@@ -131,7 +133,10 @@ private:
     std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
     std::vector<Entry> entries_; // sorted by address
     std::vector<Range> ranges_;  // sorted by address
-    std::unordered_map<std::string_view, std::uint32_t> by_name_;
+    // The numbers of the entries in the order of their names' buckets, and where each
+    // bucket begins. A bucket has about three entries. A map would take several times
+    // as long to build.
+    std::vector<std::uint32_t> by_name_, buckets_;
 };
 
 template <class F> void KernelSymbols::each(F visit)
@@ -140,6 +145,15 @@ template <class F> void KernelSymbols::each(F visit)
         return;
     for (std::size_t i = 0; i < entries_.size(); i++)
         visit(symbol(i));
+}
+
+template <class F> void KernelSymbols::each_named(std::string_view name, F visit)
+{
+    if (!load() || hidden_)
+        return;
+    for (std::uint32_t i : candidates(name))
+        if (name_of(entries_[i]) == name)
+            visit(symbol(i));
 }
 
 } // namespace dt

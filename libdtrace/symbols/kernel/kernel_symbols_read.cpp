@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <functional>
+#include <numeric>
 #include <unistd.h>
 #include <utility>
 
@@ -52,14 +54,16 @@ Result<std::string> read_text(const std::string& path)
     return text;
 }
 
-// Removes the next word from a line and returns it.
+// Removes the next word from a line and returns it. kallsyms has 200,000 lines, so this
+// does not call a function for each character, as find_first_of() does.
 std::string_view take_word(std::string_view& line)
 {
-    constexpr std::string_view blanks = " \t";
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    std::string_view word = line.substr(0, line.find_first_of(blanks));
-    line.remove_prefix(word.size());
-    return word;
+    auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+    const char* end = line.data() + line.size();
+    const char* begin = std::find_if_not(line.data(), end, is_blank);
+    const char* behind = std::find_if(begin, end, is_blank);
+    line = {behind, static_cast<std::size_t>(end - behind)};
+    return {begin, static_cast<std::size_t>(behind - begin)};
 }
 
 bool read_number(std::string_view word, int base, std::uint64_t& into)
@@ -204,16 +208,34 @@ bool KernelSymbols::lists_module(std::string_view name) const
     return found;
 }
 
-// Builds the chains from the last entry to the first, so that a chain begins with the
-// lowest address.
+static std::uint16_t bucket_of(std::string_view name)
+{
+    return static_cast<std::uint16_t>(std::hash<std::string_view>{}(name));
+}
+
+// A counting sort by bucket. Entries of one bucket stay in the order of their addresses.
 void KernelSymbols::index_names()
 {
-    by_name_.reserve(entries_.size());
-    for (std::size_t i = entries_.size(); i-- > 0;) {
-        auto number = static_cast<std::uint32_t>(i);
-        auto [at, is_new] = by_name_.try_emplace(name_of(entries_[i]), number);
-        entries_[i].next = is_new ? none : std::exchange(at->second, number);
+    std::vector<std::uint16_t> buckets;
+    buckets.reserve(entries_.size());
+    buckets_.assign(std::size_t{UINT16_MAX} + 2, 0);
+    for (const Entry& entry : entries_) {
+        buckets.push_back(bucket_of(name_of(entry)));
+        ++buckets_[buckets.back() + 1u];
     }
+    std::partial_sum(buckets_.begin(), buckets_.end(), buckets_.begin());
+    std::vector<std::uint32_t> ends = buckets_;
+    by_name_.resize(entries_.size());
+    for (std::size_t i = 0; i < buckets.size(); i++)
+        by_name_[ends[buckets[i]]++] = static_cast<std::uint32_t>(i);
+}
+
+std::span<const std::uint32_t> KernelSymbols::candidates(std::string_view name)
+{
+    if (by_name_.empty())
+        index_names();
+    const std::size_t bucket = bucket_of(name);
+    return std::span(by_name_).first(buckets_[bucket + 1]).subspan(buckets_[bucket]);
 }
 
 std::string KernelSymbols::why_hidden() const
