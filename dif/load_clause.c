@@ -39,7 +39,8 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 		     (a->kind < DTRACEACT_USTACK ||
 		      a->kind > DTRACEACT_UADDR) &&
 		     (a->kind < DTRACEACT_STACK || a->kind > DTRACEACT_MOD)))
-			return dt_refuse(l, i, "not a part of a key");
+			return dt_refuse(l, i,
+					 "action cannot be part of a key");
 		a->in_key = 1;
 		key = DT_ALIGN(key, (dt_u64)align);
 		a->rec_offset = (dt_u32)key;
@@ -84,9 +85,12 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 	}
 	if ((c->flags & DT_CLAUSE_COMMITS) &&
 	    (data || (c->flags & DT_CLAUSE_SPECULATES)))
-		return dt_refuse(l, 0, "commit() together with data recording");
+		return dt_refuse(l, 0,
+				 "a clause with commit() may not record data "
+				 "or use speculate()");
 	if ((c->flags & DT_CLAUSE_EXITS) && (c->flags & DT_CLAUSE_SPECULATES))
-		return dt_refuse(l, 0, "exit() after speculate()");
+		return dt_refuse(
+		    l, 0, "a clause with speculate() may not use exit()");
 	/*
 	 * A clause makes a record if it has an action that records data. An
 	 * empty clause has the default action, which makes a record without
@@ -112,8 +116,9 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 			if (i + 1 == c->n_actions ||
 			    actions[i + 1].kind != a->kind ||
 			    actions[i + 1].ntuple == DT_NTUPLE_INCREMENT)
-				return dt_refuse(
-				    l, i, "increment without a distribution");
+				return dt_refuse(l, i,
+						 "increment is not followed by "
+						 "a distribution");
 			continue;
 		}
 		if (dt_load_key(l, actions, i) != 0)

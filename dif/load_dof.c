@@ -81,7 +81,8 @@ int dt_dof_check(struct dt_loader *l)
 		if (!sec.type)
 			continue;
 		if (sec.type > DOF_SECT_PRENOFFS)
-			return dt_refuse(l, at, "DOF section of unknown type");
+			return dt_refuse(l, at,
+					 "DOF section has an unknown type");
 		if (!sec.align || (sec.align & (sec.align - 1)) ||
 		    sec.align > 4096 || (sec.offset & (sec.align - 1)))
 			return dt_refuse(l, at, "DOF section is misaligned");
@@ -91,8 +92,9 @@ int dt_dof_check(struct dt_loader *l)
 		if (sec.offset > l->bytes || sec.size > l->bytes - sec.offset)
 			return dt_refuse(l, at, "DOF section is out of bounds");
 		if (sec.entsize && sec.size % sec.entsize)
-			return dt_refuse(
-			    l, at, "DOF section is not whole entries long");
+			return dt_refuse(l, at,
+					 "DOF section's size is not a multiple "
+					 "of its entry size");
 		if (!(sec.flags & DOF_SECF_LOAD))
 			continue;
 		if (sec.offset + sec.size > l->hdr.loadsz)

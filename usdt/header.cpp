@@ -103,9 +103,11 @@ std::string definition(const ProviderSource& provider, const std::string& group)
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
-    std::string out = "/* Once per program or library, however many files include "
-                      "this: the counts of\n * tracers, and the definition of " +
-                      provider.name + ". */\n__asm__(\n";
+    std::string out = "/* The semaphores, which count the tracers of each probe, and "
+                      "the definition of\n * provider " +
+                      provider.name +
+                      ". A program or library contains them only once, even if\n"
+                      " * several of its files include this header. */\n__asm__(\n";
     out += assembly(".ifndef " + seen);
     out += assembly(".set " + seen + ",1");
     out += semaphores(provider, group) + definition(provider, group);

@@ -183,9 +183,9 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
         if (n_bytes != dof.size() || programs.size() < n_bytes ||
             std::memcmp(programs.data(), dof.data(), dof.size()) != 0)
             return state.fail(EDT_DIFINVAL,
-                              "on this kernel, the anonymous enabling compiles to a "
-                              "different program: save it again, without "
-                              "addresses of kernel variables");
+                              "the anonymous enabling no longer compiles to the saved "
+                              "program: save it again (dtrace -A), without kernel "
+                              "variables, because their addresses change");
         programs.remove_prefix(
             std::min<std::size_t>((n_bytes + 7) & ~dt_u64{7}, programs.size()));
         state.enabled.push_back({prog, first_clause, true});

@@ -150,16 +150,17 @@ static Result<Started> start_command(const Command& command, bool inside,
             kill_and_reap(pid);
             return Error{Code::busy,
                          command.argv[0] +
-                             ": the kernel has been busy with its exec for " +
+                             ": the kernel has not completed execve(2) within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
-                             " s; is its file system reachable?"};
+                             " s; is the program's file system reachable?"};
         }
         if (reported != pid || !status.is_stopped()) {
             int error = 0;
             if (read(failed_read.get(), &error, sizeof error) == sizeof error)
                 return exec_error(command.argv[0], error);
             return Error{Code::invalid,
-                         command.argv[0] + ": it exited before its exec"};
+                         command.argv[0] +
+                             ": the process exited before it executed the program"};
         }
         if (execed && status.event() == PTRACE_EVENT_STOP)
             return Started{pid, status};

@@ -162,8 +162,7 @@ void Checker::check_string_bound(const Node& index, std::uint64_t literal_bytes)
     if (index.is_constant && index.type->is_integer() && index.value >= bytes)
         fail(Tag::ARR_BOUNDS, index.at,
              "index " + std::to_string(static_cast<std::int64_t>(index.value)) +
-                 " is out of the bounds of a string, which has " +
-                 std::to_string(bytes) +
+                 " is out of bounds: the string has " + std::to_string(bytes) +
                  (bytes == strsize ? " bytes (strsize)" : " bytes"));
 }
 
@@ -255,7 +254,7 @@ void Checker::index(NodePtr& slot)
     if (bounded && i.is_constant && i.value >= bounds->count)
         fail(Tag::ARR_BOUNDS, i.at,
              "index " + std::to_string(static_cast<std::int64_t>(i.value)) +
-                 " is out of the bounds of " + quoted(array));
+                 " is out of bounds for " + quoted(array));
     node.type = element;
     node.is_lvalue = true;
     node.userland = node.left->userland || is_userland(element);

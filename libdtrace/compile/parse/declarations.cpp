@@ -357,7 +357,7 @@ void Parser::declare_typedef(const Declarator& declarator)
 {
     if (declarator.has_keys)
         fail(Tag::DECL_ARRSUB, declarator.at,
-             "array declaration of type requires a constant size: " + declarator.name);
+             "a typedef of an array requires a constant size: " + declarator.name);
     if (variables_.contains(declarator.name))
         fail(Tag::DECL_IDRED, declarator.at,
              "identifier redeclared: " + declarator.name);

@@ -180,7 +180,7 @@ int fit_options(SessionState& state, std::uint64_t default_aggsize)
         if (state.options.run_time(DTRACEOPT_bufresize) == DT_BUFRESIZE_MANUAL)
             return state.fail(ENOMEM,
                               "the buffers would take " + std::to_string(total >> 20) +
-                                  " MiB, of which " + std::to_string(available >> 20) +
+                                  " MiB, but only " + std::to_string(available >> 20) +
                                   " MiB are available");
         if (largest->value <= smallest_halved)
             return state.fail(ENOMEM,
@@ -228,10 +228,12 @@ std::string excess(const Layout& layout, const dt_arena_config& config,
         return "a memory file of " + mib(larger) + ", but files are limited to " +
                mib(room.file) + " (ulimit -f)";
     if (layout.program + layout.data > room.address)
-        return mib(layout.program + layout.data) + " of address space, of which " +
-               mib(room.address) + " are available here or in a target (ulimit -v)";
+        return mib(layout.program + layout.data) +
+               " of address space, but a limit of dtrace or of a target (ulimit -v) "
+               "leaves only " +
+               mib(room.address);
     if (room.touched != no_limit && layout.data - config.globals_bytes > room.touched)
-        return mib(layout.data - config.globals_bytes) + " of memory, of which " +
+        return mib(layout.data - config.globals_bytes) + " of memory, but only " +
                mib(room.touched) +
                " are available (limited by control groups or free memory)";
     return {};

@@ -343,12 +343,12 @@ TEST(Speculation, RulesOfOrderAreKept)
     EXPECT_EQ(refused([](Clause& c) {
                   c.trace(constant(1)).action({DTRACEACT_COMMIT, constant(1), 1});
               }),
-              "commit() together with data recording");
+              "a clause with commit() may not record data or use speculate()");
     EXPECT_EQ(refused([](Clause& c) {
                   c.action({DTRACEACT_SPECULATE, constant(1), 1})
                       .action({DTRACEACT_EXIT, constant(1), 1});
               }),
-              "exit() after speculate()");
+              "a clause with speculate() may not use exit()");
 }
 
 TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)

@@ -108,7 +108,7 @@ TEST(Load, HeadersThatLieAreRefused)
 TEST(Load, SectionsThatLieAreRefused)
 {
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.type = 27; }),
-              "DOF section of unknown type");
+              "DOF section has an unknown type");
     for (std::uint32_t align : {0u, 3u, 8192u})
         EXPECT_EQ(with_section(DOF_SECT_DIF, [align](dof_sec& s) { s.align = align; }),
                   "DOF section is misaligned");
@@ -119,7 +119,7 @@ TEST(Load, SectionsThatLieAreRefused)
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.size = ~3ull; }),
               "DOF section is out of bounds");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.entsize = 5; }),
-              "DOF section is not whole entries long");
+              "DOF section's size is not a multiple of its entry size");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.flags = 2; }),
               "DOF section has unknown flags");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.offset = 0; }),
@@ -140,7 +140,7 @@ TEST(Load, TablesThatLieAreRefused)
     EXPECT_EQ(with_bytes(DOF_SECT_STRTAB, [](std::string& b) { b += "x"; }),
               "string table is not terminated");
     EXPECT_EQ(with_bytes(DOF_SECT_INTTAB, [](std::string& b) { b += "x"; }),
-              "DOF section is not whole entries long");
+              "DOF section's size is not a multiple of its entry size");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR, [](std::string& b) { b.resize(6); }),
               "DIFO header has a bad size");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR, [](std::string& b) { b.resize(8); }),
@@ -178,16 +178,16 @@ TEST(Load, KeysAndIncrementsOutOfPlaceAreRefused)
     EXPECT_EQ(refused_clause([](Clause& c) {
                   c.aggregate(DTRACEAGG_count, 1, 0).aggregate(DTRACEAGG_count, 1, 1);
               }),
-              "not a part of a key");
+              "action cannot be part of a key");
     EXPECT_EQ(
         refused_clause([](Clause& c) {
             c.action({DTRACEACT_EXIT, constant(1, 4)}).aggregate(DTRACEAGG_count, 1, 1);
         }),
-        "not a part of a key");
+        "action cannot be part of a key");
     EXPECT_EQ(refused_clause([](Clause& c) {
                   c.action({DTRACEAGG_quantize, constant(1), DT_NTUPLE_INCREMENT});
               }),
-              "increment without a distribution");
+              "increment is not followed by a distribution");
     EXPECT_EQ(refused_clause([](Clause& c) { c.aggregate(DTRACEAGG_sum, 1, 0); }),
               "aggregating function needs an integer value");
     EXPECT_EQ(refused_clause([](Clause& c) {

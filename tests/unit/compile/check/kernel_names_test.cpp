@@ -228,10 +228,10 @@ TEST(KernelNames, ATranslatedStringIsIndexedWithinItsBounds)
     EXPECT_EQ(kernel.error(translator + "BEGIN { trace(curlwpsinfo->pr_name[255]); }"),
               "");
     EXPECT_TRUE(has(kernel.error("BEGIN { trace(curlwpsinfo->pr_name[256]); }"),
-                    "index 256 is out of the bounds of a string"));
+                    "index 256 is out of bounds: the string has 256 bytes"));
     EXPECT_TRUE(has(kernel.error("BEGIN { trace(xlate <lwpsinfo_t *> "
                                  "(curthread)->pr_name[256]); }"),
-                    "index 256 is out of the bounds of a string"));
+                    "index 256 is out of bounds: the string has 256 bytes"));
     EXPECT_EQ(kernel.error("BEGIN { trace((stringof(curthread->comm))[256]); }"), "");
 }
 
