@@ -318,9 +318,9 @@ DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Updates the value of a key that the hint does not name. Creates an entry for
- * a new key. Sets *hint to the offset of the entry, or to 0 if the buffer is
- * full.
+ * Updates the value of a key whose entry is not at the offset *hint. Creates an
+ * entry for a new key. Sets *hint to the offset of the entry, or to 0 if the
+ * buffer is full.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

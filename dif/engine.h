@@ -146,10 +146,11 @@ dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
  */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
- * Returns whether exit() has ended tracing. The words in the shared part are
- * trusted only if a clause with exit() is enabled at a probe that fires in
- * targets. If there is no such clause and a target has overwritten the activity
- * in the shared part, the function restores it.
+ * Returns whether exit() has ended tracing. Targets can overwrite the words
+ * `activity` and `exited` in the shared part. If there is a private part, these
+ * words are therefore trusted only if a clause with exit() is enabled for a
+ * probe that fires in targets. If there is no such clause and a target has
+ * overwritten the shared activity, the function restores it.
  */
 int dt_has_exited(void *arena);
 

@@ -79,7 +79,7 @@ struct dt_host_ops {
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
 	/*
-	 * Runs a subroutine that is a KERNEL row of dif/subrs.h and has one
+	 * Runs a subroutine that is marked KERNEL in dif/subrs.h and has one
 	 * argument. Returns 0 and sets *value, or returns -1 and sets *bad to
 	 * the address that could not be read.
 	 */

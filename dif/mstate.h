@@ -378,8 +378,9 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments a count() without a key, which must be the first action of the
- * ECB. Uses the entry's offset in the shard's hints. Returns 0 if the hint is
- * not valid. The caller must then use dt_aggregate(), which searches.
+ * ECB. Finds the aggregation's entry with the offset that is stored in the
+ * shard's agg_hints. Returns 0 if no valid offset is stored. The caller must
+ * then use dt_aggregate(), which searches for the entry.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);

@@ -316,8 +316,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // `open` contains the functions in which bytes that no known code reaches may be
-    // code. `jumping` contains the functions with a known indirect jump.
+    // `open` contains the functions that may contain more code, in bytes that the known
+    // code does not reach. `jumping` contains the functions with a known indirect jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;

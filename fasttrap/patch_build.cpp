@@ -161,9 +161,10 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// Returns the address in the trampoline where a branch of the window continues if it
-// skips a head, otherwise nothing. If two heads precede one instruction, the branch
-// skips the first head and executes the second.
+// If the branch must not fire the probe at its destination (loop_end), returns the
+// address in the trampoline after the head and tail of that site, where the branch
+// continues. Otherwise returns nothing. If two heads precede one instruction, the
+// branch skips the first head and executes the second.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements the fbt provider, the entry and return of kernel functions, with
+ * Implements the fbt provider (the entry and return of kernel functions) with
  * ftrace.
  *
  * A consumer has one ftrace_ops. Its callback looks up the address of ftrace's
@@ -12,11 +12,11 @@
  * Probes in a kernel module are detached when it is unloaded, before another
  * module can be loaded at the same address.
  *
- * Only ftrace knows which functions it can trace. To find out, each function is
- * added to the filter of an ops that is never registered. This module's own
- * functions are compiled without ftrace's entries, so they cannot be traced.
- * Functions that kprobes must not probe, according to the kernel's list, are
- * refused too (symbols.c).
+ * Only ftrace knows which functions it can trace. To find out, dt_try() adds
+ * each function to the filter of a struct ftrace_ops that is never registered.
+ * This module's own functions are compiled without ftrace's entries, so they
+ * cannot be traced. The functions in the kernel's list of those that kprobes
+ * must not probe are refused too (symbols.c).
  */
 #include "kmod/consumer.h"
 

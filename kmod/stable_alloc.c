@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * dtmalloc: allocations of kernel memory. arg0 is the address, arg1 the caller,
- * arg2 the cache (struct kmem_cache) or 0, arg3 the number of bytes.
+ * Implements the dtmalloc probes, which fire when kernel memory is allocated or
+ * freed. arg0 is the address, arg1 the caller, arg2 the cache (struct
+ * kmem_cache) or 0, and arg3 the number of bytes.
  */
 #include "abi/stable.h"
 

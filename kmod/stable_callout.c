@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * callout_execute: functions that timers call. arg0 is a struct timer_list, or
- * a struct hrtimer if arg1 is 1.
+ * Implements the callout_execute probes, which fire when a timer calls a
+ * function. arg0 is a struct timer_list, or a struct hrtimer if arg1 is 1.
  */
 #include "abi/stable.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * io: block input and output. All three arguments are the bio, because the bio
- * is the buffer, refers to its device, and contains the pages of its file.
+ * Implements the io probes, which fire for block input and output. All three
+ * arguments are the bio, because the bio is the buffer, refers to its device,
+ * and contains the pages of its file.
  *
  * When a bio is done, its iterator has reached the end. The probe shows the
  * buffer in its original state. For this purpose, a copy of the bio follows the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * lockstat: kernel locks. arg0 is the lock.
+ * Implements the lockstat probes, which fire when kernel locks are used. arg0
+ * is the lock.
  *
  * A lock is held from the return of the function that acquires it until the
  * function that releases it is entered. Adaptive locks are mutexes. rw locks

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Providers ip, tcp and udp: packets, and the states of connections.
+ * Implements the ip, tcp and udp probes, which fire for packets and for changes
+ * of a connection's state.
  *
  * The send probes of tcp and udp fire after IP has put its header in front of
  * the segment: in __ip_local_out() for IPv4 and in ip6_output() for IPv6.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Provider proc: events of processes and threads. */
+/*
+ * Implements the proc probes, which fire for events of processes and threads.
+ */
 #include "kmod/consumer.h"
 #include "abi/stable.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Provider sched: which tasks run, and which wait for a CPU. */
+/* Implements the sched probes, which fire for events of the scheduler. */
 #include "abi/stable.h"
 
 #include <linux/sched.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider sysinfo: probes that fire when a statistic of the system increases.
- * arg0 is the increment. System calls of 32-bit programs are not counted.
+ * Implements the sysinfo probes, which fire when a statistic of the system
+ * increases. arg0 is the increment. System calls of 32-bit programs are not
+ * counted.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"

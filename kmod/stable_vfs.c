@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider vfs: the probes of FreeBSD's file system layer, at the corresponding
- * Linux functions. An inode takes the place of the vnode. The file, the dentry
- * or the name on which the function operates takes the place of FreeBSD's
- * structure of arguments.
+ * Implements the vfs probes. They are the probes of FreeBSD's file system
+ * layer, and fire in the corresponding Linux functions. An inode takes the
+ * place of the vnode. The file, the dentry or the name on which the function
+ * operates takes the place of FreeBSD's structure of arguments.
  *
  * The arguments of a function may have been freed when it returns. Therefore
  * they are read as memory that may be invalid.

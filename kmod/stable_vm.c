@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider vminfo: probes that fire when a statistic of the memory system
- * increases. arg0 is the increment.
+ * Implements the vminfo probes, which fire when a statistic of the memory
+ * system increases. arg0 is the increment.
  *
  * A page counts as zero-filled if it is allocated for a process with
  * __GFP_ZERO. A huge page counts when it is cleared. A page counts as copied if

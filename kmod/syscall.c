@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider syscall: every system call of 64-bit programs, with the tracepoints
- * sys_enter and sys_exit.
+ * Implements the syscall provider for all system calls of 64-bit programs. It
+ * uses the tracepoints sys_enter and sys_exit.
  *
  * The arguments of the entry probe are the six arguments of the system call.
  * arg0 and arg1 of the return probe are both the value that a C program

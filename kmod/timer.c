@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider profile: high-resolution timers. A profile probe has a timer on each
- * CPU. A tick probe has a single timer.
+ * Implements the profile provider with high-resolution timers. A profile probe
+ * has a timer on each CPU. A tick probe has a single timer.
  *
  * The timers of a CPU are stopped when the CPU goes offline, and are started
  * again when it comes online. Otherwise the kernel would move them to another

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Provider sdt: the kernel's tracepoints, and their lookup by name.
+ * Implements the sdt provider, whose probes are the kernel's tracepoints, and
+ * finds tracepoints by name.
  *
  * A tracepoint passes each callback a pointer of ours, followed by the
  * tracepoint's own arguments. Our callback has ten parameters of one word for

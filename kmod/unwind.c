@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Unwind tables of files, and maps of processes (unwind.h).
+ * Keeps the unwind tables of files and the maps of processes (unwind.h).
  *
  * A table is kept until its consumer is closed. The maps of a process are
  * replaced when the consumer passes newer ones. They may be freed when no task

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * pid and USDT probes: instructions in mapped files, with the kernel's uprobes.
+ * Implements pid and USDT probes with the kernel's uprobes. Such a probe is at
+ * an instruction in a mapped file.
  *
  *   site ── file, offset ──▶ breakpoint in the text of the selected processes
  *        └─ pid ──▶ its memory (mm): that of the program that it currently runs

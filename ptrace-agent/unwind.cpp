@@ -207,7 +207,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
         walked.to_end = pc == 0;
         bool up = places.empty() || sp > places.back().sp;
         if (pc == 0 || (!up && unw_is_signal_frame(&cursor) <= 0))
-            break; // if the stack pointer does not rise, the walk might be a loop
+            break; // if the stack pointer does not increase, the walk might not end
         signal = signal || (want_signals && unw_is_signal_frame(&cursor) > 0);
         unw_get_reg(&cursor, UNW_X86_64_RBP, &bp);
         places.push_back({pc, sp, bp});

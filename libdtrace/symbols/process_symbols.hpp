@@ -120,8 +120,9 @@ public:
     bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
-    // Finds a function by its module and by FunctionTable::find(). The error not_found
-    // contains suggestions.
+    // Finds a function in the modules that match_modules() selects. Looks up the exact
+    // name with FunctionTable::find(), then returns the first result of match(). The
+    // error not_found contains suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
     // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,

@@ -89,10 +89,10 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 }
 
 /*
- * Returns whether the indirect jump that is about to run leads out of all parts
- * of its function. *offset is the distance of the jump from the function's
- * entry. Returns 0 if the destination cannot be read, because the jump will
- * then fault.
+ * Returns 1 if the indirect jump that is about to run leaves its function, that
+ * is, if its destination is in none of the function's parts. In that case, sets
+ * *offset to the distance of the jump from the function's entry. Returns 0 if
+ * the destination cannot be read, because the jump will then fault.
  */
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {

@@ -279,11 +279,14 @@ struct dt_rt_range {
 #define DT_RT_MAX_RANGES 4096
 
 /*
- * struct dt_rt_rule (abi/frame_rule.h) in a hash table by `at`, with linear
- * probing over DT_RT_RULE_REACH entries. An entry whose `at` is 0 is free; `at`
- * is written last. Entries are removed only all at once, under rules_seq. The
- * agent writes the rules for the frames that it found when it walked a stack.
- * If a place has no rule, the runtime requests the stack from the agent.
+ * The frame rules (struct dt_rt_rule in abi/frame_rule.h) are in a hash table,
+ * whose key is `at`. A search begins at dt_rt_rule_slot() and tests up to
+ * DT_RT_RULE_REACH consecutive entries. An entry whose `at` is 0 is free; `at`
+ * is written last. Entries are never removed singly. The agent removes all of
+ * them together, while rules_seq is odd.
+ *
+ * The agent writes the rules for the frames that it found when it walked a
+ * stack. If a place has no rule, the runtime requests the stack from the agent.
  */
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16

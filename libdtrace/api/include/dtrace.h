@@ -660,7 +660,7 @@ typedef struct dtrace_aggdata {
     const char* dtada_name;        /* without @ */
     dtrace_aggvarid_t dtada_varid;
     uint32_t dtada_function;       /* DTRACEAGG_* */
-    const dtrace_recdesc_t* dtada_keys; /* offsets count from dtada_key */
+    const dtrace_recdesc_t* dtada_keys; /* offsets are relative to dtada_key */
     int dtada_nkeys;
     const char* dtada_key;
     uint32_t dtada_keysize;

@@ -28,7 +28,8 @@ public:
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // Creates the module's arena, and maps it. Error limit: there is not enough memory.
+    // Creates the module's arena, and maps it. Returns the error limit if there is not
+    // enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
     // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
@@ -39,18 +40,19 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Attaches sites. Sets the member `error` of each site to 0 or a negative errno.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Adds a table of unwind rules and returns its number. Error limit: there is no
-    // space for the table.
+    // Adds a table of unwind rules and returns its number. Returns the error limit if
+    // there is no space for the table.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Replaces the list of mappings of a process. Error gone: there is no such process.
+    // Replaces the list of mappings of a process. Returns the error gone if there is no
+    // such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
     // Stores the pids of processes that have text for which ustack() found no table.
     // Returns the number of pids stored.
     Result<std::uint32_t> take_unknown(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
-    // Makes this device the consumer of the anonymous enabling. Error not_found: there
-    // is no anonymous enabling.
+    // Makes this device the consumer of the anonymous enabling. Returns the error
+    // not_found if there is no anonymous enabling.
     struct Claimed {
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous

@@ -28,8 +28,9 @@ private:
 // (Left, with -x strip).
 enum class Definitions { Carried, Left };
 
-// Converts the provider's probes and argument types to C. Error invalid: one of the
-// probes cannot be expressed in C. The error text names the probe and its line.
+// Converts the provider's probes and argument types to C. Returns the error invalid if
+// one of the probes cannot be expressed in C. The error text names the probe and its
+// line.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,
                                              NamesInC& names);

@@ -111,8 +111,8 @@ public:
 
     // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only
     // data such as jump tables. Bytes of a segment that the file does not contain are
-    // zero. The span is valid as long as the image exists. Error invalid: the range is
-    // not inside one segment.
+    // zero. The span is valid as long as the image exists. Returns the error invalid if
+    // the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
     // Copies the bytes that the file loads at `at` into the caller's memory. Used
     // instead of bytes() for data that is read only once. Returns false if the file

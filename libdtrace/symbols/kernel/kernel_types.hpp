@@ -31,12 +31,12 @@ public:
 
     // Returns whether D programs may use this name for a module of the kernel.
     bool is_module(std::string_view name);
-    // Returns the types of a module. Error not_found: the kernel or this module has no
-    // BTF, or there is no such module.
+    // Returns the types of a module. Returns the error not_found if there is no such
+    // module, or if the kernel or this module has no BTF.
     Result<BtfTypes*> types(std::string_view module);
     // Returns the types of the kernel proper for data that programs pass to the kernel.
-    // Pointers in such data are addresses in the process. Error not_found as in
-    // types().
+    // Pointers in such data are addresses in the process. Returns the error not_found
+    // like types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
@@ -51,8 +51,8 @@ public:
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // Finds a function. An empty module means any module. Error unsupported: the
-    // compiler has changed the way in which the function receives its arguments.
+    // Finds a function. An empty module means any module. Returns the error unsupported
+    // if the compiler has changed how the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
     // Finds a tracepoint. The parameters of the returned function are the tracepoint's
     // arguments.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The runtime in this process: its image, config and stacks at the distances that
-// runtime.h defines, sites with trampolines that the test writes, and an arena with a D
-// program. Signal handlers do the agent's work: they fix up faulting loads and answer
-// upcalls.
+// Sets up the runtime in the test process. Its image, config and stacks are at the
+// offsets that runtime.h defines. The test writes the sites with their trampolines, and
+// creates an arena that contains a D program. Signal handlers do the work of the agent:
+// they fix up faulting loads and answer upcalls.
 #pragma once
 
 #include "ptrace-agent/native/native.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests BTF that the test creates, damaged BTF, and the BTF on this machine.
+// Tests the BTF reader with BTF that the test builds, with damaged BTF, and with this
+// machine's BTF.
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
 #include "scratch.hpp"
