@@ -5,7 +5,7 @@
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
-#include <ranges>
+#include <algorithm>
 #include <sys/resource.h>
 
 namespace dt {
@@ -44,6 +44,17 @@ std::string refusal_text(Options::Refused refused, std::string_view name)
     return "";
 }
 
+// Adds the folders of a list that ':' separates.
+static void add_debug_folders(std::string_view list)
+{
+    while (!list.empty()) {
+        const std::string_view folder = list.substr(0, list.find(':'));
+        if (!folder.empty())
+            add_debug_folder(std::string(folder));
+        list.remove_prefix(std::min(folder.size() + 1, list.size()));
+    }
+}
+
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value)
 {
@@ -54,8 +65,7 @@ Options::Refused change_option(SessionState& state, std::string_view name,
         else if (name == "core" && state.options.flags.core)
             allow_core();
         else if (name == "debugdir")
-            for (auto folder : std::views::split(value, ':'))
-                add_debug_folder({folder.begin(), folder.end()});
+            add_debug_folders(value);
         else if (name == "pgmax")
             state.processes.untraced().set_limit(
                 static_cast<std::size_t>(state.options.pgmax));
