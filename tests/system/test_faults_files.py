@@ -50,7 +50,7 @@ def stacks_do_not_need_files_that_the_target_chooses(t):
                 target.stdout.readline()
                 bad = crafted(path)
                 path.unlink()
-                # /proc/PID/maps now reports the second name.
+                # /proc/PID/maps now reports the path with " (deleted)" after it.
                 for name in (path, path.with_name(path.name + " (deleted)")):
                     if kind == "crafted":
                         name.write_bytes(bad)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests how commands start, runs that end by themselves, drops, and the order of records."""
+"""Tests the start of commands, tracing that ends by itself, drops, and the order of records."""
 import re
 
 from harness import *

@@ -31,7 +31,7 @@ std::string KernelSymbols::canonical(std::string_view module)
     if (module == "kernel" || module == "unix" || module == "genunix")
         return std::string(proper);
     std::string name(module);
-    if (!is_glob(module)) // in a glob, '-' belongs to a class
+    if (!is_glob(module)) // in a glob, '-' may be part of a class like [a-z]
         std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
