@@ -126,9 +126,9 @@ enum dtk_kind {
 };
 
 /*
- * The conversions of a tracepoint's arguments to arg0 to arg9. The field `more` has
- * 4 bits for each argument, with arg0 in the lowest bits. The conversion is necessary
- * because the upper bits of a register are undefined if its argument is narrower.
+ * How a tracepoint's arguments are converted to the values of arg0 to arg9. The field
+ * `more` has 4 bits for each argument, with arg0 in the lowest bits. The conversion is
+ * necessary because the upper bits of a register are undefined if its argument is narrower.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1

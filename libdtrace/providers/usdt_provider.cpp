@@ -171,7 +171,7 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
             notes_.push_back(image.path() + " has a definition of provider " +
                              provider +
                              " that cannot be read: " + std::get<std::string>(meant) +
-                             "; only the sizes of its arguments are known");
+                             "; only the sizes of its probes' arguments are known");
     }
     for (const StaticProbe& probe : read.probes.probes) {
         std::string_view text = known_definition(probe.provider);

@@ -418,7 +418,7 @@ typedef struct dtrace_patchinfo {
     uint32_t dtpi_live;      /* number of live jumps */
     /* address of our runtime in the process, 0: none */
     uint64_t dtpi_runtime;
-    /* 1: the runtime has our version, so its jumps can be explained */
+    /* 1: the runtime has the version of this library, which can list its jumps */
     int dtpi_version;
     /* pid of the runtime's agent; 0: there is none, or it has died */
     pid_t dtpi_agent;
