@@ -40,7 +40,7 @@
 
 static unsigned int returns = 16384;
 module_param(returns, uint, 0444);
-MODULE_PARM_DESC(returns, "maximum number of unfinished calls whose returns fire");
+MODULE_PARM_DESC(returns, "maximum number of calls in progress whose returns are traced (default 16384)");
 
 #define DT_SLOTS 1024
 #define DT_RETURN_ARGS 5 /* number of the function's arguments that are kept */
