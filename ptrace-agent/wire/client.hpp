@@ -245,8 +245,8 @@ struct AgentEvent {
     std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
 
-// A probe that fires at an interval for each running thread of the targets. arg0 is 0,
-// and arg1 is the program counter.
+// A probe that fires at regular intervals in each running thread of the targets. arg0 is
+// 0, and arg1 is the program counter.
 struct ProfileTimer {
     std::uint32_t probe = 0;
     std::uint32_t pad = 0;

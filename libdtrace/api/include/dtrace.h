@@ -500,7 +500,8 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* a record function skips the record, a probe function the complete firing */
+    /* if a record function returns this, the record is skipped; if a probe function
+       returns it, the whole firing is skipped */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
