@@ -106,7 +106,7 @@ constexpr std::size_t operands_per_part = 2;
 #define DT_NEVER_PROBED(X)                                                                 \
     X(no,            "")                                                                   \
     X(restartable,   "each stop restarts the restartable sequence, so it would never end") \
-    X(no_known_code, "no known code leads there, so it may be data")
+    X(no_known_code, "no known code leads there, so the bytes may be data")
 // clang-format on
 enum class NeverProbed : std::uint8_t {
 #define X(name, text) name,
