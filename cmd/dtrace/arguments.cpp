@@ -22,7 +22,7 @@ constexpr Flag flags[] = {
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor on programs first"},
     {'D', "name[=val]", "define a macro for -C", "define"},
-    {'d', nullptr, "show the program with each if rewritten as clauses"},
+    {'d', nullptr, "show the program after each if has been rewritten as clauses"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions"},
     {'F', nullptr, "indent the output by function entry and return"},

@@ -149,8 +149,8 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
             return 0; // the process has exited, which is reported as an event
         return s_.fail(planted.error());
     }
-    debug("process %d: %zu sites, %u planted, %zu refused, %zu gone",
-          process.pid, sites.size(), planted->n_planted, planted->refused.size(),
+    debug("process %d: %zu sites, %u planted, %zu refused, %zu gone", process.pid,
+          sites.size(), planted->n_planted, planted->refused.size(),
           planted->gone.size());
     if (debugging())
         for (const Refusal& refusal : planted->refused)
