@@ -16,8 +16,16 @@
 
 struct dt_rt_rule {
 	dt_u64 at;
-	dt_s32 cfa;    /* the CFA is this plus the value of `from` */
-	/* the address of the saved %rbp is this plus the value of `rbp_from` */
+	/*
+	 * The CFA is the sum of this and the register that `from` selects. With
+	 * DT_RT_FROM_AT_RBP, the sum of this and %rbp is the address of a word that
+	 * contains the CFA.
+	 */
+	dt_s32 cfa;
+	/*
+	 * The address of the saved %rbp is the sum of this and the CFA, or of this and
+	 * %rbp. `rbp_from` selects which.
+	 */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */
 	/* enum dt_rt_rule_from; DT_RT_FROM_NONE: %rbp still has the caller's value */

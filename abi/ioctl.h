@@ -126,9 +126,9 @@ enum dtk_kind {
 };
 
 /*
- * The conversions of a tracepoint's arguments to arg0 to arg9. The field `more` has
- * 4 bits for each argument, with arg0 in the lowest bits. The conversion is necessary
- * because the upper bits of a register are undefined if its argument is narrower.
+ * How a tracepoint's arguments are converted to the values of arg0 to arg9. The field
+ * `more` has 4 bits for each argument, with arg0 in the lowest bits. The conversion is
+ * necessary because the upper bits of a register are undefined if its argument is narrower.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -257,8 +257,16 @@ struct dtk_claim {
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
-	dt_s32 cfa;	 /* the CFA is this plus the value of `from` */
-	/* the address of the saved %rbp is this plus the value of `rbp_from` */
+	/*
+	 * The CFA is the sum of this and the register that `from` selects. With
+	 * DTK_UNWIND_AT_RBP, the sum of this and %rbp is the address of a word that
+	 * contains the CFA.
+	 */
+	dt_s32 cfa;
+	/*
+	 * The address of the saved %rbp is the sum of this and the CFA, or of this and
+	 * %rbp. `rbp_from` selects which.
+	 */
 	dt_s16 rbp;
 	dt_u8 from;	 /* enum dtk_unwind_from */
 	/*

@@ -200,8 +200,9 @@ double ns_of_read()
     return spread(std::move(rounds)).median;
 }
 
-// Returns how much more work two threads do in the same time than one thread: 2 means
-// that they do not slow each other down. work(thread) does the work and returns its ns.
+// Returns the ratio of the work that two threads do to the work that one thread does in
+// the same time: 2 means that they do not slow each other down. work(thread) does the
+// work and returns the time that it took, in ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];

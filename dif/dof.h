@@ -107,8 +107,9 @@ struct dof_actdesc {
 	dof_secidx strtab; /* section with the format, or NONE */
 	dt_u32 kind;	   /* DTRACEACT_* or DTRACEAGG_* */
 	/*
-	 * aggregation: number of the key parts before it. First entry of an
-	 * action with several values, such as printf(): number of the values.
+	 * For an aggregation: the number of key parts that precede this entry.
+	 * For the first entry of an action with several values, such as
+	 * printf(): the number of values.
 	 */
 	dt_u32 ntuple;
 	/*

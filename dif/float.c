@@ -13,7 +13,7 @@
 #include "dif/ops.h"
 
 #ifndef __x86_64__
-#error "floating point of this machine is missing"
+#error "floating point is not implemented for this architecture"
 #endif
 
 #define DT_F64_SIGN (1ull << 63)

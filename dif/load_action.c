@@ -166,18 +166,18 @@ static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 	case DTRACEAGG_lquantize:
 		if (!dt_lquantize_ok(d->arg))
 			return dt_refuse(l, d->kind,
-					 "lquantize() has bad parameters");
+					 "lquantize() has invalid parameters");
 		break;
 	case DTRACEAGG_llquantize:
 		if (!dt_llquantize_ok(d->arg))
 			return dt_refuse(l, d->kind,
-					 "llquantize() has bad parameters");
+					 "llquantize() has invalid parameters");
 		break;
 	default:
 		if (dt_agg_is_float(d->kind, d->arg) && !l->arena->has_float)
 			return dt_refuse(l, d->kind,
 					 "floating-point arithmetic is not "
-					 "available here");
+					 "available in the kernel");
 		break;
 	}
 	if (DTRACEACT_ISAGG(d->kind) && !scalar)
@@ -200,7 +200,8 @@ static int dt_action_allowed(struct dt_loader *l, const struct dof_actdesc *d,
 		return dt_refuse(l, d->kind, "unknown action");
 	}
 	if ((*flags & DT_ACT_KERNEL) && !l->arena->has_kernel)
-		return dt_refuse(l, d->kind, "action needs a kernel");
+		return dt_refuse(l, d->kind,
+				 "action is available only in the kernel");
 	if (*flags & DT_ACT_ELSEWHERE)
 		return dt_refuse(l, d->kind, "action is not available");
 	if (difo && difo->destructive)

@@ -174,7 +174,7 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		return -1;
 	n = sec.size / sizeof(d);
 	if (sec.size % sizeof(d) || n > DT_MAX_ACTIONS)
-		return dt_refuse(l, section, "actions have a bad size");
+		return dt_refuse(l, section, "actions have an invalid size");
 	c->actions = dt_heap(l, n * sizeof(*actions));
 	if (!c->actions)
 		return -1;

@@ -77,7 +77,8 @@ static int dt_var_same(struct dt_loader *l, const struct dt_var *old,
 	if (old->kind != v->kind || old->type.kind != v->type.kind ||
 	    old->type.flags != v->type.flags || old->type.size != v->type.size)
 		return dt_refuse(l, v->id,
-				 "variable changed its kind, type or size");
+				 "variable was declared before with another "
+				 "kind, type or size");
 	return 0;
 }
 
@@ -130,7 +131,7 @@ static int dt_declare(struct dt_loader *l, const struct dt_difo *d,
 	else if (dt_type_byref(&v.type)
 		     ? !v.type.size || v.type.size > DT_MAX_STATIC
 		     : v.type.size > 8)
-		return dt_refuse(l, info->id, "variable has a bad size");
+		return dt_refuse(l, info->id, "variable has an invalid size");
 	old = dt_find_var(l->base, l->arena, v.scope, v.id);
 	if (old)
 		return dt_var_same(l, old, &v);
@@ -152,7 +153,7 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 		return 0;
 	}
 	if (t->size > 8 || (t->size & (t->size - 1)))
-		return dt_refuse(l, sec, "DIFO returns a bad size");
+		return dt_refuse(l, sec, "DIFO returns an invalid size");
 	return 0;
 }
 
@@ -174,19 +175,21 @@ static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 		to = &d->text;
 		if (sec.size > DT_MAX_TEXT * 4ull || !sec.size ||
 		    (sec.size & 3))
-			return dt_refuse(l, no, "DIF text has a bad size");
+			return dt_refuse(l, no, "DIF text has an invalid size");
 		d->n_text = (dt_u32)(sec.size / 4);
 		break;
 	case DOF_SECT_INTTAB:
 		to = &d->ints;
 		if (sec.size > 65536 * 8ull || (sec.size & 7))
-			return dt_refuse(l, no, "integer table has a bad size");
+			return dt_refuse(l, no,
+					 "integer table has an invalid size");
 		d->n_ints = (dt_u32)(sec.size / 8);
 		break;
 	case DOF_SECT_STRTAB:
 		to = &d->strs;
 		if (!sec.size || sec.size > DOF_MAX_BYTES)
-			return dt_refuse(l, no, "string table has a bad size");
+			return dt_refuse(l, no,
+					 "string table has an invalid size");
 		d->strs_bytes = (dt_u32)sec.size;
 		break;
 	case DOF_SECT_VARTAB:
@@ -194,15 +197,16 @@ static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 		if (sec.size % sizeof(struct dif_varinfo) ||
 		    sec.size > 65536 * sizeof(struct dif_varinfo))
 			return dt_refuse(l, no,
-					 "variable table has a bad size");
+					 "variable table has an invalid size");
 		d->n_vars = (dt_u32)(sec.size / sizeof(struct dif_varinfo));
 		break;
 	default:
-		return dt_refuse(l, no,
-				 "DIFO refers to a section of another type");
+		return dt_refuse(
+		    l, no,
+		    "DIFO refers to a section that is not part of a DIFO");
 	}
 	if (*to)
-		return dt_refuse(l, no, "DIFO has two tables of one kind");
+		return dt_refuse(l, no, "DIFO has two tables of the same kind");
 	if (dt_dof_section(l, no, sec.type, &sec) != 0)
 		return -1;
 	from = l->dof + sec.offset;
@@ -226,7 +230,7 @@ int dt_load_difo(struct dt_loader *l, dt_u32 no, dt_off *difo)
 		return -1;
 	if (sec.size < sizeof(struct dof_difohdr) || (sec.size & 3) ||
 	    sec.size > sizeof(struct dof_difohdr) + 16)
-		return dt_refuse(l, no, "DIFO header has a bad size");
+		return dt_refuse(l, no, "DIFO header has an invalid size");
 	if (l->n_difos == l->arena->difos.max)
 		return dt_refuse(l, no, "too many DIFOs");
 	*difo = l->arena->difos.at + l->n_difos * sizeof(*d);

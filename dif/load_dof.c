@@ -36,15 +36,17 @@ static int dt_dof_header(struct dt_loader *l, dt_u64 bytes)
 		return dt_refuse(l, 0, "not DOF: wrong magic");
 	if (h->ident[DOF_ID_MODEL] != DOF_MODEL_LP64 ||
 	    h->ident[DOF_ID_ENCODING] != DOF_ENCODE_LSB)
-		return dt_refuse(l, DOF_ID_MODEL,
-				 "DOF is for another data model");
+		return dt_refuse(
+		    l, DOF_ID_MODEL,
+		    "DOF is not for 64-bit little-endian programs");
 	if (h->ident[DOF_ID_VERSION] != DOF_VERSION ||
 	    h->ident[DOF_ID_DIFVERS] != DIF_VERSION)
-		return dt_refuse(l, DOF_ID_VERSION, "DOF has another version");
+		return dt_refuse(l, DOF_ID_VERSION,
+				 "DOF has an unsupported version");
 	if (h->ident[DOF_ID_DIFIREG] != DIF_DIR_NREGS ||
 	    h->ident[DOF_ID_DIFTREG] != DIF_DTR_NREGS)
 		return dt_refuse(l, DOF_ID_DIFIREG,
-				 "DOF uses another number of registers");
+				 "DOF uses an unsupported number of registers");
 	if (h->ident[DOF_ID_ABI] != DOF_ABI_LINUX)
 		return dt_refuse(l, DOF_ID_ABI,
 				 "DOF is for another system's DTrace");

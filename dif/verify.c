@@ -135,7 +135,8 @@ static int dt_check_builtin(struct dt_check *c, int good)
 	if (good < 0)
 		return dt_bad(c, "no such built-in variable");
 	if (good == DT_GOOD_KERNEL && !c->l->arena->has_kernel)
-		return dt_bad(c, "built-in variable needs a kernel");
+		return dt_bad(
+		    c, "built-in variable is available only in the kernel");
 	return 0;
 }
 
@@ -150,7 +151,7 @@ static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	if (!v)
 		return dt_bad(c, "variable was not declared");
 	if (v->kind != kind)
-		return dt_bad(c, "variable is of another kind");
+		return dt_bad(c, "variable was declared with another kind");
 	return 0;
 }
 
@@ -164,7 +165,7 @@ static int dt_check_object(struct dt_check *c, dt_u32 id, dt_u32 scope,
 		return -1;
 	v = dt_find_var(c->l->base, c->l->arena, scope, id);
 	if (!dt_type_byref(&v->type) || v->type.kind == DIF_TYPE_STRING)
-		return dt_bad(c, "variable is no structure");
+		return dt_bad(c, "variable is not a structure or array");
 	return 0;
 }
 
@@ -194,7 +195,9 @@ static int dt_check_call(struct dt_check *c, dt_u32 subr)
 
 	if (can < 0)
 		return dt_bad(c, "no such subroutine");
-	return can ? 0 : dt_bad(c, "subroutine is not available here");
+	return can ? 0
+		   : dt_bad(c, "subroutine is available only in the kernel or "
+			       "on other systems");
 }
 
 /* Checks the rules that the operand column of DIF_OPS does not express. */
@@ -204,7 +207,8 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 
 	if (DIF_OP_IS_FLOAT(DIF_INSTR_OP(i)) && !c->l->arena->has_float)
 		return dt_bad(
-		    c, "floating-point arithmetic is not available here");
+		    c,
+		    "floating-point arithmetic is not available in the kernel");
 	switch (DIF_INSTR_OP(i)) {
 	case DIF_OP_LDGS:
 		if (id < DIF_VAR_OTHER_UBASE)

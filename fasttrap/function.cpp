@@ -241,7 +241,7 @@ Result<FunctionSites> analyze_function(const Arch& arch,
                                        const ReadModule& read)
 {
     if (text.empty())
-        return Error{Code::invalid, "the function has no text"};
+        return Error{Code::invalid, "the function has no code"};
     if (text.size() > max_text_bytes)
         return Error{Code::invalid, "the function is longer than 4 MiB"};
     return Analysis(arch, text, at, read).run();

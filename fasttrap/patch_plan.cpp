@@ -131,7 +131,7 @@ private:
             return run_.reason;
         std::span<const std::byte> text = read_(site.first, n + max_insn_bytes);
         if (text.size() < n)
-            return "its text cannot be read";
+            return "its code cannot be read";
         before_.clear();
         for (TargetAddr at = site.first; at < head;) {
             Result<Instruction> insn = arch_.decode(text.subspan(at - site.first), at);
@@ -191,7 +191,8 @@ private:
             std::any_of(before->insns.begin(), before->insns.end(),
                         [&](const auto& w) { return w.insn.at == start; });
         if (rest == run_.insns.end() || !same_instructions)
-            return "it overlaps a window that was decoded differently";
+            return "it overlaps the code that another jump replaces, which was decoded "
+                   "differently";
         for (auto w = rest; w != run_.insns.end(); ++w) {
             if (w->insn.target > before->at() && w->insn.target < run_.end(head))
                 return inner_branch;

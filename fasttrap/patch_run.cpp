@@ -17,7 +17,7 @@ std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAd
         return std::nullopt;
     }
     if (insn->next() > end) {
-        reason = "an instruction extends past the end of the site's limits";
+        reason = "an instruction extends beyond the code that may be moved";
         return std::nullopt;
     }
     return std::move(*insn);
@@ -28,7 +28,7 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
 {
     insns.clear();
     padding = 0;
-    reason = "too few bytes before the next branch target";
+    reason = "there are too few bytes before the next branch target";
     std::size_t wanted = arch_.jump_bytes + n_more;
     std::size_t most = 2 * wanted + 2 * max_insn_bytes;
     // Read some bytes beyond the limit, so that the last instruction can be decoded
@@ -56,7 +56,7 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
         at = insn->next();
         insns.push_back({*insn, std::nullopt});
         if (moving.how == Moving::last) {
-            reason = "a call ends the window too early";
+            reason = "a jump must not replace the code after a call";
             return start;
         }
         // If the program has a signal handler that skips the ud2 or hlt, the next

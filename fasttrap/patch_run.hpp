@@ -7,7 +7,7 @@
 namespace dt {
 
 inline constexpr std::string_view inner_branch =
-    "a branch in the window targets the window itself";
+    "a branch targets code that the jump would replace";
 
 struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}

@@ -161,7 +161,7 @@ static void dt_open_where_cpus_came(struct work_struct *work)
 			dt_close_on(counter, cpu);
 			error = dt_open_on(counter, cpu);
 			if (error && error != -ENODEV)
-				pr_warn("dtrace: CPU %u has come online without a cpc counter: error %d\n",
+				pr_warn("dtrace: CPU %u has come online, but a cpc probe cannot fire on it: error %d\n",
 					cpu, error);
 		}
 	}

@@ -3,18 +3,20 @@
  * Implements the fbt provider (the entry and return of kernel functions) with
  * ftrace.
  *
- * A consumer has one ftrace_ops. Its callback looks up the address of ftrace's
- * call in a table of functions, and fires the probes that are enabled there.
- * fbt_return.c catches the return. A table that has become too small is
- * replaced by one of twice the size. The old one is kept until the consumer is
- * freed, because a callback may still read it.
+ * The kernel's functions begin with a nop of five bytes, which ftrace replaces
+ * with a call when it traces the function. A consumer has one ftrace_ops. Its
+ * callback looks up the address of ftrace's call in a table of functions, and
+ * fires the probes that are enabled in that function. fbt_return.c catches the
+ * return. A table that has become too small is replaced by a larger one. The
+ * old table is kept until the consumer is freed, because a callback may still
+ * read it.
  *
- * Probes in a kernel module are detached when it is unloaded, before another
- * module can be loaded at the same address.
+ * Probes in a kernel module are detached when the module is unloaded, before
+ * another module can be loaded at the same address.
  *
  * Only ftrace knows which functions it can trace. To find out, dt_try() adds
  * each function to the filter of a struct ftrace_ops that is never registered.
- * This module's own functions are compiled without ftrace's entries, so they
+ * This module's own functions are compiled without ftrace's nops, so they
  * cannot be traced. The functions in the kernel's list of those that kprobes
  * must not probe are refused too (symbols.c).
  */
@@ -164,8 +166,8 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 }
 
 /*
- * Returns whether these five bytes are a call site of ftrace. They are a nop, or
- * a call if the function is traced already.
+ * Returns whether these five bytes are the instruction that ftrace replaces in
+ * a function: a nop, or a call if the function is traced already.
  */
 static bool dt_is_call_site(const u8 *code)
 {
@@ -175,8 +177,9 @@ static bool dt_is_call_site(const u8 *code)
 }
 
 /*
- * Returns the address of ftrace's five bytes in a function. They may follow an
- * endbr64, or the bytes with which the kernel has replaced the endbr64.
+ * Returns the address of the instruction that ftrace replaces in a function. It
+ * may follow an endbr64, or the bytes with which the kernel has replaced the
+ * endbr64.
  */
 static unsigned long dt_call_site(unsigned long function)
 {
@@ -275,8 +278,9 @@ static bool dt_has_return(const struct dtk_site *site)
 }
 
 /*
- * Selects the sites that can be traced, and stores an error in all other sites.
- * Stores the addresses of ftrace's bytes in ips and returns their number.
+ * Enters the sites that can be traced into the table of functions, and stores
+ * an error in all other sites. Stores in ips the addresses of the instructions
+ * that ftrace replaces in these functions, and returns their number.
  */
 static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 			 unsigned long *ips)

@@ -14,12 +14,14 @@
  * The hook's own returns must not be hooked, because each of them would run the
  * hook again, until the stack is full. Three rules prevent that.
  *
- *   - Functions between the trampoline and our handler are on the kernel's list
- *     of functions that kprobes must not probe, and have no probes (symbols.c).
+ *   - The functions through which the kernel calls our handler are on the
+ *     kernel's list of functions that kprobes must not probe. This module sets
+ *     no probes in functions of that list (symbols.c).
  *   - While our handler runs, or the hook is being set, this CPU is marked as
  *     being in a probe, so functions that run meanwhile are not hooked.
- *   - If the kernel's list lacks a function, the hook stops when little of the
- *     thread's stack remains, and counts the return as lost.
+ *   - If the kernel's list lacks a function, the hook runs again until little of
+ *     the thread's stack is free. Then the hook is not set, and the return is
+ *     counted as lost.
  *
  * A function can return long after its consumer has been closed. The instance
  * refers to the consumer by a slot and the slot's generation. Before a
@@ -40,7 +42,7 @@
 
 static unsigned int returns = 16384;
 module_param(returns, uint, 0444);
-MODULE_PARM_DESC(returns, "maximum number of unfinished calls whose returns fire");
+MODULE_PARM_DESC(returns, "maximum number of calls in progress whose returns are traced (default 16384)");
 
 #define DT_SLOTS 1024
 #define DT_RETURN_ARGS 5 /* number of the function's arguments that are kept */
@@ -130,14 +132,14 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The hook is not set if less stack than this is free, in bytes. A return
- * through the hook needs about 500 bytes.
+ * The minimum of free stack space, in bytes, with which the hook is set. A
+ * return through the hook needs about 500 bytes.
  */
 #define DT_STACK_LEFT 3072
 
 /*
- * Returns whether less than DT_STACK_LEFT of the stack remains. Does not check
- * interrupt stacks, because modules do not know their addresses.
+ * Returns whether less than DT_STACK_LEFT bytes of the thread's stack are free.
+ * Does not check interrupt stacks, because modules do not know their addresses.
  */
 static bool dt_stack_is_short(unsigned long sp)
 {

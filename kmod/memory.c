@@ -22,7 +22,7 @@
 
 static unsigned int memory;
 module_param(memory, uint, 0644);
-MODULE_PARM_DESC(memory, "MiB that all consumers together may use; 0 means half of the memory");
+MODULE_PARM_DESC(memory, "maximum memory in MiB for all consumers together (default 0 = half of the machine's memory)");
 
 static atomic64_t dt_taken;
 

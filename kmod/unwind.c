@@ -10,7 +10,7 @@
  * If a process unmaps a file and then maps another file at the same address,
  * the stored map still looks valid. So maps that probes have used are requested
  * again when they are one second old. Several processes may share one memory,
- * so the request names one that has used the maps.
+ * so the request names a process that has used the maps.
  */
 #include "kmod/unwind.h"
 
@@ -51,9 +51,9 @@ struct dt_process {
 	 */
 	unsigned long told_at;
 	/*
-	 * whether the consumer has passed these maps again, without a change;
-	 * if so, a probe at an address without a map does not report the
-	 * process until the maps are one second old
+	 * true if the consumer has passed the same maps at least twice in a
+	 * row; a probe at an address outside the maps then requests new maps
+	 * (strangers) only if told_at is at least one second ago
 	 */
 	bool is_same;
 	/*
@@ -71,8 +71,9 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * thread groups whose maps are missing or incomplete, by their number
-	 * in the initial PID namespace; 0: free entry
+	 * thread groups whose maps are missing or incomplete, so that the
+	 * consumer must pass new ones, by their number in the initial PID
+	 * namespace; 0: free entry
 	 */
 	u32 strangers[DT_STRANGERS];
 };

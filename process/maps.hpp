@@ -41,7 +41,8 @@ struct Mapping {
     // files, for example "[vdso]" and "[stack]".
     std::string path;
 
-    // Returns the path as the kernel prints it, with the mark if the file was unlinked.
+    // Returns the path as the kernel prints it, with " (deleted)" if the file was
+    // unlinked.
     // The links /proc/PID/exe and /proc/PID/fd/N have the same form.
     std::string kernel_path() const { return deleted ? path + " (deleted)" : path; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The call frame information of a complete file as a table, for code that walks stacks
-// where it cannot read files.
+// The call frame information of all text in a file, as a table. The table is for code
+// that walks stacks but cannot read files, such as the kernel module.
 #pragma once
 
 #include "abi/frame_rule.h"

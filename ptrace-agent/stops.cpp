@@ -300,8 +300,8 @@ void Agent::handle_exec(Thread& thread)
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         tracees_.drop_thread(thread, {});
     };
-    // If the process is not a target here, it is a vfork child that this exec has taken
-    // out of its parent's memory.
+    // If the process is still not a target, it is a vfork child that is not followed.
+    // It shared its parent's memory until this exec.
     if (!process.is_target)
         return detach();
     bool stays_target = process.follow_exec != FollowExec::none;

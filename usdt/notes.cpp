@@ -32,7 +32,8 @@ std::vector<std::string> walk_notes(std::span<const std::byte> section,
         std::size_t name = 0, description = 0;
         std::size_t next = gelf_getnote(&data, at, &header, &name, &description);
         if (next == 0 || next <= at) {
-            tell(at, "does not fit into it, nor do the notes after it");
+            tell(at, "extends past the end of the section, and is omitted with all "
+                     "notes after it");
             break;
         }
         if (header.n_type == kind.type &&

@@ -289,7 +289,7 @@ int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void*
         return -1;
     const auto* type = reinterpret_cast<const dt::Type*>(info.dtt_type);
     if (len < type->resolve()->size)
-        return dtp->fail(EDT_DMISMATCH, "there are fewer bytes than the type needs");
+        return dtp->fail(EDT_DMISMATCH, "the data is shorter than its type");
     To out(*dtp, fp);
     if (!out)
         return -1;

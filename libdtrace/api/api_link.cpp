@@ -70,11 +70,11 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
             auto same = [&](const auto& one) { return one.name == probe.name; };
             if (probe.provider == source.name &&
                 std::none_of(source.probes.begin(), source.probes.end(), same))
-                return dt::Error{dt::Code::invalid,
-                                 path + " has the probe " + probe.provider +
-                                     ":::" + probe.name +
-                                     ", which the provider does not define: compile it "
-                                     "again with the provider's new header"};
+                return dt::Error{
+                    dt::Code::invalid,
+                    path + " has the probe " + probe.provider + ":::" + probe.name +
+                        ", which the provider does not define: recompile the object "
+                        "with the provider's current header"};
         }
     return dt::Ok{};
 }

@@ -12,7 +12,7 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
         return std::vector<const dt::Module*>{};
     };
     if (object == DTRACE_OBJ_KMODS)
-        return none("kernel modules are not accepted here");
+        return none("only dtrace_lookup_by_name() accepts DTRACE_OBJ_KMODS");
     const bool any = object == DTRACE_OBJ_UMODS || object == DTRACE_OBJ_EVERY;
     const bool linker = object == DTRACE_OBJ_RTLD;
     std::string scope;

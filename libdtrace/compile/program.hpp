@@ -103,7 +103,8 @@ struct Program {
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
     bool needs_kernel = false; // one of its clauses needs the kernel
-    // the program's text, with each if rewritten as clauses (CompileOptions::keep_text)
+    // the program's text after each if has been rewritten as clauses; empty unless
+    // CompileOptions::keep_text is set
     std::string text;
     // path of the script; empty for a program on the command line
     std::string source_name;

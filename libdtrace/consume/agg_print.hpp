@@ -14,7 +14,7 @@
 
 namespace dt {
 
-// Prints the value of a column, a number or a distribution, with a conversion (%@d).
+// Prints a column's value (a number or a distribution) with a conversion such as %@d.
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
 // Prints keys, values and a newline. Commits the row as one piece, or each key and

@@ -159,7 +159,8 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
 {
     if (!liars[shard] && config.events)
         config.events->complain("buffer " + std::to_string(shard) + " " + what +
-                                "; a traced process has overwritten its trace buffer");
+                                ": a traced process has overwritten the buffer, and "
+                                "the rest of its data is lost");
     liars[shard] = true;
 }
 
@@ -248,7 +249,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
         2 * DT_COUNTERS_BYTES; // enough for the largest entry
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
-        return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
+        return Error{Code::limit, "read the counters of aggregations: out of memory",
+                     ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
         // The engine creates these entries from the counters of clauses. They are
         // passed on as entries of the last shard, which no target maps.
@@ -288,7 +290,7 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
-        return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
+        return Error{Code::limit, "read the aggregations: out of memory", ENOMEM};
     // Between two rounds, threads can fill round_buffers() buffers and, in addition,
     // the buffers of all shards that can be parked.
     const std::uint64_t enough =
@@ -360,8 +362,8 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     }
 }
 
-// Runs one round of a drain. The last drain runs as many rounds as it needs. Any other
-// drain runs one round and leaves the rest to the next drain.
+// Runs one round of a drain. The final drain consists of as many rounds as it needs. Any
+// other drain consists of one round, and leaves the remaining records to the next drain.
 Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        std::uint32_t& n_left, Output& out,
                                        RecordSink& sink)
@@ -369,7 +371,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     const bool final = kind == DrainKind::Final;
     // Buffers with the policies ring and fill are read only once, at the end, because a
     // ring buffer keeps the newest records, and a fill buffer the oldest ones that fit.
-    // No records are collected while records of the last round remain to be run.
+    // No records are collected while records of the previous round are still waiting to
+    // be processed.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
@@ -405,7 +408,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
 // does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
-// Runs the first n records of the round, and keeps the others.
+// Processes the first n records of the round, or fewer if the time is over, and keeps
+// the remaining records for the next round.
 Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
                                        RecordSink& sink)
 {

@@ -29,7 +29,8 @@ Result<Ok> Output::commit(const Piece& piece)
 
 Result<Ok> Output::reopen(const std::string&)
 {
-    return Error{Code::unsupported, "freopen() needs output that goes to a file"};
+    return Error{Code::unsupported,
+                 "freopen() works only if the output goes to a file"};
 }
 
 Result<Ok> FileOutput::take(std::string_view text, const Piece&)
@@ -59,7 +60,8 @@ Result<Ok> FileOutput::reopen(const std::string& path)
         return flushed;
     int fd = fileno(file_);
     if (fd < 0)
-        return Error{Code::unsupported, "freopen() needs output with a descriptor"};
+        return Error{Code::unsupported,
+                     "freopen() works only if the output has a file descriptor"};
     if (path.empty()) {
         if (original_ && dup2(original_.get(), fd) < 0)
             return errno_error("restore the original output");

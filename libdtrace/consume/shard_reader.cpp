@@ -81,8 +81,8 @@ dt_s64 ShardReader::take(Drain& drain, const char* contents, DrainKind kind,
         usleep(1000);
     }
     if (kind == DrainKind::Final && events_ != nullptr)
-        events_->complain("buffer " + std::to_string(shard) +
-                          " stayed in use; its last " + contents + " are lost");
+        events_->complain("a thread still uses buffer " + std::to_string(shard) +
+                          "; the last " + contents + " in it are lost");
     return -1;
 }
 

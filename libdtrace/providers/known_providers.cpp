@@ -84,7 +84,7 @@ std::string missing_switch(pid_t pid, std::string_view provider, std::string_vie
         if (has_word(words, each.either[0]) || has_word(words, each.either[1]))
             return {};
         return std::string(provider) + ":::" + std::string(probe) +
-               " does not fire in this process, which was not started as " +
+               " does not fire in this process; to trace it, start the process as " +
                std::string(each.how);
     }
     return {};

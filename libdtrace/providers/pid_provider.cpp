@@ -238,7 +238,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
             return Diagnostic{Tag::PROC_ALIGN, spec.at,
                               "offset 0x" + hex(offset) + " is not the start of an " +
                                   "instruction of " + module.name + "`" + function +
-                                  "; nearest are" + near,
+                                  "; the nearest instructions start at" + near,
                               ""};
         }
         // The offsets 0A, 00a and a are the same probe.

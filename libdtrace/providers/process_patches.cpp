@@ -263,7 +263,7 @@ private:
         std::string text = "a jump to " + hex_text(to.value);
         if (auto on = jump_at(to)) { // the jump leads to a stub
             to = *on;
-            text += ", and on to " + hex_text(to.value);
+            text += ", and from there to " + hex_text(to.value);
         }
         if (n_bytes > jump_bytes)
             text = (n_jumps == 2 ? "two" : std::to_string(n_jumps)) +
@@ -334,7 +334,8 @@ private:
             bool serves = jump.n_firings != 0 || jump.for_libraries;
             jump.live = found_.enabled && found_.agent_lives && serves;
             if (jump.for_libraries)
-                jump.text += ", which notices that libraries are loaded or unloaded";
+                jump.text +=
+                    ", which reports to dtrace that libraries are loaded or unloaded";
         }
     }
 

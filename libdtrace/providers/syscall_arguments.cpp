@@ -59,7 +59,8 @@ Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view c
     if (auto events = read_tracefs("available_events"); !events)
         return events.error();
     return Error{Code::unsupported,
-                 "the kernel does not describe the system call " + std::string(call),
+                 "the kernel does not describe the arguments of the system call " +
+                     std::string(call),
                  0};
 }
 

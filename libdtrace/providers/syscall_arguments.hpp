@@ -17,7 +17,7 @@
 
 namespace dt {
 
-// Parses the text of a file events/syscalls/sys_enter_NAME/format.
+// Parses the contents of events/syscalls/sys_enter_NAME/format.
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
 // Reads the arguments of a system call, by the name in its probes. Errors: unsupported

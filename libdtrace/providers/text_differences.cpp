@@ -113,7 +113,8 @@ std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
             continue;
         Fd file = open_mapped(mapped_name(pid, mapping));
         if (!file || !differences.add(mapping, file))
-            notes.push_back(mapping.path + " cannot be compared with its file");
+            notes.push_back("the memory mapped from " + mapping.path +
+                            " cannot be compared with the file");
     }
     return differences.take();
 }

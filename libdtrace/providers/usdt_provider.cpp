@@ -99,7 +99,7 @@ dt_operand in_process(const usdt::Operand& from, const Module& module,
     case usdt::OperandForm::vector:
         out.form = DT_OPERAND_VECTOR;
         if (from.reg >= 16)
-            trouble = "is in a register that is not saved";
+            trouble = "is in a vector register above xmm15, which dtrace does not save";
         break;
     case usdt::OperandForm::memory:
         out.form = DT_OPERAND_MEMORY;
@@ -114,7 +114,7 @@ dt_operand in_process(const usdt::Operand& from, const Module& module,
         auto at = address_of(module, from.symbol);
         if (!at)
             trouble =
-                "names " + from.symbol + ", which is not among the file's symbols";
+                "refers to " + from.symbol + ", which is not a symbol of the file";
         else
             out.value += static_cast<dt_s64>(*at);
     }
@@ -171,7 +171,7 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
             notes_.push_back(image.path() + " has a definition of provider " +
                              provider +
                              " that cannot be read: " + std::get<std::string>(meant) +
-                             "; only the sizes of its arguments are known");
+                             "; only the sizes of its probes' arguments are known");
     }
     for (const StaticProbe& probe : read.probes.probes) {
         std::string_view text = known_definition(probe.provider);

@@ -183,9 +183,10 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
         if (n_bytes != dof.size() || programs.size() < n_bytes ||
             std::memcmp(programs.data(), dof.data(), dof.size()) != 0)
             return state.fail(EDT_DIFINVAL,
-                              "the anonymous enabling no longer compiles to the saved "
-                              "program: save it again (dtrace -A), without kernel "
-                              "variables, because their addresses change");
+                              "the saved anonymous enabling cannot be claimed, because "
+                              "its D program now compiles differently; run dtrace -A "
+                              "again, and do not use kernel variables, because their "
+                              "addresses change");
         programs.remove_prefix(
             std::min<std::size_t>((n_bytes + 7) & ~dt_u64{7}, programs.size()));
         state.enabled.push_back({prog, first_clause, true});

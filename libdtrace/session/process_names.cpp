@@ -98,7 +98,7 @@ ProcessNames::probed_function(std::uint32_t id)
                                ? process->symbols->module_at(site.at)
                                : nullptr;
     if (module == nullptr || !module->image)
-        return "its module is no longer known";
+        return "the probe's module was unloaded or cannot be read";
     auto types = module->image->debug_types();
     debug("type data of %s: %s", module->name.c_str(),
           types ? "found" : types.error().text.c_str());

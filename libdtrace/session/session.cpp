@@ -147,7 +147,8 @@ int Session::start()
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
             "dtrace looks for new processes ten times a second and misses those that "
-            "exit sooner: the kernel reports new processes only with CAP_NET_ADMIN");
+            "exit sooner; run it with CAP_NET_ADMIN to make the kernel report each "
+            "one");
     fire(probe_begin);
     dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return backend_->start_timers();

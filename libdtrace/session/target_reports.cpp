@@ -61,9 +61,9 @@ void TargetReports::report_danger(const ps_prochandle& process)
 {
     const char state = thread_state(process.pid, process.pid);
     if (state == '\0' || (state == 'Z' && threads_of(process.pid).size() == 1))
-        return s_.complain(
-            "process " + std::to_string(process.pid) +
-            " has ended in the meantime, perhaps at one of its breakpoints");
+        return s_.complain("process " + std::to_string(process.pid) +
+                           " has ended in the meantime; one of dtrace's breakpoints "
+                           "may have killed it");
     const std::size_t n = n_blocking_traps(process.pid);
     if (n != 0)
         s_.complain(std::to_string(n) + " threads of process " +

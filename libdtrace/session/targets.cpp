@@ -166,7 +166,7 @@ void Targets::handle_events()
             s_.report(process, event.text);
             break;
         case AgentEvent::agent_gone:
-            s_.complain("the process that holds the targets died: " + event.text);
+            s_.complain("dtrace no longer traces any process: " + event.text);
             // The processes may still run, but this session has lost all of them.
             for (const auto& other : s_.processes.all()) {
                 if (!other->leave(HoldState::lost))

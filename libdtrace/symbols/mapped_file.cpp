@@ -155,7 +155,8 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
     TargetMemory memory(pid);
     const Mapping* first = first_mapping(maps, mapping);
     const std::string& path = mapping.path;
-    Error none{Code::not_found, path + ": neither its file nor its memory can be read"};
+    Error none{Code::not_found,
+               path + ": neither the file nor the memory mapped from it can be read"};
     if (!first)
         return none;
     std::vector<std::byte> head = memory.read(first->begin, page_bytes);

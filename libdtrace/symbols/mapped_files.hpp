@@ -36,8 +36,8 @@ public:
     version(const Mapping& mapping) const; // nullopt if not a regular file
 
 private:
-    std::string
-    range_path(const Mapping& mapping) const; // path of the file itself in map_files
+    // Returns the path of the link /proc/PID/map_files/BEGIN-END to the mapped file.
+    std::string range_path(const Mapping& mapping) const;
     std::string root_path(const Mapping& mapping) const;
 
     pid_t pid_;

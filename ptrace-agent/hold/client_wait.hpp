@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Threads that wait for the client, and the limit of that wait.
 //
-// A thread that loads a library waits until the client has planted probes in it. The
-// client may be stopped itself, or may block on a full pipe. So the thread waits for at
-// most 10 s, then it continues without probes in the library. From then on the client
-// is considered silent, and no thread waits for it until it sends a request.
+// A thread that loads a library waits until the client has planted probes in the
+// library. The client may be stopped itself, or may block on a full pipe. So the thread
+// waits for at most 10 s, then it continues without probes in the library. From then on
+// the client is considered silent, and no thread waits for it until it sends a request.
 //
 // A silent client gets at most one report of library changes per process. Further
 // changes are reported when the client sends a request again. No change is missed,

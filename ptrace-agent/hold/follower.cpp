@@ -143,11 +143,12 @@ void Follower::begin(Thread& newborn)
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
-    client_.report_error(space->owner(),
-                         "follow process " + std::to_string(space->owner()) + ": " +
-                             std::to_string(n_lost) +
-                             " sites that are probed in its parent cannot be probed" +
-                             (jumps.note.empty() ? "" : ": " + jumps.note));
+    client_.report_error(
+        space->owner(),
+        "follow process " + std::to_string(space->owner()) + ": " +
+            std::to_string(n_lost) +
+            " sites that are probed in the parent cannot be probed in this child" +
+            (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
 void Follower::become_target(Process& guest)

@@ -50,7 +50,7 @@ public:
     void handle_new_task(Thread& parent);
     // Plants the recorded probes in a followed child, and lets the child run.
     void begin(Thread& newborn);
-    // Makes a vfork child a target when it is about to exec, if its parent has
+    // Makes a vfork child a target when it executes a program, if its parent has
     // follow=exec.
     void become_target(Process& guest);
     // Prepares a process after an exec, which leaves one thread, and an address space

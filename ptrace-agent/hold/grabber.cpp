@@ -36,8 +36,9 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
                 tracees_.early_stops().count(tid) != 0)
                 continue;
             if (ends != 0 && monotonic_ns() >= ends)
-                return Error{Code::busy, "it creates threads faster than they can be "
-                                         "seized; nothing in the process was changed"};
+                return Error{Code::busy, "it creates threads faster than dtrace can "
+                                         "attach to them; nothing in the process was "
+                                         "changed"};
             if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
                 tracees_.add_thread(process, tid).age = ThreadAge::known;
                 found_new = true;

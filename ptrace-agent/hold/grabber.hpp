@@ -36,7 +36,8 @@ private:
     // Returns whether the process seems to have a thread that is not traced.
     bool has_missed_thread(const Process& process);
     // Waits for a thread that is in the middle of execve(2). Returns false if there is
-    // none. If it returns true, the caller stops all threads and calls it again.
+    // no such thread. If the result is true, the caller stops all threads and calls this
+    // function again.
     bool await_exec(const AddressSpace& space);
 
     Tracees& tracees_;

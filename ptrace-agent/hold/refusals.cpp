@@ -152,8 +152,9 @@ Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::not_found, "no such process", ESRCH};
     auto group = static_cast<pid_t>(status_number(status, "Tgid"));
     if (group != pid)
-        return Error{Code::not_found,
-                     "it is a thread of process " + std::to_string(group)};
+        return Error{Code::not_found, "it is a thread of process " +
+                                          std::to_string(group) +
+                                          "; name that process instead"};
     if (pid == getpid() || pid == getppid())
         return Error{Code::invalid, "a process cannot trace itself"};
     if (is_kernel_thread(pid))

@@ -17,9 +17,9 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // Refuses a program that gained privileges when it was executed (set-user-ID,
-// set-group-ID, file capabilities). The other targets share memory with it, and their
-// user may have executed it. They could read what it records, and change what its
-// probes do.
+// set-group-ID, file capabilities). All targets of a session share memory, and the user
+// of another target may have executed this program. Through the memory, the other
+// target could read what the program's probes record, and change what they do.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
 // Refuses a process that cannot be traced: a thread that is not a leader, dtrace

@@ -207,9 +207,9 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     for (Thread* thread : tracees_.threads_in(*space)) {
         Process& process = *thread->process;
         if (std::exchange(process.is_target, false))
-            client_.report_error(
-                process.pid,
-                "it shares its memory with another target, and is released with it");
+            client_.report_error(process.pid,
+                                 "it shares its memory with another target that was "
+                                 "released, so it is no longer traced");
         process.no_events = true; // its exit is no longer reported
         hits_.undo(*thread, true);
     }

@@ -56,8 +56,9 @@ public:
 
     // Releases all processes of an address space.
     void release(std::shared_ptr<AddressSpace> space);
-    // Releases one process that was given up. Called only while no world is stopped.
-    // Returns false if no process was given up.
+    // Releases one process that the agent has given up on, and the processes that share
+    // its memory. Called only while no world is stopped. Returns false if there is no
+    // such process.
     bool release_given_up();
     // Releases all targets, in rounds. Called when the consumer has exited.
     void release_everything();

@@ -183,7 +183,8 @@ Thread* StoppedWorld::any_thread() const
             continue;
         if (thread->inside_exec)
             return thread; // the Injector runs it to the end of the call
-        // At other events, the thread is in the middle of a system call.
+        // Event 0 is a signal. At events other than 0 and PTRACE_EVENT_STOP, the thread
+        // is in the middle of a system call.
         if (thread->event() == 0)
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)

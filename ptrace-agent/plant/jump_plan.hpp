@@ -41,7 +41,7 @@ struct JumpPlan {
     std::unordered_map<TargetAddr, std::string> refused;
 };
 
-inline constexpr const char* no_room = "no room within a jump's reach";
+inline constexpr const char* no_room = "no free address space is within a jump's reach";
 
 // Plans jumps for the tracepoints in `wanted`, and allocates room for each window in
 // the address space's TrampolineSpace. `wanted` is in ascending order. can_jump()

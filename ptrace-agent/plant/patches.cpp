@@ -101,7 +101,8 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target runs, and bytes between two areas may belong to the program.
+        // The target is running, so bytes that may belong to the program must not be
+        // rewritten. The program may own the bytes between two areas.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },

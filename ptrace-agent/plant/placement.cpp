@@ -45,8 +45,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         return {};
     }
     if (tp != nullptr && site.no_stack != 0 && tp->site)
-        return "it needs a breakpoint, because the stack may be full there (Go), but "
-               "another probe already has a jump at this address";
+        return "the probe needs a breakpoint, because the stack may be full there "
+               "(Go), but another probe already has a jump at this address";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));
@@ -95,7 +95,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         if (site.kind == SiteKind::jump_out) {
             auto to = destination_of(tp->insn);
             if (!to || own.size() < 1 + operands_per_part)
-                return "the destination of its indirect jump is unknown";
+                return "the destination of the indirect jump is unknown";
             of_jump.assign(own.begin(), own.end());
             // The client decoded the destination from the file. Replace it with the
             // one from the target's memory.
@@ -125,8 +125,9 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
                                      : tp.no_stack ? "the stack may be full there (Go)"
-                                     : unknown     ? "the code around it is unknown"
-                                                   : "no jump can replace it"};
+                                     : unknown
+                                         ? "the code around the instruction is unknown"
+                                         : "no jump can replace the instruction"};
     if (mechanism == Mechanism::automatic) {
         const bool surrounded = !unknown || tp.no_stack;
         if (!surrounded || !jumps.note.empty() || tp.may_be_breakpoint)

@@ -335,10 +335,10 @@ struct dt_rt_config {
 	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
 	 * The thread whose signals the agent has blocked, by its number in its
-	 * own pid namespace. 0: no thread. gather is set while a thread is
-	 * blocked. If the agent dies, that thread restores its own mask by a
-	 * system call when it leaves the runtime, provided that the mask is
-	 * still mask_now.
+	 * own pid namespace. 0: no thread. gather is set while the signals of
+	 * a thread are blocked. If the agent dies, that thread restores its own
+	 * mask, mask_before, by a system call when it leaves the runtime. It
+	 * does so only if its mask is still mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;

@@ -106,7 +106,7 @@ constexpr std::size_t operands_per_part = 2;
 #define DT_NEVER_PROBED(X)                                                                 \
     X(no,            "")                                                                   \
     X(restartable,   "each stop restarts the restartable sequence, so it would never end") \
-    X(no_known_code, "no known code leads there, so it may be data")
+    X(no_known_code, "no known code leads there, so the bytes may be data")
 // clang-format on
 enum class NeverProbed : std::uint8_t {
 #define X(name, text) name,
@@ -245,8 +245,8 @@ struct AgentEvent {
     std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
 
-// A probe that fires at an interval for each running thread of the targets. arg0 is 0,
-// and arg1 is the program counter.
+// A probe that fires at regular intervals in each running thread of the targets. arg0 is
+// 0, and arg1 is the program counter.
 struct ProfileTimer {
     std::uint32_t probe = 0;
     std::uint32_t pad = 0;

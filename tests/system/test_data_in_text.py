@@ -56,7 +56,7 @@ def a_site_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
     said = counts_in_runs(t, "pid$target:a.out:leave_early:return ", both)
     contains(said, "leave_early:return at tables`leave_early+0x5 fires through a breakpoint, about 20 us per hit: ")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50})
-    contains(said, "leave_early+0x5: no jump can replace it; -x mechanism=any sets a breakpoint")
+    contains(said, "leave_early+0x5: no jump can replace the instruction; -x mechanism=any sets a breakpoint")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", both, ("-x", "mechanism=any"))
     contains(said, "fires through a breakpoint")
     said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50}, ("-x", "mechanism=jump"))
@@ -161,7 +161,7 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     equal((fired["entry"], fired["return"], fired["0"]), ("10", "10", "10"), done.stdout)
     equal([at for at in fired if at not in ("entry", "return") and int(at, 16) >= 0x50], [], "places in the strings")
     said = t.run("-Zn", "pid$target:libcrypto.so*:RC4_options:50 { }", "-c", " ".join(command))
-    contains(said.stderr, "RC4_options+0x50: no known code leads there, so it may be data")
+    contains(said.stderr, "RC4_options+0x50: no known code leads there, so the bytes may be data")
 
 TESTS = tests_in(globals(), compare)
 

@@ -199,7 +199,7 @@ def programs_linked_in_any_way_are_traced(t):
         both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
 
 def programs_with_musl_are_traced(t):
-    """I10: with the shared and the static musl"""
+    """I10: linked with musl, dynamically and statically"""
     both_ways(t, "free", threads=4, path=compiled(t, "musl", "musl-gcc"))
     both_ways(t, "free", threads=4, path=compiled(t, "musl-static", "musl-gcc", "-static"))
 

@@ -132,7 +132,7 @@ def a_set_uid_program_that_a_followed_target_executes_does_not_map_the_arena(t):
         equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
         equal("gained privileges" in done.stderr, seen == 100, done.stderr)
 
-# Reads from objects that the target created must not block
+# Reading an object that the target created must not block dtrace
 
 def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     found = 0

@@ -236,7 +236,7 @@ def arguments_of_system_calls_have_the_types_of_the_kernels_source(output):
     for line in ["execve /bin/cat", "with /etc/passwd", "open /etc/passwd", "3000000 ns", "mode 2 bytes"]:
         equal(output.lines().count(line), 1, line)
     contains(output.text, "args[0] is ambiguous")
-    contains(output.text, "args[0] has no type: the kernel does not describe the system call epoll_wait_old; use arg0")
+    contains(output.text, "args[0] has no type: the kernel does not describe the arguments of the system call epoll_wait_old; use arg0")
     contains(output.text, "index 0 is out of range for args[ ]: the probe has 0 arguments")
     contains(output.text, "args[0] has no type: tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing; use arg0")
 

@@ -146,7 +146,7 @@ def calls_of_many_threads_are_counted_and_refused_functions_are_named(output):
         raise AssertionError(str(calls))
     # The first instruction of work() has a lock prefix, which the kernel cannot step over.
     if not re.search(r"cannot probe pid\d+:waiter:work:entry at waiter`work: "
-                     r"the kernel cannot step over its instruction", output.text):
+                     r"the kernel does not support a uprobe on this instruction", output.text):
         raise AssertionError("the refused function is not named")
 
 @tracing("""

@@ -212,7 +212,7 @@ def debug_messages_name_the_steps_of_tracing(t):
             raise AssertionError(line)
     for part in ("one.d: compiled", "other.d: skipped: ", ": created, ",
                  "type data of records: found", "compiled a program: 1 clauses",
-                 "1 places to fire at, 1 planted, 0 refused", ": ended", "stop"):
+                 "1 sites, 1 planted, 0 refused", ": ended", "stop"):
         contains("\n".join(lines), part)
     done = t.run("-qn", "BEGIN { exit(0); }", env=dict(os.environ, DTRACE_DEBUG="1"))
     contains(done.stderr, ": open: ")

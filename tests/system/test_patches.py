@@ -45,7 +45,7 @@ def form_of(patch):
     """Returns the text with which -lv describes a patch, for a patch in the output of --patches."""
     return ("a jump, and another one that replaces the instructions after it" if patch.startswith("two ")
             else "a jump, and several more that replace the instructions after it" if "overlapping jumps" in patch
-            else "a jump whose last bytes belong to the instructions after it" if "and on to" in patch
+            else "a jump whose last bytes belong to the instructions after it" if "and from there to" in patch
             else "a jump")
 
 SHORT_BODIES = (

@@ -222,7 +222,7 @@ WORK = ('hotspot$target:::method-entry /copyinstr(arg3, arg4) == "work" && copyi
 def the_message_for_a_probe_that_needs_an_option_of_the_target_names_it(t):
     need(JAVA)
     contains(t.run("-Zqn", WORK, "-c", f"{JAVA} -version").stderr,
-             "hotspot:::method-entry does not fire in this process, which was not started as java -XX:+ExtendedDTraceProbes")
+             "hotspot:::method-entry does not fire in this process; to trace it, start the process as java -XX:+ExtendedDTraceProbes")
 
 def methods_of_java_are_counted(t):
     need(JAVA, "javac")

@@ -482,7 +482,7 @@ def errors_have_a_reason_and_a_line(t):
              *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes, which exceeds the maximum of 55")
                for flag in ("-h", "-G")),
              ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes, which exceeds the maximum of 63"),
-             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(a - takes two bytes: __)"),
+             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "(each - is stored as two bytes, __)"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
              ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no native argument for its translated argument b"),

@@ -116,8 +116,8 @@ int dt_usdt_check_name(const char *name)
 	if (!error && in_note > DT_USDT_MAX_NAME)
 		return dt_usdt_fail(EINVAL,
 				    "the name of probe %.20s... has %zu bytes, "
-				    "which exceeds the maximum of %d (a - takes "
-				    "two bytes: __)",
+				    "which exceeds the maximum of %d (each - is "
+				    "stored as two bytes, __)",
 				    name, in_note, DT_USDT_MAX_NAME);
 	return error;
 }
@@ -147,8 +147,8 @@ int dt_usdt_check_module(const char *name)
 	/* The module's name may become the name of a file. */
 	if (!error && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
 		return dt_usdt_fail(EINVAL,
-				    "a module's name is '%s', which is the name "
-				    "of a directory",
+				    "a module's name must not be '%s', which is "
+				    "the name of a directory",
 				    name);
 	return error;
 }

@@ -158,7 +158,7 @@ static int dt_open_library(struct dt_usdt_object *object,
 		if (fstat(fd, &st) != 0 ||
 		    dt_find_name(fd, name, sizeof name, path) != 0) {
 			dt_trouble(trouble, errno,
-				   "/proc has no name for the file");
+				   "find the file's name in /proc");
 			break;
 		}
 		object->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -178,7 +178,7 @@ static int dt_open_library(struct dt_usdt_object *object,
 		dt_trouble(trouble, EEXIST, name);
 		next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
 		if (next < 0) {
-			dt_trouble(trouble, errno, "another descriptor");
+			dt_trouble(trouble, errno, "duplicate a descriptor");
 			break;
 		}
 		close(fd);
@@ -257,7 +257,8 @@ int dt_usdt_load_image(struct dt_usdt_object *object,
 	return dt_usdt_fail(
 	    folder.error,
 	    "the probes of module %s can be loaded neither from memory (%s) "
-	    "nor from a file (%s): set TMPDIR to a directory for it",
+	    "nor from a file (%s): set TMPDIR to a writable directory that is "
+	    "not mounted noexec",
 	    module, memory.text, folder.text);
 }
 

@@ -146,7 +146,8 @@ static int dt_check_types(PyObject *types)
 		if (type && *type && !strpbrk(type, ", \t\n"))
 			continue;
 		PyErr_Format(PyExc_TypeError,
-			     "type %zd of the probe must be one word without blanks and commas", i);
+			     "type %zd of the probe must be a str of one word, "
+			     "without blanks or commas", i);
 		return -1;
 	}
 	return 0;

@@ -371,7 +371,7 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
 {
     Layout layout = lay_out(text);
     if (layout.problem == Layout::too_short)
-        return refuse(Code::corrupt, "the text ends inside the instruction");
+        return refuse(Code::corrupt, "the code ends within the instruction");
     if (layout.problem == Layout::too_long)
         return refuse(Code::corrupt, "the instruction is longer than 15 bytes");
     if (layout.problem == Layout::unknown_map)

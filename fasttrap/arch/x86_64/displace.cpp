@@ -151,7 +151,7 @@ Displaced plan_displaced(const Instruction& insn)
     }
     if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall &&
         insn.flow != ControlFlow::stop) // ud2, hlt
-        return refuse(insn, "a branch in an unsupported encoding");
+        return refuse(insn, "a branch has an unsupported encoding");
     return plan_copy(insn);
 }
 

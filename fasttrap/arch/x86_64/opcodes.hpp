@@ -177,25 +177,25 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(3, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8affineinvqb */
 
 /* X(map, first opcode, count, ModRM.reg or -1, complete ModRM byte or -1, flow, reason) */
-#define X86_REFUSED(X)                                                          \
-    X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint not set by dtrace")    \
-    X(0, 0xcd, 1, -1,   -1, other, "int n enters the kernel through a gate")    \
-    X(0, 0xf1, 1, -1,   -1, stop,  "int1 raises a debug exception")             \
-    X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are privileged")      \
-    X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are privileged")      \
-    X(0, 0xec, 4, -1,   -1, stop,  "port input and output are privileged")      \
-    X(0, 0xfa, 2, -1,   -1, stop,  "cli and sti are privileged")                \
-    X(0, 0xca, 2, -1,   -1, other, "far return")                                \
-    X(0, 0xcf, 1, -1,   -1, other, "interrupt return")                          \
-    X(0, 0xff, 1,  3,   -1, other, "far call")                                  \
-    X(0, 0xff, 1,  5,   -1, other, "far jump")                                  \
-    X(0, 0x8e, 1,  2,   -1, next,  "mov to ss suppresses the trap after it")    \
-    X(0, 0xc6, 1,  7, 0xf8, other, "transaction")                               \
-    X(0, 0xc7, 1,  7, 0xf8, other, "transaction")                               \
-    X(1, 0x01, 1,  2, 0xd5, other, "transaction")                               \
-    X(1, 0x07, 1, -1,   -1, other, "sysret is privileged")                      \
-    X(1, 0x34, 2, -1,   -1, other, "sysenter and sysexit change the privilege") \
-    X(1, 0xb9, 1, -1,   -1, stop,  "ud1 raises an exception")                   \
+#define X86_REFUSED(X)                                                                \
+    X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint not set by dtrace")          \
+    X(0, 0xcd, 1, -1,   -1, other, "int n raises a software interrupt")               \
+    X(0, 0xf1, 1, -1,   -1, stop,  "int1 raises a debug exception")                   \
+    X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are privileged")            \
+    X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are privileged")            \
+    X(0, 0xec, 4, -1,   -1, stop,  "port input and output are privileged")            \
+    X(0, 0xfa, 2, -1,   -1, stop,  "cli and sti are privileged")                      \
+    X(0, 0xca, 2, -1,   -1, other, "far returns are not supported")                   \
+    X(0, 0xcf, 1, -1,   -1, other, "interrupt returns are not supported")             \
+    X(0, 0xff, 1,  3,   -1, other, "far calls are not supported")                     \
+    X(0, 0xff, 1,  5,   -1, other, "far jumps are not supported")                     \
+    X(0, 0x8e, 1,  2,   -1, next,  "mov to ss suppresses the trap after it")          \
+    X(0, 0xc6, 1,  7, 0xf8, other, "transactional memory is not supported")           \
+    X(0, 0xc7, 1,  7, 0xf8, other, "transactional memory is not supported")           \
+    X(1, 0x01, 1,  2, 0xd5, other, "transactional memory is not supported")           \
+    X(1, 0x07, 1, -1,   -1, other, "sysret is privileged")                            \
+    X(1, 0x34, 2, -1,   -1, other, "sysenter and sysexit change the privilege level") \
+    X(1, 0xb9, 1, -1,   -1, stop,  "ud1 raises an exception")                         \
     X(1, 0xff, 1, -1,   -1, stop,  "ud0 raises an exception")
 // clang-format on
 

@@ -215,14 +215,15 @@ Moving moving_call(const Instruction& insn)
     if (insn.flow == ControlFlow::call)
         return {Moving::last, {}, push_and_literal + far_jump_bytes};
     if (insn.operands[0].kind == Operand::reg && insn.operands[0].number == Reg::rsp)
-        return refuse("a call to the address in the stack pointer");
+        return refuse("a call to the address in %rsp cannot be moved");
     if (insn.has_memory && insn.memory.base == Reg::rsp) {
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
-            return refuse("a call through %esp, or far above the stack pointer");
+            return refuse(
+                "a call through %esp or a word far above %rsp cannot be moved");
         // The pushed return address may overwrite this word before jmp reads it.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
-            return refuse("a call through a word below the stack pointer");
+            return refuse("a call through a word below %rsp cannot be moved");
     }
     auto with_disp32 = static_cast<std::uint8_t>(insn.length + 4);
     return {
@@ -246,7 +247,7 @@ Moving moving(const Instruction& insn)
         operation_of(insn) == Op::unmodelled)
         return refuse(insn.flow == ControlFlow::syscall
                           ? "a system call cannot be moved"
-                          : "a branch in an unsupported encoding");
+                          : "a branch has an unsupported encoding");
     switch (insn.flow) {
     case ControlFlow::next:
         if (is_endbr(insn))

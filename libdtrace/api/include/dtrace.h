@@ -418,7 +418,7 @@ typedef struct dtrace_patchinfo {
     uint32_t dtpi_live;      /* number of live jumps */
     /* address of our runtime in the process, 0: none */
     uint64_t dtpi_runtime;
-    /* 1: the runtime has our version, so its jumps can be explained */
+    /* 1: the runtime has the version of this library, which can list its jumps */
     int dtpi_version;
     /* pid of the runtime's agent; 0: there is none, or it has died */
     pid_t dtpi_agent;
@@ -500,7 +500,8 @@ typedef struct dtrace_probedata {
 enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
-    /* a record function skips the record, a probe function the complete firing */
+    /* if a record function returns this, the record is skipped; if a probe function
+       returns it, the whole firing is skipped */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };

@@ -125,7 +125,7 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
 {
     const Type* real = type->resolve();
     if (real->is_struct_or_union())
-        return "an argument must fit into a register, unlike " + quoted(type) +
+        return "an argument cannot be the struct or union " + quoted(type) +
                ": pass its address";
     bool by_address = real->kind == TypeKind::Array || real->is_string() ||
                       real->kind == TypeKind::Function || real->is_pointer();
@@ -133,7 +133,8 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
         return "no value can have the type " + quoted(type);
     const std::uint64_t bytes = by_address ? 8 : real->size;
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-        return "an argument must fit into a register, unlike " + quoted(type);
+        return "an argument has at most 8 bytes and cannot have the type " +
+               quoted(type);
     CArgument argument;
     if (!by_address && real->is_integer() && real->is_signed)
         argument.form = "-";

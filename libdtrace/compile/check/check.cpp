@@ -130,7 +130,7 @@ void Checker::variable_declaration(Decl& decl)
              "incomplete type " + quoted(decl.type) + " of the variable " + name);
     if (decl.scope == Scope::This && decl.assoc)
         fail(Tag::DECL_LOCASSC, decl.at,
-             "clause-local associative arrays are not possible: " + name);
+             "clause-local associative arrays are not supported: " + name);
     if (decl.scope == Scope::Global &&
         (is_builtin_variable(decl.name) || symbols_.inlines.count(decl.name) != 0))
         fail(Tag::DECL_IDRED, decl.at, "identifier redeclared: " + name);

@@ -292,8 +292,8 @@ std::uint64_t Checker::llquantize(Node& call, const Ident& aggregation)
         covering *= static_cast<std::uint64_t>(factor);
     if (nsteps % factor != 0 || covering % static_cast<std::uint64_t>(nsteps) != 0)
         fail(Tag::LLQUANT_FACTOREVEN, call.args[4]->at,
-             name + " steps (argument #5) must be a multiple of the factor (#2) that "
-                    "divides one of its powers");
+             name + " steps (argument #5) must be a multiple of the factor (#2) and "
+                    "divide a power of the factor");
 
     std::uint64_t packed = DTRACE_LLQUANTIZE_ARG(factor, low, high, nsteps);
     if (std::uint64_t old = aggregation.agg_arg) {

@@ -139,8 +139,8 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
             !(same_type(common->type, one.type) && common->place == one.place &&
               (common->native == nullptr) == (one.native == nullptr)))
             fail(Tag::ARGS_MULTI, at,
-                 name + " is ambiguous: the probes of this clause have arguments of "
-                        "different types");
+                 name + " is ambiguous: its type or its location differs between the "
+                        "probes of this clause");
         common = one;
     };
     auto no_type = [&](const std::string& why) {
@@ -182,7 +182,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
         take({});
     if (!any)
         fail(Tag::ARGS_NONE, at,
-             name + " has no type here: the probes of this clause are not known");
+             name + " has no type: there is no matching probe that defines it");
     return *common;
 }
 

@@ -16,7 +16,7 @@ namespace dt {
 namespace {
 
 constexpr const char* kernel_only =
-    "needs the kernel: the dtrace kernel module is not loaded";
+    "needs the dtrace kernel module, which is not available; dtrace -lP fbt shows why";
 
 std::unique_ptr<Ident> make_ident(IdentKind kind, const char* name, std::uint32_t id,
                                   const char* prototype)

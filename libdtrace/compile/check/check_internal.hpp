@@ -36,8 +36,8 @@ struct Argument;
 
 // The reason for refusing a builtin that needs the kernel module.
 inline constexpr const char* needs_module =
-    "it is only available in the kernel, and tracing the kernel needs the dtrace "
-    "kernel module, which is not loaded";
+    "it needs the dtrace kernel module, which is not available; dtrace -lP fbt shows "
+    "why";
 
 class Checker {
 public:

@@ -25,7 +25,8 @@ Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind ki
                               const Type* type, Place at)
 {
     if (symbols_.next_variable > DIF_VAR_OTHER_MAX)
-        fail(Tag::ID_OFLOW, at, "no identifiers are left for the variable " + name);
+        fail(Tag::ID_OFLOW, at,
+             "too many variables: no identifier is left for " + name);
     auto ident = std::make_unique<Ident>();
     ident->kind = kind;
     ident->scope = scope;

@@ -75,8 +75,8 @@ std::string Checker::version_hint(std::string_view name) const
 {
     if (is_there(name))
         return "";
-    return "; D has had it since version " + version_text(facts_of(name).since) +
-           ", but the version option is " + version_text(options_.version);
+    return "; it requires D version " + version_text(facts_of(name).since) +
+           " or later, but the version option is " + version_text(options_.version);
 }
 
 // Lowers the clause's attributes to these, if they are weaker. Returns true if the

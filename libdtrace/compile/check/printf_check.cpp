@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Checks formats against arguments. In printf, each conversion uses one argument, and
-// one more before it for each *. In printa, conversions without @, and each *, use the
-// keys in their order. Conversions with @ use the values of the aggregations in their
-// order, and then repeat the last one.
+// Checks formats against arguments. In printf, each conversion uses one argument. Each
+// * in the conversion uses one more argument, before that of the conversion. In printa,
+// conversions without @, and each *, use the keys in their order. Conversions with @
+// use the values of the aggregations in their order. If there are more such conversions
+// than aggregations, the remaining ones use the last aggregation.
 //
 // A column of FORMAT_CONVERSIONS says which types a conversion accepts. A length
 // modifier (%ld, %lld) does not restrict the size of an integer argument, except that
@@ -156,7 +157,7 @@ void Checker::check_printf(Node& call)
         if (conversion.aggregate)
             fail(Tag::PRINTF_AGG_CONV, call.at,
                  call_name(call) + " " + conversion_name(n, conversion) +
-                     " prints an aggregation (%@), which only printa( ) can");
+                     " prints an aggregation (%@), which is allowed only in printa( )");
         dynamic(conversion.dynamic_width, conversion, "width");
         dynamic(conversion.dynamic_precision, conversion, "precision");
         if (next >= call.args.size())

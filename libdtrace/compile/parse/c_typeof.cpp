@@ -139,7 +139,7 @@ const Type* Parser::typeof_operand()
     else
         type = expression_type(*expression());
     if (type == nullptr)
-        fail(Tag::TYPE_ERR, place, "the type of the expression is not known here");
+        fail(Tag::TYPE_ERR, place, "cannot determine the type of the expression");
     expect(Tok::RParen);
     return type;
 }
@@ -158,7 +158,7 @@ NodePtr Parser::align_of()
         type = expression_type(*unary());
     }
     if (type == nullptr)
-        fail(Tag::TYPE_ERR, place, "the type of the expression is not known here");
+        fail(Tag::TYPE_ERR, place, "cannot determine the type of the expression");
     NodePtr node = make(NodeKind::Integer, place);
     node->value = type->alignment();
     node->type = context_.types.lookup("unsigned long");

@@ -26,8 +26,8 @@ void Parser::enum_body(Type& into)
         syntax_error();
 }
 
-// Reads an enumerator and returns the default value of the enumerator after it. `next`
-// is the default value of the enumerator that is read.
+// Reads an enumerator, whose default value is `next`. Returns the default value of the
+// following enumerator.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;

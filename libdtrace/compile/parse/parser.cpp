@@ -113,7 +113,8 @@ void Parser::enter()
         return;
     --depth_;
     fail(Tag::SYNTAX, token_.at,
-         "nested too deeply: more than " + std::to_string(max_depth) + " levels");
+         "expressions or declarations are nested too deeply: more than " +
+             std::to_string(max_depth) + " levels");
 }
 
 Unit Parser::program()

@@ -274,7 +274,7 @@ NodePtr Parser::postfix()
         if (accept(Tok::LBracket)) {
             if (node->kind == NodeKind::Aggregate)
                 fail(Tag::AGG_MDIM, place,
-                     "multi-dimensional indexing of an aggregation");
+                     "an aggregation cannot be indexed twice: write @a[x, y]");
             outer = make(NodeKind::Index, place);
             outer->args = arguments(Tok::RBracket);
         } else if (at(Tok::Dot) || at(Tok::Arrow)) {

@@ -217,8 +217,9 @@ void Pragmas::attributes(Words& words, Place at)
         pragma.name = words.next();
         pragma.part = words.next();
         if (!one_of(provider_parts, pragma.part))
-            malformed("attributes", at,
-                      "provider, module, function, name or args after the provider");
+            malformed(
+                "attributes", at,
+                "provider, module, function, name or args after the provider's name");
     } else {
         pragma.name = first;
     }

@@ -35,9 +35,11 @@ std::optional<ClockSample> ClockSource::sample()
     std::string name = clock_source_name();
     if (!facts_ || facts_->source != name) {
         facts_ = name == "tsc" ? ClockFacts{name, true} : clock_facts(name);
-        debug("the clock source is %s: the vDSO %s, the TSC %s and its CPUs %s; %s",
+        debug("the clock source is %s: the vDSO %s, the TSC %s, and the CPUs %s on its "
+              "value; %s",
               name.c_str(), facts_->vdso_alone ? "reads it" : "does not read it",
-              facts_->one_rate ? "has one rate" : "has no one rate",
+              facts_->one_rate ? "has a constant rate"
+                               : "is not known to have a constant rate",
               facts_->cpus_agree ? "agree" : "are not known to agree",
               counter_is_clock(*facts_) ? "time is read from the TSC"
                                         : "targets get the time from the agent");

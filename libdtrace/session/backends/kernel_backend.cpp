@@ -72,8 +72,8 @@ int KernelBackend::make_arena()
         if (made.error().sys == EACCES)
             return s_.fail(
                 EDT_DESTRUCTIVE,
-                "the dtrace kernel module does not allow destructive actions: echo "
-                "1 > /sys/module/dtrace/parameters/destructive");
+                "the dtrace kernel module does not allow destructive actions; to allow "
+                "them, echo 1 > /sys/module/dtrace/parameters/destructive");
         if (made.error().sys == EPERM)
             return s_.fail(EDT_DESTRUCTIVE,
                            "destructive actions in the kernel require CAP_SYS_ADMIN");
@@ -177,7 +177,7 @@ static std::string text_of_error(const dtk_site& site)
     if (site.kind == DTK_CPC && error == EBUSY)
         return "all counters of the processor are in use";
     if (error == EPERM)
-        return "the kernel forbids it: tracing itself uses that function";
+        return "the kernel's own tracing code uses this function";
     return std::strerror(error);
 }
 
@@ -361,8 +361,8 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                   refusal.reason.c_str());
     for (const Site& site : sites)
         s_.probes.probe(site.probe)->set_planted(site.at, true);
-    debug("process %d: %zu uprobes, %zu refused, %zu too late", process.pid,
-          wanted.size(), refused.size(), n_gone);
+    debug("process %d: %zu uprobes, %zu refused, %zu with no process or mapping",
+          process.pid, wanted.size(), refused.size(), n_gone);
     reports_.report_sites(process, sites, refused, not_probed);
     std::vector<std::uint32_t> looping;
     for (std::size_t i = 0; i < sites.size(); i++)

@@ -30,9 +30,9 @@ static std::string why_it_would_not_load()
     const bool locked = lockdown.find("[integrity]") != std::string::npos ||
                         lockdown.find("[confidentiality]") != std::string::npos;
     if (locked)
-        return "; this kernel is locked down (Secure Boot): it loads the module only "
-               "if the module is signed with a key that the kernel trusts (DKMS signs "
-               "with the machine owner's key: mokutil --import)";
+        return "; this kernel is locked down (Secure Boot) and loads only modules that "
+               "are signed with a trusted key: install the module with DKMS, which "
+               "signs it, and enroll the key of DKMS with mokutil --import";
     if (first_line("/sys/module/module/parameters/sig_enforce") == "Y")
         return "; this kernel loads only signed modules (module.sig_enforce)";
     return "";

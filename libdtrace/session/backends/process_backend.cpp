@@ -90,13 +90,16 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
 {
     for (std::uint32_t id : ids) {
         if (dt_ecb_add(s_.arena->base(), id, static_cast<dt_u32>(clause)) == 0)
-            return s_.fail(ENOSPC, "too many combinations of probes and clauses");
+            return s_.fail(ENOSPC,
+                           "the program enables too many combinations of a probe and a "
+                           "clause: use fewer clauses, or match fewer probes");
         s_.registry.at(id).enabled = true;
     }
     return 0;
 }
 
-// Touches the memory that firings will write to, before any target maps that memory.
+// Touches the memory that firings will write to, before any target maps that memory. The
+// kernel then charges the memory to dtrace's control group.
 void ProcessBackend::touch_arena()
 {
     if (!arena_is_charged_to_us_)
@@ -111,10 +114,11 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether a target's control group has too little memory for the pages of the
-// arena that the target's firings may touch first: less than four times the size of
-// n_busy_shards() shards. When the arena was made, the groups of the targets had at
-// least eight times that size. The groups of later targets may have less.
+// Returns whether a target's control group has too little memory left for the arena. The
+// kernel charges a page of the arena to the group of the process that touches the page
+// first. The limit is four times the size of n_busy_shards() shards. The groups of the
+// targets that existed when the arena was created had at least eight times the size of
+// these shards. The groups of later targets may have less.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -145,8 +149,8 @@ int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites
             return 0; // the process has exited, which is reported as an event
         return s_.fail(planted.error());
     }
-    debug("process %d: %zu places to fire at, %u planted, %zu refused, %zu gone",
-          process.pid, sites.size(), planted->n_planted, planted->refused.size(),
+    debug("process %d: %zu sites, %u planted, %zu refused, %zu gone", process.pid,
+          sites.size(), planted->n_planted, planted->refused.size(),
           planted->gone.size());
     if (debugging())
         for (const Refusal& refusal : planted->refused)

@@ -40,9 +40,9 @@ std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
 std::string uprobe_error_text(int error)
 {
     if (error == linux_enotsupp)
-        return "the kernel cannot step over its instruction";
+        return "the kernel does not support a uprobe on this instruction";
     if (error == EIO)
-        return "its file has no readable code at that offset";
+        return "the mapped file has no readable code there";
     if (error == EILSEQ)
         return "no instruction begins there";
     if (error == EPERM)
@@ -70,11 +70,11 @@ std::string Uprobes::add(const Site& site)
     if (site.never != NeverProbed::no)
         return std::string(text_of(site.never));
     if (mapping == nullptr || !mapping->is_file())
-        return "it is not in a file";
+        return "the code is not mapped from a file, and uprobes work only in files";
     dtk_uprobe request{};
     request.fd = files_.open(*mapping);
     if (request.fd < 0)
-        return "its file cannot be opened";
+        return "the file that contains the code cannot be opened";
     request.pid = process_.pid;
     request.offset = mapping->offset + (site.at - mapping->begin);
     const Symbol symbol = process_.symbols->lookup(site.at);
@@ -102,7 +102,7 @@ std::string Uprobes::fill(const Site& site, dtk_uprobe& request) const
     request.arg0 = site.arg0;
     auto when = condition_of(text_at(site.at));
     if (!when)
-        return "a loop instruction leaves the function there";
+        return "a uprobe cannot trace a return through a loop or jrcxz instruction";
     request.when = *when;
     return "";
 }
@@ -110,10 +110,10 @@ std::string Uprobes::fill(const Site& site, dtk_uprobe& request) const
 std::string Uprobes::fill_jump(const Site& site, dtk_uprobe& request) const
 {
     if (site.arg0 >= statics_.sites.size())
-        return "the destination of its indirect jump is unknown";
+        return "the destination of the indirect jump is unknown";
     const StaticFacts& facts = statics_.sites[site.arg0];
     if (facts.n_operands > DTK_OPERANDS_MAX)
-        return "its function has more than 31 parts";
+        return "the compiler split the function into more than 31 parts";
     auto operands =
         std::span(statics_.operands).subspan(facts.first_operand, facts.n_operands);
     request.flags |= DTK_UPROBE_AT_CALL;
@@ -137,7 +137,7 @@ std::string Uprobes::fill_static(const Site& site, const Mapping& text,
         return "";
     const Mapping* data = process_.symbols->maps().at(facts.semaphore);
     if (data == nullptr || data->file != text.file)
-        return "its semaphore is not in the same file as its code";
+        return "the probe's semaphore is not in the same file as its code";
     request.semaphore = data->offset + (facts.semaphore - data->begin);
     return "";
 }

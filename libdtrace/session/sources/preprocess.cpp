@@ -162,9 +162,10 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
         return Error{error == ENOENT ? Code::not_found : Code::io,
                      "the preprocessor '" + args[0] +
                          "' cannot be run: " + std::strerror(error) +
-                         (error == ENOENT ? " (Debian: apt install cpp; -x cpppath "
-                                            "names another)"
-                                          : "")};
+                         (error == ENOENT
+                              ? " (on Debian, apt install cpp; or name another "
+                                "preprocessor with -x cpppath)"
+                              : "")};
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -39,10 +39,11 @@ std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
         const std::string name = usdt::note_name(probe.name);
         if (name.size() > max_name)
             return bad_name(
-                probe.at, "the name of " + block.name + ":::" + probe.name +
-                              too_long(name.size(), max_name) +
-                              (name != probe.name ? " (a - takes two bytes: __)" : "") +
-                              ": give it a shorter name");
+                probe.at,
+                "the name of " + block.name + ":::" + probe.name +
+                    too_long(name.size(), max_name) +
+                    (name != probe.name ? " (each - is stored as two bytes, __)" : "") +
+                    ": give it a shorter name");
     }
     return std::nullopt;
 }

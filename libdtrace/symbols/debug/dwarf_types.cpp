@@ -79,7 +79,7 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
         if (own > largest || (n_bytes += own) > largest)
             return Error{
                 Code::limit,
-                "debug data: larger than the limit of " +
+                "the debug data is larger than the limit of " +
                     std::to_string(largest >> 20) +
                     " MiB (4 GiB or an eighth of the memory, whichever is smaller)"};
     }
@@ -136,7 +136,7 @@ static Result<Ok> check_debug_units(Elf* elf)
         if (data != nullptr && data->d_buf != nullptr)
             n_units += count_units(*data);
         if (n_units > max_units)
-            return Error{Code::limit, "debug data: more than " +
+            return Error{Code::limit, "the debug data has more than " +
                                           std::to_string(max_units) + " units"};
     }
     return Ok{};

@@ -92,7 +92,7 @@ public:
         std::string who = note.provider + ":" + note.name + " at " + hex_text(site.at);
         const ElfSegment* text = segment_at(image_, site.at);
         if (text == nullptr || !text->executable) {
-            tell(who + " is not in the text");
+            tell(who + " is not in executable code, and is omitted");
             return;
         }
         if (!is_at_nop(image_, *text, site.at)) {
@@ -103,7 +103,8 @@ public:
             std::uint64_t at = note.semaphore + moved_by;
             const ElfSegment* data = segment_at(image_, at);
             if (data == nullptr || !data->writable || !data->contains(at + 1))
-                tell("the semaphore of " + who + " is not in the data");
+                tell("the semaphore of " + who +
+                     " is not in writable data, and is ignored");
             else
                 site.semaphore = at;
         }

@@ -108,9 +108,9 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
     const bool may_be_data = nearest.empty() && has_functions_only_;
     return (module.empty() ? "the kernel" : std::string(module)) + " has no symbol " +
            std::string(name) + did_you_mean(nearest) +
-           (may_be_data
-                ? "; it was built without symbols for variables (CONFIG_KALLSYMS_ALL)"
-                : "");
+           (may_be_data ? "; the kernel was built without symbols for variables "
+                          "(CONFIG_KALLSYMS_ALL)"
+                        : "");
 }
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)

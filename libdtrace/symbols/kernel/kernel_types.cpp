@@ -37,8 +37,8 @@ Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
             // This error is not cached, because the module may be loaded later.
             return Error{Code::not_found,
                          is_proper
-                             ? "the kernel has no type data (" + folder_ +
-                                   "/vmlinux: CONFIG_DEBUG_INFO_BTF)"
+                             ? "the kernel has no type data: " + folder_ +
+                                   "/vmlinux exists only with CONFIG_DEBUG_INFO_BTF"
                              : "the kernel has no type data for a module named " + name,
                          0};
         }

@@ -34,9 +34,9 @@ public:
     // Returns the types of a module. Returns the error not_found if there is no such
     // module, or if the kernel or this module has no BTF.
     Result<BtfTypes*> types(std::string_view module);
-    // Returns the types of the kernel proper for data that programs pass to the kernel.
-    // Pointers in such data are addresses in the process. Returns the error not_found
-    // like types().
+    // Returns the types of the kernel proper for the data that a process passes to
+    // system calls. In these types, a pointer is an address in the process instead of
+    // the kernel. Returns the error not_found in the same cases as types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {

@@ -122,15 +122,15 @@ TEST(Aggregation, BadParametersAreRefused)
         return s.load(dof);
     };
     EXPECT_EQ(refused(DTRACEAGG_lquantize, DTRACE_LQUANTIZE_ARG(0, 5, 0)),
-              "lquantize() has bad parameters");
+              "lquantize() has invalid parameters");
     EXPECT_EQ(refused(DTRACEAGG_lquantize, DTRACE_LQUANTIZE_ARG(1, 0, 0)),
-              "lquantize() has bad parameters");
+              "lquantize() has invalid parameters");
     for (std::uint64_t arg :
          {DTRACE_LLQUANTIZE_ARG(1, 0, 6, 20), DTRACE_LLQUANTIZE_ARG(10, 6, 6, 20),
           DTRACE_LLQUANTIZE_ARG(10, 0, 6, 5), DTRACE_LLQUANTIZE_ARG(10, 0, 6, 25),
           DTRACE_LLQUANTIZE_ARG(10, 0, 60, 20), DTRACE_LLQUANTIZE_ARG(10, 0, 6, 30)})
         EXPECT_EQ(refused(DTRACEAGG_llquantize, arg),
-                  "llquantize() has bad parameters");
+                  "llquantize() has invalid parameters");
     EXPECT_EQ(refused(static_cast<dif_agg>(0x70a), 0), "unknown aggregating function");
 }
 

@@ -442,7 +442,7 @@ TEST(Clause, ActionsOfAKernelAreRefused)
         Session s;
         DofBuilder dof;
         dof.clause("p:m:f:n").action({kind, {}, 1});
-        EXPECT_EQ(s.load(dof), "action needs a kernel");
+        EXPECT_EQ(s.load(dof), "action is available only in the kernel");
     }
 }
 

@@ -86,11 +86,11 @@ TEST(Load, HeadersThatLieAreRefused)
 {
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[0] = 0; }), "not DOF: wrong magic");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[DOF_ID_MODEL] = 1; }),
-              "DOF is for another data model");
+              "DOF is not for 64-bit little-endian programs");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[DOF_ID_VERSION] = 9; }),
-              "DOF has another version");
+              "DOF has an unsupported version");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[DOF_ID_DIFIREG] = 9; }),
-              "DOF uses another number of registers");
+              "DOF uses an unsupported number of registers");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[DOF_ID_ABI] = 0; }),
               "DOF is for another system's DTrace");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.hdrsize = 1; }),
@@ -127,12 +127,12 @@ TEST(Load, SectionsThatLieAreRefused)
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.flags = 0; }),
               "DOF section is not loadable");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.size = 0; }),
-              "DIF text has a bad size");
+              "DIF text has an invalid size");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.type = DOF_SECT_SOURCE; }),
-              "DIFO refers to a section of another type");
+              "DIFO refers to a section that is not part of a DIFO");
     EXPECT_EQ(
         with_section(DOF_SECT_VARTAB, [](dof_sec& s) { s.type = DOF_SECT_STRTAB; }),
-        "DIFO has two tables of one kind");
+        "DIFO has two tables of the same kind");
 }
 
 TEST(Load, TablesThatLieAreRefused)
@@ -142,7 +142,7 @@ TEST(Load, TablesThatLieAreRefused)
     EXPECT_EQ(with_bytes(DOF_SECT_INTTAB, [](std::string& b) { b += "x"; }),
               "DOF section's size is not a multiple of its entry size");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR, [](std::string& b) { b.resize(6); }),
-              "DIFO header has a bad size");
+              "DIFO header has an invalid size");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR, [](std::string& b) { b.resize(8); }),
               "DIFO has no text");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR,
@@ -154,12 +154,12 @@ TEST(Load, TablesThatLieAreRefused)
                          [](std::string& b) { poke(b, 8, std::uint32_t{9999}); }),
               "DOF string is not in its string table");
     EXPECT_EQ(with_bytes(DOF_SECT_PROBEDESC, [](std::string& b) { b.resize(20); }),
-              "probe description has a bad size");
+              "probe description has an invalid size");
     EXPECT_EQ(with_bytes(DOF_SECT_ECBDESC,
                          [](std::string& b) { poke(b, 0, std::uint32_t{0}); }),
               "DOF section has the wrong type");
     EXPECT_EQ(with_bytes(DOF_SECT_ECBDESC, [](std::string& b) { b.clear(); }),
-              "ECBs have a bad size");
+              "ECBs have an invalid size");
     EXPECT_EQ(with_bytes(DOF_SECT_ACTDESC,
                          [](std::string& b) { poke(b, 8, std::uint32_t{12345}); }),
               "unknown action");
@@ -304,7 +304,8 @@ TEST(Load, FloatingPointIsRefusedByNameWhereHostsHaveNone)
         Session s;
         s.config.has_float = static_cast<dt_u32>(has_float);
         EXPECT_EQ(s.load(computes),
-                  has_float != 0 ? ""
-                                 : "floating-point arithmetic is not available here");
+                  has_float != 0
+                      ? ""
+                      : "floating-point arithmetic is not available in the kernel");
     }
 }

@@ -163,7 +163,8 @@ TEST(PatchPlan, EndsAWindowAtACall)
     EXPECT_EQ(shape(window_of(Text("53 e800010000 5b c3").site(0))),
               (Shape{0, 6, {0}}));
     // call *%rax is too short, and a window cannot continue after a call.
-    EXPECT_EQ(reason_of(Text("ffd0 4889").site(0)), "a call ends the window too early");
+    EXPECT_EQ(reason_of(Text("ffd0 4889").site(0)),
+              "a jump must not replace the code after a call");
     // The window may begin at an instruction before the call.
     EXPECT_EQ(shape(window_of(Text("4889f7 ffd0 4889c3").site(3))), (Shape{0, 5, {3}}));
 }
@@ -175,10 +176,10 @@ TEST(PatchPlan, LeavesEndbr64InPlace)
     EXPECT_EQ(shape(window_of(Text("f30f1efa c3 90909090").site(0))),
               (Shape{4, 9, {4}}));
     EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
-              "too few bytes before the next branch target");
+              "there are too few bytes before the next branch target");
     // An endbr64 after the first instruction is not moved either.
     EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0, 7, 0, 3).behind(0, 0)),
-              "too few bytes before the next branch target");
+              "there are too few bytes before the next branch target");
 }
 
 TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
@@ -239,10 +240,10 @@ TEST(PatchPlan, RefusesByName)
               "its bytes are not a known instruction");
     // sub $0x100, %rsp is longer than the extent.
     EXPECT_EQ(reason_of(Text("4881ec00010000 c3").site(0, 7, 0, 6)),
-              "an instruction extends past the end of the site's limits");
+              "an instruction extends beyond the code that may be moved");
     // The jmp leads to the second instruction of its own window.
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
-              "a branch in the window targets the window itself");
+              "a branch targets code that the jump would replace");
     // A site in the middle of an instruction in a window is refused.
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -261,7 +262,7 @@ TEST(PatchPlan, RefusesASiteWithoutRoom)
 {
     // push %rbp; mov %rsp,%rbp, followed by a branch target
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 4).behind(0, 0)),
-              "too few bytes before the next branch target");
+              "there are too few bytes before the next branch target");
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 0)),
               "no instruction around it can be moved");
 }

@@ -170,16 +170,16 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
 
 TEST(Relocate, RefusesByName)
 {
-    EXPECT_EQ(refused("ffd4"), "a call to the address in the stack pointer");
-    EXPECT_EQ(refused("ff5424f8"), "a call through a word below the stack pointer");
+    EXPECT_EQ(refused("ffd4"), "a call to the address in %rsp cannot be moved");
+    EXPECT_EQ(refused("ff5424f8"), "a call through a word below %rsp cannot be moved");
     EXPECT_EQ(refused("67ff542408"),
-              "a call through %esp, or far above the stack pointer");
+              "a call through %esp or a word far above %rsp cannot be moved");
     EXPECT_EQ(refused("0f05"), "a system call cannot be moved");
-    EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the privilege");
-    EXPECT_EQ(refused("c7f800000000"), "transaction");
+    EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the privilege level");
+    EXPECT_EQ(refused("c7f800000000"), "transactional memory is not supported");
     EXPECT_EQ(refused("0fffc0"), "ud0 raises an exception");
     EXPECT_EQ(refused("cc"), "int3 is a breakpoint not set by dtrace");
-    EXPECT_EQ(refused("cd80"), "int n enters the kernel through a gate");
+    EXPECT_EQ(refused("cd80"), "int n raises a software interrupt");
     EXPECT_EQ(x86_64.moving(instruction("f30f1efa")).how, Moving::stays);
 }
 

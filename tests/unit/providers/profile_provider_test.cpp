@@ -67,8 +67,9 @@ TEST(ProfileProvider, AnIntervalBelow200MicrosecondsIsRefusedAndSaysWhy)
     for (const char* name :
          {"tick-199us", "tick-5001", "profile-199999ns", "profile-1000000"})
         EXPECT_NE(
-            refusal(name).find(std::string(":::") + name +
-                               " does not match any probes: intervals below 200 us"),
+            refusal(name).find(
+                std::string(":::") + name +
+                " does not match any probes: the interval must be at least 200 us"),
             std::string::npos)
             << refusal(name);
 }

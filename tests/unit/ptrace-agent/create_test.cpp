@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests commands that the agent starts: where they are held, and that their probes fire
-// the exact number of times.
+// exactly the expected number of times.
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"

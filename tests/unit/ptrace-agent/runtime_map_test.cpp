@@ -77,8 +77,8 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
 // able to make the agent use an index or an address of its choice.
 TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
 {
-    // The first sites and lists of probes, and all that precedes them except the robust
-    // word.
+    // The parts of the config that the test overwrites: all fields up to the first 1000
+    // sites, except the robust word, and the first 1000 lists of probes.
     constexpr std::array<std::array<std::size_t, 2>, 2> parts{
         {{offsetof(dt_rt_config, magic), offsetof(dt_rt_config, sites[1000])},
          {offsetof(dt_rt_config, firings), offsetof(dt_rt_config, firings[1000])}}};

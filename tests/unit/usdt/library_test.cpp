@@ -166,7 +166,8 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
         {"a:b", "contains :"},
         {"\u00e4", "not with \\xc3"},
         {std::string(64, 'a'), "64 bytes, which exceeds the maximum of 63"},
-        {std::string(40, 'a') + std::string(23, '-'), "a - takes two bytes: __"}};
+        {std::string(40, 'a') + std::string(23, '-'),
+         "each - is stored as two bytes, __"}};
     for (const Row& row : names) {
         EXPECT_EQ(add(provider, probe, row.name), EINVAL) << row.name;
         EXPECT_NE(std::string(dtrace_usdt_error()).find(row.part), std::string::npos)

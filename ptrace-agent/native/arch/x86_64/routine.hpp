@@ -67,7 +67,7 @@ private:
     void shift(std::uint32_t insn);
     void load_builtin(Reg64 to, std::uint32_t id);
     void predicate();
-    Reg64 source(std::uint32_t reg); // reg: a DIF register; r0 is loaded to rcx
+    Reg64 source(std::uint32_t reg); // reg: a DIF register; r0 is loaded into rcx
     Reg64 destination(std::uint32_t reg);
 
     // Defined in state.cpp. Access the thread, its variables, and the clock.

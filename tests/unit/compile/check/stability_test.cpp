@@ -114,8 +114,8 @@ TEST(CheckStability, NamesOfLaterVersionsAreFree)
     checked.options.version = {1, 1, 0};
     checked.run("BEGIN { trace(ucaller); }");
     EXPECT_EQ(checked.text(),
-              "failed to resolve ucaller: Unknown variable name; D has had it "
-              "since version 1.2, but the version option is 1.1");
+              "failed to resolve ucaller: Unknown variable name; it requires D "
+              "version 1.2 or later, but the version option is 1.1");
     checked.run("BEGIN { ucaller = 1; json[1] = 2; trace(ucaller); }");
     EXPECT_FALSE(checked.error) << checked.text();
     Checked later;

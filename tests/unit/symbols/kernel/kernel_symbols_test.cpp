@@ -130,9 +130,10 @@ TEST(KernelSymbols, HiddenAddressesNameTheSettingThatHidesThem)
 TEST(KernelSymbols, AKernelThatListsFunctionsAloneSaysSo)
 {
     Given given("ffffffff81000000 T _text\n", "");
-    EXPECT_EQ(given.symbols.find("", "jiffies").error().text,
-              "the kernel has no symbol jiffies; it was built without symbols for "
-              "variables (CONFIG_KALLSYMS_ALL)");
+    EXPECT_EQ(
+        given.symbols.find("", "jiffies").error().text,
+        "the kernel has no symbol jiffies; the kernel was built without symbols for "
+        "variables (CONFIG_KALLSYMS_ALL)");
 }
 
 TEST(KernelSymbols, AfterARefreshModulesThatCameAreThere)
