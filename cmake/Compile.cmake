@@ -29,17 +29,14 @@ foreach(lang C CXX)
   string(REPLACE "-DNDEBUG" "" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
   string(REPLACE "-O3" "-O2" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
 endforeach()
-if(DTRACE_SANITIZE OR DTRACE_FUZZERS)
+if(DTRACE_FUZZERS)
+  # All of it, so that libFuzzer sees the branches of the libraries too. -O1 for speed.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+                      -fno-sanitize-recover=undefined -O1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(DTRACE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=address,undefined)
-  # With these options, clang++ takes half of the time: undefined behaviour causes a trap,
-  # for which AddressSanitizer prints the stack, instead of a call that prints the values.
-  foreach(option -fsanitize-trap=undefined -g1 -D__SANITIZE_ADDRESS__) # gcc defines it
-    add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:${option}>)
-  endforeach()
-endif()
-if(DTRACE_FUZZERS)
-  # All of it, so that libFuzzer sees the branches of the libraries too. -O1 for speed.
-  add_compile_options(-fsanitize=fuzzer-no-link -O1)
 endif()
