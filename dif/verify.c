@@ -195,9 +195,10 @@ static int dt_check_call(struct dt_check *c, dt_u32 subr)
 
 	if (can < 0)
 		return dt_bad(c, "no such subroutine");
-	return can ? 0
-		   : dt_bad(c, "subroutine is available only in the kernel or "
-			       "on other systems");
+	if (can)
+		return 0;
+	return dt_bad(c,
+		      "subroutine is available only in the kernel or on other systems");
 }
 
 /* Checks the rules that the operand column of DIF_OPS does not express. */

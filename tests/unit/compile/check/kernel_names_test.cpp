@@ -211,7 +211,7 @@ TEST(KernelNames, ValuesOfTheKernelRequireItsModule)
                        "trace(stackdepth); }";
     Kernel kernel;
     EXPECT_TRUE(has(kernel.error(text), "needs the dtrace kernel module"));
-    EXPECT_TRUE(has(kernel.error("BEGIN { stack(); }"), "not loaded"));
+    EXPECT_TRUE(has(kernel.error("BEGIN { stack(); }"), "not available"));
     kernel.options.kernel = true;
     EXPECT_EQ(kernel.error(text), "");
     EXPECT_TRUE(kernel.program.needs_kernel);
