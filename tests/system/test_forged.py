@@ -53,7 +53,7 @@ def a_target_cannot_forge_records_of_clauses_that_run_in_dtrace(t):
     contains(done.stdout, "ticks 100\n")
     if numbers(done.stdout)[-1] == 0:
         raise AssertionError("a forged clear(), trunc() or normalize() was obeyed:\n" + done.stdout)
-    contains(done.stderr, "overwritten its trace")
+    contains(done.stderr, "overwritten the buffer")
 
 def a_target_that_clears_locks_harms_no_other_target(t):
     with forger(t, "locks") as hostile, forger(t, "innocent") as innocent:
@@ -76,7 +76,7 @@ def a_target_that_fills_all_buffers_uses_up_neither_time_nor_memory(t):
                 _, errors = dtrace.communicate(timeout=60)
                 equal(dtrace.returncode, 0, errors)
             equal(ended(target), "wrote", "what the target did")
-            contains(errors, "overwritten its trace")
+            contains(errors, "overwritten the buffer")
 
 def none_of_100000_keys_is_dropped_at_a_million_updates_a_second(t):
     with forger(t, "innocent") as target:
