@@ -3,6 +3,7 @@
 #include "libdtrace/providers/fbt_provider.hpp"
 
 #include "abi/ioctl.h"
+#include "base/each_part.hpp"
 #include "libdtrace/providers/tracefs.hpp"
 #include "libdtrace/symbols/glob.hpp"
 

@@ -5,6 +5,8 @@
 //   translator psinfo_t < ...       inline int B_READ = ...       provider io {
 #include "libdtrace/providers/kernel_libraries.hpp"
 
+#include "base/each_part.hpp"
+
 #include <algorithm>
 
 namespace dt {
@@ -18,15 +20,6 @@ constexpr KernelLibrary all[] = {
 constexpr std::string_view depends = "#pragma D depends_on ",
                            translates = "translator ", stands = "inline ",
                            type_ending = "_t";
-
-template <class F> void each_line(std::string_view text, F visit)
-{
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
-        visit(text.substr(0, end));
-        text.remove_prefix(end + 1);
-    }
-}
 
 // Returns the name that a line declares, or "" if there is none. For a type, returns
 // the name without its ending _t. So a program that contains curpsinfo matches

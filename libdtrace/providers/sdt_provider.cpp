@@ -3,6 +3,7 @@
 #include "libdtrace/providers/sdt_provider.hpp"
 
 #include "abi/ioctl.h"
+#include "base/each_part.hpp"
 #include "libdtrace/providers/tracefs.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/syscall_arguments.hpp"
 
+#include "base/each_part.hpp"
 #include "libdtrace/providers/tracefs.hpp"
 
 #include <algorithm>

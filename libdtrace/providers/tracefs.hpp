@@ -4,9 +4,7 @@
 
 #include "base/result.hpp"
 
-#include <algorithm>
 #include <string>
-#include <string_view>
 
 namespace dt {
 
@@ -16,15 +14,5 @@ Result<std::string> read_tracefs(const std::string& file);
 
 // Reads a complete file of debugfs, at the usual mount point.
 Result<std::string> read_debugfs(const std::string& file);
-
-// Calls take() for each line of a list, without its newline.
-template <class F> void each_line(std::string_view list, F take)
-{
-    while (!list.empty()) {
-        std::string_view line = list.substr(0, list.find('\n'));
-        list.remove_prefix(std::min(line.size() + 1, list.size()));
-        take(line);
-    }
-}
 
 } // namespace dt

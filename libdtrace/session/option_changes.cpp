@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/option_changes.hpp"
 
+#include "base/each_part.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
-#include <algorithm>
 #include <sys/resource.h>
 
 namespace dt {
@@ -44,17 +44,6 @@ std::string refusal_text(Options::Refused refused, std::string_view name)
     return "";
 }
 
-// Adds the folders of a list that ':' separates.
-static void add_debug_folders(std::string_view list)
-{
-    while (!list.empty()) {
-        const std::string_view folder = list.substr(0, list.find(':'));
-        if (!folder.empty())
-            add_debug_folder(std::string(folder));
-        list.remove_prefix(std::min(folder.size() + 1, list.size()));
-    }
-}
-
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value)
 {
@@ -65,7 +54,10 @@ Options::Refused change_option(SessionState& state, std::string_view name,
         else if (name == "core" && state.options.flags.core)
             allow_core();
         else if (name == "debugdir")
-            add_debug_folders(value);
+            each_part(value, ':', [](std::string_view folder) {
+                if (!folder.empty())
+                    add_debug_folder(std::string(folder));
+            });
         else if (name == "pgmax")
             state.processes.untraced().set_limit(
                 static_cast<std::size_t>(state.options.pgmax));

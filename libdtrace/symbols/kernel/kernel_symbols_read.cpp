@@ -9,6 +9,7 @@
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/each_part.hpp"
 #include "base/fd.hpp"
 
 #include <algorithm>
@@ -71,15 +72,6 @@ bool read_number(std::string_view word, int base, std::uint64_t& into)
     auto [end, error] =
         std::from_chars(word.data(), word.data() + word.size(), into, base);
     return error == std::errc{} && end == word.data() + word.size() && !word.empty();
-}
-
-template <class F> void each_line(std::string_view text, F visit)
-{
-    while (!text.empty()) {
-        std::size_t end = std::min(text.find('\n'), text.size());
-        visit(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
 }
 
 } // namespace
