@@ -104,9 +104,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 
 /*
  * Returns the minimum count for an event. For events of the processor, the minimum is
- * 5000, as DTrace's documentation says. A smaller count could overflow every few cycles
- * and leave no time for other work. For the two clocks, the minimum is 200 us, as in
- * the profile provider. For all other software events, which are rare, it is 1.
+ * 5000, as DTrace's documentation says. With a smaller count, the counter could
+ * overflow every few cycles and leave no time for other work. For the two clocks, the
+ * minimum is 200 us, as in the profile provider. For all other software events, which
+ * are rare, it is 1.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

@@ -17,14 +17,14 @@
 struct dt_rt_rule {
 	dt_u64 at;
 	/*
-	 * The CFA is the sum of this and the register that `from` selects. With
-	 * DT_RT_FROM_AT_RBP, the sum of this and %rbp is the address of a word that
-	 * contains the CFA.
+	 * The CFA is the sum of this field and the register that `from` selects. With
+	 * DT_RT_FROM_AT_RBP, the sum of this field and %rbp is the address of a word
+	 * that contains the CFA.
 	 */
 	dt_s32 cfa;
 	/*
-	 * The address of the saved %rbp is the sum of this and the CFA, or of this and
-	 * %rbp. `rbp_from` selects which.
+	 * The address of the saved %rbp is the sum of this field and either the CFA or
+	 * %rbp, as `rbp_from` selects.
 	 */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */

@@ -113,10 +113,10 @@ enum dtk_kind {
 	 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
-	DTK_TICK,	/* `where` is the ns between firings; each is on one CPU */
+	DTK_TICK,	/* `where` is the ns between firings; a firing is on one CPU */
 	/*
-	 * `where` is the address of a struct dtk_uprobe, as for DTK_URETURN and
-	 * DTK_USTATIC.
+	 * For DTK_UPROBE, DTK_URETURN and DTK_USTATIC, `where` is the address of a
+	 * struct dtk_uprobe.
 	 */
 	DTK_UPROBE,
 	DTK_URETURN,	/* a uprobe at an instruction that leaves a function */
@@ -212,9 +212,9 @@ struct dtk_uprobe {
 #define DTK_OPERANDS_MAX 64
 
 /*
- * The file with the program of anonymous tracing. The module reads the file when it is
- * loaded, and executes the requests that the file describes. The file begins with a
- * struct dtk_anonymous. The following parts come after it without gaps:
+ * The file with the program of anonymous tracing. When the kernel module is loaded, it
+ * reads the file and executes the requests that the file describes. The file begins
+ * with a struct dtk_anonymous. The following parts come after it without gaps:
  *   - an array of n_ecbs struct dtk_ecb
  *   - an array of n_sites struct dtk_site. Their fields `where` and `more` contain no
  *     addresses. If a site needs an address, its text (see below) names the kernel
@@ -222,7 +222,8 @@ struct dtk_uprobe {
  *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to 8
  *     bytes
  *   - the names of the probes, as in DTK_PROBES
- *   - a text for each site, followed by a NUL. It is empty if the site needs no name.
+ *   - a text for each site, followed by a NUL. The text is empty if the site needs no
+ *     name.
  *   - data that only libdtrace reads
  */
 #define DTK_ANONYMOUS_FILE "/etc/dtrace/anonymous"
@@ -258,14 +259,14 @@ struct dtk_claim {
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */
 	/*
-	 * The CFA is the sum of this and the register that `from` selects. With
-	 * DTK_UNWIND_AT_RBP, the sum of this and %rbp is the address of a word that
-	 * contains the CFA.
+	 * The CFA is the sum of this field and the register that `from` selects. With
+	 * DTK_UNWIND_AT_RBP, the sum of this field and %rbp is the address of a word
+	 * that contains the CFA.
 	 */
 	dt_s32 cfa;
 	/*
-	 * The address of the saved %rbp is the sum of this and the CFA, or of this and
-	 * %rbp. `rbp_from` selects which.
+	 * The address of the saved %rbp is the sum of this field and either the CFA or
+	 * %rbp, as `rbp_from` selects.
 	 */
 	dt_s16 rbp;
 	dt_u8 from;	 /* enum dtk_unwind_from */
@@ -322,9 +323,10 @@ struct dtk_unwind_maps {
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /*
- * The owner of a lock in the arena that the kernel module holds on this CPU. In user
- * space, the owner is a thread id, which is always smaller. The consumer takes over the
- * locks of threads that have exited, but never those of a CPU.
+ * The number of a lock's owner that the kernel module stores in the arena while it
+ * holds the lock on CPU `cpu`. In user space, the owner is a thread id, which is always
+ * smaller. The consumer takes over the locks of threads that have exited, but never
+ * those of a CPU.
  */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
 #define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)

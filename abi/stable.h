@@ -342,7 +342,7 @@ struct dt_stable {
 extern const struct dt_stable dt_stables[];
 extern const u32 dt_n_stables;
 
-/* A probe of one consumer, and the row at which it fires. */
+/* A probe of one consumer, and a row that describes where the probe fires. */
 struct dt_place_of_stable {
 	struct dt_place_of_stable *next; /* the next element for the same function */
 	const struct dt_stable *row;

@@ -8,7 +8,7 @@
 // by a backslash and three octal digits (\ooo). The escaped bytes are:
 //   - bytes below 0x20, and 0x7f
 //   - the C1 controls U+0080 to U+009F in UTF-8; U+009B has the same effect as ESC [
-//   - bytes that are not UTF-8, because 0x9b has that effect on an 8-bit terminal
+//   - bytes that are not UTF-8, because an 8-bit terminal treats the byte 0x9b as ESC [
 // All other characters are left unchanged. The values of Escaping define exceptions for
 // newlines, tabs and backslashes.
 #pragma once

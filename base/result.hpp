@@ -42,8 +42,8 @@ struct Error {
     }
 };
 
-// Creates an Error with the text "DOING: strerror(err)" and the Code for `err`. The
-// first function uses errno.
+// Creates an Error with the text "DOING: strerror(err)" and the Code for `err`. Without
+// the argument `err`, uses errno.
 Error errno_error(std::string_view doing);
 Error errno_error(std::string_view doing, int err);
 

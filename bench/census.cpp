@@ -119,8 +119,8 @@ public:
     }
 
 private:
-    // Finds the returns of all functions. A jump to a part that the compiler split off
-    // is not a return, as in the pid provider.
+    // Finds the returns of all functions. The pid provider does not count a jump to a
+    // part that the compiler split off as a return, so this function does not either.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {

@@ -14,9 +14,10 @@ endif()
 
 option(DTRACE_SANITIZE "build with AddressSanitizer and UBSan" OFF)
 option(DTRACE_FUZZERS "build the libFuzzer targets (clang only)" OFF)
-# Several files of a folder at once, in a third of the time. A change then costs more to
-# build: who works on the code turns it off. C is not affected: what runs in the target and
-# what programs link is built file by file.
+# With this option, several C++ files of a folder are compiled as one, which takes a third of
+# the time. A change to one file then recompiles all of these files, so developers use the
+# preset `debug`, which leaves the option off. The option does not affect C: the folders dif,
+# ptrace-agent/runtime and usdt/library override it.
 option(CMAKE_UNITY_BUILD "compile the C++ files of a folder together" OFF)
 if(CMAKE_UNITY_BUILD)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
@@ -24,13 +25,14 @@ endif()
 
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
-# An assert states what cannot be otherwise; it stays on in release builds.
+# Asserts state invariants, and remain enabled in release builds.
 foreach(lang C CXX)
   string(REPLACE "-DNDEBUG" "" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
   string(REPLACE "-O3" "-O2" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
 endforeach()
 if(DTRACE_FUZZERS)
-  # All of it, so that libFuzzer sees the branches of the libraries too. -O1 for speed.
+  # Instrument all targets, so that libFuzzer also sees the branches of the libraries. -O1
+  # makes the fuzzers faster.
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined -O1)
   add_link_options(-fsanitize=address,undefined)

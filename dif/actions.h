@@ -51,8 +51,8 @@
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
 /*
  * The value of `ntuple` in an entry that computes an increment. The next entry
- * is a distribution, such as quantize(), to whose bucket the increment is
- * added.
+ * is a distribution, such as quantize(). The increment is added to a bucket of
+ * this distribution.
  */
 #define DT_NTUPLE_INCREMENT 0xffffffffu
 

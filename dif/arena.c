@@ -106,7 +106,10 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 			     1, DT_MAX_SHARDS);
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
-	/* n_cpus + 2 shards cannot be parked, so each CPU finds one. */
+	/*
+	 * At least n_cpus + 2 shards are never parked, so a thread on each CPU
+	 * finds one.
+	 */
 	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(
 	    config->n_parkable, 0, dt_clamp(spare, 0, a->n_shared / 2));

@@ -16,9 +16,9 @@
  * Each process maps the arena at a different address, so all references are
  * offsets from its start, never pointers. For D programs, memory of the arena
  * has the same addresses in every host: DT_VBASE + offset. These are never
- * valid machine addresses. On x86-64 they are not canonical, with four or five
- * levels of page tables. Therefore an address alone tells the engine whether it
- * belongs to the arena or to the target.
+ * valid machine addresses. On x86-64, with four or five levels of page tables,
+ * they are not canonical. Therefore an address alone tells the engine whether
+ * it belongs to the arena or to the target.
  *
  * Only the consumer and the agent map the private part. Hosts that run in these
  * two processes and have own_shards set in struct dt_host use the last shards,
@@ -28,9 +28,10 @@
  * shards.
  *
  * Counters precede the shards. Native code adds to them without a shard or a
- * lock. Aggregations without a key have counters, and so have the first keys of
- * other aggregations. The values of counters only grow. In each drain, the
- * consumer copies the values to the program part (dif/counters.c).
+ * lock. Aggregations that only add to words, for example count() and sum(),
+ * have counters, but at most for a fixed number of keys. Counters are never
+ * reset. In each drain, the consumer copies the values to the program part
+ * (dif/counters.c).
  *
  * Targets can write the shared part. Therefore the consumer copies each value,
  * checks the copy, and then uses the copy. All fields have a fixed width.
@@ -164,7 +165,8 @@ struct dt_probe {
  * DT_ACTIVITY_COOLDOWN; other probes fire only in DT_ACTIVITY_ACTIVE
  */
 #define DT_PROBE_DTRACE 0x1
-#define DT_PROBE_MANY 0x2     /* has several ECBs, or soon will */
+/* has several ECBs; set before the second one is linked */
+#define DT_PROBE_MANY 0x2
 #define DT_PROBE_OWN 0x4      /* fires only in the consumer or the agent */
 /* the bits of dt_probe.flags from here on contain the number of ECBs */
 #define DT_PROBE_ECBS_SHIFT 8
@@ -214,7 +216,7 @@ struct dt_table {
 struct dt_shard_plan {
 	dt_u64 specs;  /* struct dt_buffer[n_specs] */
 	/*
-	 * clause-local variables, twice: the second set is for ERROR's clauses
+	 * two sets of clause-local variables; the second is for ERROR's clauses
 	 */
 	dt_u64 locals;
 	/* two strings of strsize bytes with the state of strtok() */

@@ -53,8 +53,8 @@ struct dt_chunk {
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
 	/*
-	 * size class | generation, to which each free adds DT_CHUNK_GEN |
-	 * DT_DYN_WRITING while the value is written
+	 * size class | generation | DT_DYN_WRITING while the value is written;
+	 * each free adds DT_CHUNK_GEN, which changes the generation
 	 */
 	dt_u32 class;
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Allocates and drains the counters that native code increments. Aggregations
- * without a key have counters, and so have the first keys of aggregations with
- * integer keys.
+ * that only add to words, for example count() and sum(), have counters. If the
+ * key consists of integers and names of the probe, only the first keys have
+ * counters. Aggregations with other keys have no counters, and neither have
+ * lquantize() and llquantize() with a key.
  *
  *   set 0         is for threads that do not know their CPU; they use locked
  *                 instructions
@@ -11,7 +13,7 @@
  *
  * An action has the same range of bytes in every set. The range contains the
  * value, in the format of the value of a struct dt_aggent. For sum(), the next
- * word is set when a number, even 0, is added. Values only grow. A drain
+ * word is set when a number, even 0, is added. Values are never reset. A drain
  * computes the difference from the values at the previous drain, which are
  * stored where targets cannot write. The drain writes the difference as an
  * ordinary aggregation entry, so clear() and trunc() need no special case. Each

@@ -84,7 +84,7 @@ enum dof_sectype {
 };
 
 struct dof_ecbdesc {
-	dof_secidx probes;  /* section of PROBEDESC */
+	dof_secidx probes;  /* PROBEDESC section with the probe description */
 	dof_secidx pred;    /* DIFOHDR section of the predicate, or NONE */
 	dof_secidx actions; /* ACTDESC section of the clause, or NONE */
 	dt_u32 line;	    /* source line of the clause */

@@ -131,8 +131,8 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 }
 
 /*
- * Copies aggregation entries until the end or an entry that is not valid.
- * Returns the number of bytes copied.
+ * Copies aggregation entries up to the end of the buffer, or up to the first
+ * entry that is not valid. Returns the number of bytes copied.
  */
 static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
 			  dt_u8 *to, dt_u64 max)

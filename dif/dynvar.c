@@ -13,12 +13,12 @@
  * itself if no other variable is there, which saves a cache miss. Each other
  * variable has a chunk, which is linked into the bucket's chain. A chunk
  * consists of a header, the key and the value. chunks.c allocates the chunks. A
- * key consists of 64-bit words: the scope and the id, for a thread-local
- * variable the thread, and then the parts of the tuple. An integer is one word.
- * A string includes its NUL, and any other value comes after its length.
- * Storing 0 (or NULL) frees a variable. If no chunk is available, storing a
- * variable that does not fit into its bucket counts a drop, even if other
- * buckets are empty.
+ * key consists of 64-bit words. The first word contains the scope and the id.
+ * If the variable is thread-local, a word for the thread follows. The parts of
+ * the tuple come last. An integer is one word. A string includes its NUL, and
+ * any other by-reference value comes after its length. Storing 0 (or NULL)
+ * frees a variable. If no chunk is available, storing a variable that does not
+ * fit into its bucket counts a drop, even if other buckets are empty.
  *
  * A bucket's lock contains the holder's thread id. The number of attempts to
  * take a lock is limited. A failed operation counts one of these drops:
@@ -26,9 +26,9 @@
  *   DYNRINSE  other threads changed a free list at each attempt
  *   DYNAMIC   no chunk is available
  * If the holder of a lock has died, dt_dynvar_clean() frees the lock. Every
- * step leaves the chain consistent. While a value is written, it is marked
- * (DT_DYN_WRITING), and a value that stayed marked reads as 0. At worst, the
- * memory of one chunk is lost.
+ * step leaves the chain consistent. A value is marked (DT_DYN_WRITING) while a
+ * thread writes it. If that thread dies, the mark remains, and the value reads
+ * as 0. At worst, the memory of one chunk is lost.
  *
  * Targets can overwrite the complete space. Therefore the engine checks each
  * offset before it follows it, reads sizes once, and limits the number of steps
@@ -559,8 +559,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	struct dt_bucket *b;
 
 	/*
-	 * The address was loaded in an earlier firing, or so many loads ago
-	 * that m->refs[] no longer contains it.
+	 * If r is null, the address was loaded in an earlier firing, or so many
+	 * loads ago that m->refs[] no longer contains it.
 	 */
 	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))

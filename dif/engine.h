@@ -171,7 +171,7 @@ int dt_has_exited(void *arena);
  * receives the number of tests that remain. Null means DT_WAIT_SPINS.
  *
  * Returns the number of bytes copied, or 0 if there are no records. The copy
- * contains complete records in the order of time. Returns -1 if the shard
+ * contains complete records, ordered by time. Returns -1 if the shard
  * stayed locked. The consumer then tries again later.
  */
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,

@@ -8,9 +8,9 @@
  * is used (Crochemore and Perrin, "Two-way string-matching", 1991), which needs
  * no additional memory. It splits the needle at a critical position into a left
  * and a right part. After a mismatch in the right part, the needle is moved
- * past the byte that differs. After a mismatch in the left part, the needle is
- * moved by its period, or by at least half its length if it has no short
- * period.
+ * until its right part begins after the byte that differs. After a mismatch in
+ * the left part, the needle is moved by its period, or by at least half its
+ * length if it has no short period.
  *
  * To find the last occurrence, the algorithm reads both strings backwards and
  * finds the first occurrence.
@@ -107,8 +107,8 @@ static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
 		period = (cut > b->len - cut ? cut : b->len - cut) + 1;
 	while (at + b->len <= a->len) {
 		/*
-		 * The previous comparison has shown that the first `known`
-		 * bytes of the needle are equal here.
+		 * The first `known` bytes of the needle match at this position,
+		 * as the previous comparison has shown.
 		 */
 		i = cut > known ? cut : known;
 		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))

@@ -75,7 +75,7 @@ static void dt_error(struct dt_mstate *m)
 	const dt_u64 *outer_args = m->args;
 	dt_u32 n_args = m->n_args, id = m->probe_id;
 
-	/* The loss was counted as a drop. It is not reported as a fault. */
+	/* DT_FAULT_DROPPED was counted as a drop, so it does not fire ERROR. */
 	if (m->fault == DT_FAULT_DROPPED) {
 		m->fault = 0;
 		return;

@@ -68,8 +68,8 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
 	/*
 	 * cvtsi2sd takes a signed integer, so a is halved before the conversion
-	 * and doubled after it. The lost bit is kept in the lowest bit, so that
-	 * the result is rounded only once.
+	 * and doubled after it. The bit that is shifted out is added to the
+	 * lowest remaining bit (or), so that it still affects the rounding.
 	 */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",
@@ -106,7 +106,8 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 
 /*
  * This is the only function of the runtime that changes vector registers. A
- * test checks all other functions, so it must not be inlined into one of them.
+ * test checks that no other function does, so this function must not be
+ * inlined.
  */
 __attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {

@@ -186,7 +186,7 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		/* Later, the alignment is replaced by the value's offset. */
+		/* dt_clause_layout() replaces the alignment with the offset. */
 		actions[i].rec_offset = align;
 	}
 	return 0;

@@ -9,8 +9,8 @@
  *   - in its own shard, the clause-local variables, and the scratch memory that
  *     the current clause has allocated
  * It may write to this scratch memory and to the values of by-reference
- * variables. Every other address belongs to the target, and is read with the
- * host operation load().
+ * variables. An address outside the arena belongs to the target, and is read
+ * with the host operation load().
  */
 #include "dif/mstate.h"
 

@@ -6,8 +6,8 @@
  * structure contains the registers, the tuple stack, the size of the used
  * scratch memory, and the pointers that all parts of the engine need. D
  * programs address arena memory as DT_VBASE + offset, and the target's memory
- * with the target's addresses. The engine converts such addresses only with
- * dt_dmem() and the functions after it.
+ * with the target's addresses. The engine uses addresses from a D program only
+ * with dt_dmem() and the functions that are declared after it.
  *
  * A fault is stored in this state. Code that detects a fault calls dt_fault()
  * and returns. Its callers check m->fault. A fault ends the clause.
@@ -72,7 +72,8 @@ struct dt_mstate {
 	dt_u64 scratch_used;
 	/*
 	 * number of this firing in the shard; stored with each clause-local
-	 * variable that the firing sets, so that later firings find it unset
+	 * variable that the firing sets, so that later firings find the
+	 * variable unset
 	 */
 	dt_u64 generation;
 
@@ -300,7 +301,10 @@ void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
 void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
 
 /* --- dynvar.c --- */
-/* Computes arena->dyn from the offset and size of the space. */
+/*
+ * Computes arena->dyn from the offset and size of the space for dynamic
+ * variables.
+ */
 void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
@@ -467,7 +471,8 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  int *stolen);
 /*
  * Returns the number of used bytes in an aggregation buffer at which the shard
- * is parked. The last quarter remains for keys that the same firing still adds.
+ * is parked. The last quarter is left for keys that the current firing adds
+ * before it leaves the shard.
  */
 DT_INLINE dt_u64 dt_park_at(const struct dt_shard_plan *plan)
 {

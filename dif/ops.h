@@ -189,8 +189,8 @@ enum dif_operands {
 #define DIF_DIR_NREGS 8 /* integer registers */
 #define DIF_DTR_NREGS 8 /* the size of the tuple stack */
 
-/* The type of a value, in r1 of pushtr and pushtv. */
-#define DIF_TYPE_CTF 0 /* a by-reference value of any C type */
+/* The kind of a type, in dif_type.kind and in r1 of pushtr and pushtv. */
+#define DIF_TYPE_CTF 0 /* any type that is not a string */
 #define DIF_TYPE_STRING 1 /* a string, at most strsize bytes */
 
 #endif

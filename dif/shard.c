@@ -10,17 +10,17 @@
  * lock of its last shard a few more times before it takes another shard.
  *
  * Only the consumer waits for a lock, for a limited time. Only the consumer
- * takes a lock from a holder that has died. The unfinished record or entry of
- * such a holder is not visible, because a record becomes visible when `used` is
- * increased, and an aggregation entry when its bucket refers to it.
+ * takes a lock from a holder that has died. An unfinished record or aggregation
+ * entry of such a holder is not visible, because the engine increases `used`
+ * only after the record or entry is complete.
  *
  * A shard is parked if its aggregation buffer is almost full when its holder
  * leaves it. A firing treats a parked shard like a held one and takes another
  * shard, so the threads fill the buffers of other shards until the consumer has
  * read this one. Without parking, a consumer that gets little CPU time would
  * lose keys although the buffers of most shards are empty. Only the first
- * plan.n_parkable shards are parked. The other shards remain available, so a
- * firing always finds a shard for its records.
+ * plan.n_parkable shards are parked. The other shards remain available for the
+ * records of later firings.
  */
 #include "dif/mstate.h"
 
@@ -33,7 +33,7 @@ int dt_shard_take_any(struct dt_host *host)
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
 	/*
-	 * Waits a little for the same shard. If the records of a speculation
+	 * Wait a little for the same shard. If the records of a speculation
 	 * were in two shards, their order would be lost.
 	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)

@@ -39,8 +39,8 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 /*
  * Returns the slot of a key, or null if the key has no slot. In that case, sets
  * *empty to a free slot that the key may take, or to null if there is none.
- * Sets *elsewhere to 1 if dynvar.c may have the variable, because all slots
- * were in use when it was stored.
+ * Sets *elsewhere to 1 if dynvar.c may have the variable, because all places
+ * for the key may have been in use when the variable was stored.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)

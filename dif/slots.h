@@ -39,8 +39,8 @@ static inline dt_u32 dt_slot_hash_of(dt_u64 key)
 
 /*
  * If the id of a variable is below this number, the hash of its key is
- * dt_slot_hash_of(thread's part of the key) ^ id. Native code uses this to
- * avoid computing the hash.
+ * dt_slot_hash_of(thread's part of the key) ^ id. Native code therefore needs
+ * only the hash of the thread's part, which is computed once for each thread.
  */
 #define DT_SLOT_EASY_IDS 8192
 

@@ -17,9 +17,9 @@
  *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
  * A thread that adds records to a speculation holds its shard while it reads
- * the state. After the state is no longer ACTIVE, dt_clean() either locks a
- * shard or finds that the shard is free and its buffer empty. Therefore no
- * thread can add records to that buffer afterwards.
+ * the state. After the state is no longer ACTIVE, dt_clean() either locks each
+ * shard or finds that the shard is free and that its buffer for the speculation
+ * is empty. Therefore no thread can add records to these buffers afterwards.
  */
 #include "dif/mstate.h"
 
@@ -78,7 +78,7 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 }
 
 /*
- * Notes in the state word that this shard writes to the speculation. Returns 0
+ * Marks this shard as a writer in the state word of the speculation. Returns 0
  * if the speculation is not active, or if other threads change the word at each
  * of 1000 attempts.
  */
@@ -253,11 +253,12 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 {
 	struct dt_mstate m;
 	/*
-	 * These limits apply to all shards together. With a limit for each
-	 * shard, a target could delay the consumer: it can end all
-	 * speculations, hold all shards, and refill each buffer after it was
-	 * moved. The next call moves the remaining records. It begins with a
-	 * different speculation and shard, so no shard waits forever.
+	 * The limits `spins` and `bytes` apply to all shards together. With a
+	 * limit for each shard, a target could delay the consumer. The target
+	 * can end all speculations, hold all shards, and refill each buffer
+	 * after its records were moved. The next call moves the remaining
+	 * records. It begins with a different speculation and shard, so no
+	 * shard waits forever.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

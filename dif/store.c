@@ -22,7 +22,10 @@ void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes)
 			dt_load_bytes(m, from, place, bytes);
 		return;
 	}
-	/* load into scratch first: dt_dynvar_put() locks the variable */
+	/*
+	 * Load into scratch memory first, because a load can be slow and
+	 * dt_dynvar_put() holds the bucket's lock while it copies.
+	 */
 	at = dt_alloc(m, bytes);
 	if (at && dt_load_bytes(m, from, dt_scratch(m, at), bytes) == 0)
 		dt_dynvar_put(m, to - DT_VBASE, dt_scratch(m, at), bytes);

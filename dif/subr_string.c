@@ -272,9 +272,10 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * Removes the last part of the path in `to`, but keeps the first `keep` bytes.
- * Also removes the slash before this part, unless `end` is set, which means
- * that the ".." was the end of the argument. Returns the new length.
+ * Applies a ".." to the path in `to`: removes the last part of the path, but
+ * keeps the first `keep` bytes. Also removes the slash before this part, unless
+ * `end` is set. `end` means that the argument of cleanpath() ends with this
+ * "..". Returns the new length.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {

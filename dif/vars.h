@@ -4,8 +4,8 @@
  *
  * The compiler generates its identifiers from this table, and the engine its
  * switch. The tests require a D program for each row. The numbers are DTrace's.
- * Other DTrace systems use 0x121 and 0x200 for different variables; this table
- * uses these two numbers as FreeBSD does.
+ * The systems that have DTrace do not agree on the meaning of 0x121 and 0x200;
+ * this table uses these two numbers as FreeBSD does.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)

@@ -116,7 +116,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* Is like dt_builtin_scalar(), but for builtin arrays. */
+/* Does the same as dt_builtin_scalar() for builtin arrays. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {

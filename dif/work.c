@@ -4,15 +4,16 @@
  *
  * In the kernel a firing runs with interrupts off, and the program may have
  * thousands of clauses. The work of a firing is therefore counted in pieces:
- * clauses, actions, and instructions that may take a long time. The time for a
- * piece is at most linear in the size of a string, or in the scratch space that
- * it copies. Only chill() may take longer, and the host limits it. The clock is
- * read at every 16th piece, so this file does not read it in a firing with
- * fewer pieces.
+ * clauses, actions, and instructions that may take a long time. A piece takes
+ * time that is at most linear in the size of the string or the scratch memory
+ * that the piece processes. Only chill() may take longer, and the host limits
+ * it. The clock is read at every 16th piece, so this file does not read it in a
+ * firing with fewer pieces.
  *
  * When the budget is used up, the clause ends, no later clause of the firing
- * runs, and a drop of kind TIME is counted. So a firing takes at most the
- * budget plus the time of 32 pieces.
+ * runs, and a drop of kind TIME is counted. The pieces before the first reading
+ * of the clock are not measured, and 16 pieces run between two readings. So a
+ * firing takes at most the budget plus the time of 32 pieces.
  *
  * A virtual machine may be paused in the middle of a firing. One measurement
  * therefore adds at most DT_STEP_MAX_NS (100 ms), so that a single pause does

@@ -30,7 +30,7 @@ public:
         std::uint64_t bit = at - begin_;
         return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
     }
-    // Add or remove the part of a range that the set covers.
+    // These functions add or remove the part of `range` that the set covers.
     void add_all(CodeRange range);
     void remove_all(CodeRange range);
     // Returns the first member at or after `from`, or end() if there is none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds out how a function uses an address in its own text that it takes with lea. If
-// the function jumps to the address, the bytes there are code. If the function reads
-// from the address, the bytes there are data.
+// Determines how a function uses an address that it loads with lea and that is in its
+// own text. If the function jumps to the address, the bytes there are code. If the
+// function reads from the address, the bytes there are data.
 //
 // The known instructions of the function are read in order of their addresses. The
 // address is tracked from register to register, and through stack slots that the

@@ -27,8 +27,8 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
-// Returns how many bytes of the first jump the window shares with no other code. Does
-// not count the jump's prefixes.
+// Returns the number of own bytes of the window's first jump (patch.hpp), not counting
+// the jump's prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);

@@ -77,7 +77,7 @@ struct Dispatch {
     // Constants that its code contains, which may also be addresses.
     std::vector<TargetAddr> constants;
     bool by_table = false; // at least one of `jumps` appears to go through a jump table
-    std::vector<TargetAddr> jumps; // its jumps through registers or memory
+    std::vector<TargetAddr> jumps; // the function's indirect jumps
 };
 
 // A direct jump or branch within a function to its own first instruction.

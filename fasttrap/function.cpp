@@ -196,8 +196,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. It is unknown and the result is
-    // false if the entry is 0, because the dynamic linker will replace the 0.
+    // Returns whether the first entry is an address. Returns false if the entry is 0,
+    // because the dynamic linker will replace the 0 by an unknown value.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

@@ -108,7 +108,7 @@ struct PatchSite {
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
     // The end of the last branch of the function that leads back to its entry, if the
-    // function's entry is also the head of a loop. If the window contains all such
+    // function's entry is also the start of a loop. If the window contains all such
     // branches, their copies skip the site's head. 0 if there are no such branches, or
     // if they should fire the probe.
     TargetAddr loop_end;
@@ -170,7 +170,7 @@ struct Window {
     // Identifies one of the ways in which patch_short.cpp can make a short window. It
     // is below 32, and 0 for plain windows.
     std::uint8_t way = 0;
-    // Returns how many bytes of its own the first jump occupies.
+    // Returns the number of own bytes of the first jump (see the glossary above).
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     // Returns the end of the first jump, which is the origin of its displacement.
@@ -252,8 +252,9 @@ constexpr std::size_t stub_bytes = 5;
 // Allocates addresses for trampolines and stubs near text, under the constraints of
 // each window.
 //
-// An area is memory of the target that the caller mapped, or will map, for trampolines.
-// The first 16 bytes of an area hold the address of dt_rt_enter. Heads jump through it.
+// An area is memory of the target that the caller mapped, or will map, for trampolines
+// or stubs. The first 16 bytes of an area for trampolines are reserved for the address
+// of dt_rt_enter. Heads jump through this address.
 class TrampolineSpace {
 public:
     TrampolineSpace();
@@ -307,9 +308,9 @@ std::vector<Reach> reach_of(const Window& window);
 // highest byte of its displacement. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
-// nearest first. The reach is restricted if a later jump determines the highest byte of
-// the displacement, or if that byte must be a trap byte. Otherwise returns an empty
-// vector.
+// nearest first. Its reach is restricted if a later jump determines the highest byte of
+// its displacement, or if that byte must be a trap byte. Returns an empty vector if the
+// reach is not restricted.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window
@@ -318,8 +319,8 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 // of 4 MiB is enough even for windows whose displacement must also have a trap byte as
 // its second highest byte. A page of the area uses no memory until it is written to.
 //
-// Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
-// caller must divide the text.
+// Each range is shorter than 32 MiB by at least the length of the text. Returns an
+// empty vector if no range remains. Then the caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask in which bit k is set if byte k of the first jump's displacement must

@@ -12,8 +12,10 @@ namespace dt {
 
 namespace {
 
-// Returns whether the program can continue after the window's last instruction. It can
-// continue after a ud2 or hlt if the program's signal handler skips the instruction.
+// Returns whether the trampoline must end with a jump to the window's end, because the
+// program can continue there after the window's last instruction. The program can
+// continue after a ud2 or hlt if its signal handler skips the instruction. A moved call
+// needs no such jump, because it returns to the original text.
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;

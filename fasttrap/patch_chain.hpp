@@ -33,10 +33,10 @@ struct Chain {
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may precede the jump over the block at `at`. Returns false
-// if an instruction begins at one of the n bytes after `at`. If the program jumped to
-// that instruction, it would execute a prefix or the opcode of the jump, and would not
-// trap.
+// Returns whether n prefixes may precede the jump that replaces the block at `at`.
+// Returns false if an instruction begins at one of the n bytes after `at`. If the
+// program jumped to that instruction, it would execute a prefix or the opcode of the
+// jump, and would not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
 // Returns whether the jumps can lead to user-space addresses. At least one possible

@@ -2,8 +2,8 @@
 // Plans the windows for a list of sites.
 //
 // Sites are processed in ascending order, which is also the order of the windows. A
-// site may be inside the last window. Otherwise it gets a new window. If the new window
-// extends backwards into the last one, the two become one window.
+// site may be inside the last planned window. Otherwise it gets a new window. If the
+// new window extends backwards into the last one, the two become one window.
 #include "fasttrap/patch_run.hpp"
 #include "fasttrap/patch_short.hpp"
 

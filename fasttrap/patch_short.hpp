@@ -4,7 +4,8 @@
 // Short windows are made after all plain windows of a batch:
 //
 //   - A pair takes over the plain window that follows its first block. If no plain
-//     window follows, the pair collects the instructions under its second jump itself.
+//     window follows, the pair itself collects the instructions that its second jump
+//     replaces.
 //   - A chain takes over all windows that it overlaps, of any form.
 //   - A punned jump keeps only bytes that no window changes and that contain no site. A
 //     site could become a breakpoint, which changes its first byte.

@@ -54,7 +54,7 @@ struct TableLink {
     TableEntry* entry;
 };
 
-// Base class of the table's entries. The table owns the key and the links.
+// Base class of the table's entries. The table sets index_ and link_.
 class TableEntry {
 public:
     TableEntry(SpaceId space, TargetAddr at) : space_(space), at_(at) {}

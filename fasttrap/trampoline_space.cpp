@@ -23,7 +23,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16; // for dt_rt_enter's address, in each area
+constexpr std::uint64_t enter_bytes = 16; // in large areas, for dt_rt_enter's address
 // A page with fewer free bytes is crowded, which means that it has only small holes.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;

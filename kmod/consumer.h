@@ -7,7 +7,7 @@
  *            ── syscalls    two tracepoints, a table by number
  *            ── tracepoints one registration each
  *            ── timers      one hrtimer for each CPU, or a single one
- *            ── counters    perf's, one for each CPU
+ *            ── counters    perf events, one for each CPU
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
  *
@@ -84,7 +84,7 @@ void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
 
 /* --- bring_in.c --- */
 /*
- * Brings in memory of the current process. Returns false if there is no memory
+ * Faults in memory of the current process. Returns false if there is no memory
  * at this address, or if another process or machine could delay a page.
  */
 bool dt_bring_in(unsigned long addr, unsigned long bytes);
@@ -130,7 +130,7 @@ long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **clai
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
 	struct pt_regs *regs; /* of the interrupted code, or null */
-	/* if not 0, stack() omits all frames whose sp is at or below this */
+	/* if not 0, stack() omits frames whose sp is not above this address */
 	unsigned long frame;
 	/* if frame is 0, stack() omits frames in this range, see stack.c */
 	unsigned long skip_begin, skip_end;
@@ -138,8 +138,8 @@ struct dt_context {
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 is at frame + 8, later arguments follow */
 	/*
-	 * regs are those of a process at the entry or the return of a function,
-	 * where the return address is at regs->sp
+	 * 1: regs are those of a process at the entry or the return of a
+	 * function, where the return address is at regs->sp
 	 */
 	u32 at_call;
 	/* how to compute all arguments from regs, or null */
@@ -168,8 +168,8 @@ void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const
 /* Counts a drop of this kind in the session instead of a shard. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
- * Brings in memory of the process if the probe may wait for it. Returns false
- * if the memory was not brought in.
+ * Faults in memory of the process if the probe may wait for it. Returns false
+ * if the memory was not faulted in.
  */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
@@ -178,8 +178,8 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 u64 dt_deadman_begins(void);
 /*
  * Adds the time of a measured firing, and kills the consumer if it has kept
- * this CPU in probes for too long. spent_ns is the part of its budget,
- * DT_FIRING_MAX_NS, that the firing has used.
+ * this CPU in probes for too long. spent_ns is the part of the budget
+ * DT_FIRING_MAX_NS that the firing has used.
  */
 #define DT_FIRING_MAX_NS 500000000ull
 void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns);

@@ -15,10 +15,10 @@
  * run a probe inside a probe. If an NMI arrives inside a probe, dt_kfire()
  * counts a drop.
  *
- * perf stops a counter of the processor or a clock until the next tick if it
- * overflows more often than kernel.perf_event_max_sample_rate permits. The
- * number of firings that are lost is unknown, so each stop is counted as one
- * drop. Other software events are not stopped.
+ * If a counter of the processor or a clock event overflows more often than
+ * kernel.perf_event_max_sample_rate permits, perf stops it until the next tick.
+ * The number of firings that are lost is unknown, so each stop is counted as
+ * one drop. Other software events are not stopped.
  *
  * Counters are pinned. Otherwise, perf would let several events use a counter
  * of the processor in turns, and the probe would fire too rarely. The probe is

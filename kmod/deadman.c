@@ -34,9 +34,10 @@
  * cannot use up a budget.
  *
  * Two consumers may fire on a CPU in turns. While a sum is not 0, a majority
- * vote finds the consumer to kill. A firing of the leading consumer adds its
- * time to the leader's votes. A firing of any other consumer subtracts its
- * time, and its consumer becomes the leader when no votes are left.
+ * vote finds the consumer to kill. The time of a firing of the leading consumer
+ * is added to the leader's votes. The time of a firing of any other consumer is
+ * subtracted from these votes. If no votes are left, that other consumer
+ * becomes the leader.
  *
  * All of this runs with interrupts off, one firing at a time on each CPU.
  */

@@ -81,7 +81,7 @@ static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
 {
 	struct dt_context x = {};
 
-	x.frame = regs->sp; /* the caller's frame is above this */
+	x.frame = regs->sp; /* the caller's frame is above this address */
 	x.caller = parent_ip;
 	x.in_stack_args = 1;
 	dt_kfire(fbt->consumer, &x, probe, args, n_args);

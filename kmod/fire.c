@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fires probes in the kernel. A shard belongs to a CPU, and interrupts are off
- * while it is used.
+ * Fires probes in the kernel. A shard belongs to a CPU. Interrupts are off
+ * while a shard is used, except while a thread waits for a page (see below).
  *
  * A probe that fires while its CPU is already in a probe is not run. There are
  * two cases. If the engine itself called the probed function (a copy of memory,
@@ -9,13 +9,13 @@
  * the probe fired in an NMI that interrupted the first probe, a drop is
  * counted.
  *
- * A uprobe fires in a thread that holds no locks, so it can wait for a page
- * that its D reads and that is not in memory. The shard stays in use, and the
- * thread may wake up on another CPU. Probes that fire in the meantime use one
- * of the spare shards. There are only a few spare shards, so at most
- * DT_MAX_WAITING threads of a consumer may wait at a time. For any other
- * thread, the page is an invalid address. bring_in.c decides for which pages a
- * thread may wait.
+ * A uprobe fires in a thread that holds no locks, so the thread can wait for a
+ * page that the D program reads and that is not in memory. The shard stays in
+ * use, and the thread may wake up on another CPU. Probes that fire in the
+ * meantime use one of the spare shards. There are only a few spare shards, so
+ * at most DT_MAX_WAITING threads of a consumer may wait at a time. For any
+ * other thread, the page is an invalid address. bring_in.c decides for which
+ * pages a thread may wait.
  */
 #include "kmod/consumer.h"
 

@@ -4,9 +4,10 @@
  * task.
  *
  * An address below TASK_SIZE_MAX belongs to the current process, any other to
- * the kernel. Both are read by copies that may fail and never wait, so a page
- * that is not in memory is a fault. Reading kernel memory that is mapped
- * uncached is also a fault, because this memory may be a device's registers.
+ * the kernel. Both are read by copies that may fail and never wait. A page that
+ * is not in memory is therefore a fault, unless the probe may wait for the page
+ * (dt_fault_in()). Reading kernel memory that is mapped uncached is also a
+ * fault, because this memory may be a device's registers.
  */
 #include "kmod/consumer.h"
 
@@ -329,7 +330,7 @@ static int dt_op_harm(struct dt_host *host, u32 action, u64 value)
 	case DTRACEACT_PANIC:
 		panic("dtrace: panic action");
 	default:
-		return -1; /* breakpoint(): there is no debugger */
+		return -1; /* breakpoint() fails: there is no debugger */
 	}
 }
 

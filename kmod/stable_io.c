@@ -12,11 +12,12 @@
  *   submit_bio_wait()   for the bio in its argument
  *   io_schedule()       for a page, a buffer or a request. These are not
  *                       arguments, so the probe shows a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. Does
- *                       not fire if the kernel does not check for hung tasks,
- *                       because it then calls io_schedule(), which fires.
- *                       Otherwise it calls io_schedule_timeout(), which does
- *                       not fire. submit_bio_wait() also calls that function
+ *   blk_io_schedule()   for direct input and output, also without a bio. If
+ *                       the kernel does not check for hung tasks, this function
+ *                       calls io_schedule(), and only the probe there fires.
+ *                       Otherwise this function calls io_schedule_timeout(),
+ *                       which is not probed, because submit_bio_wait() calls
+ *                       io_schedule_timeout() too
  */
 #include "abi/stable.h"
 

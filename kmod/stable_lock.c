@@ -154,8 +154,8 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 }
 
 /*
- * Fields of a semaphore's count: the mask of the bit for a writer, and the
- * position of the number of readers.
+ * Fields of the count of a struct rw_semaphore: the mask of the bit for a
+ * writer, and the position of the number of readers.
  */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8

@@ -128,8 +128,8 @@ static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *s
 }
 
 /*
- * Stores the ports of the TCP or UDP header, which both begin with the two
- * ports. Returns the header, or NULL if its first @bytes bytes are not
+ * Stores the ports of the TCP or UDP header. Both kinds of header begin with
+ * the two ports. Returns the header, or NULL if its first @bytes bytes are not
  * available.
  */
 static const void *dt_packet_of_segment(struct dtk_packet *p, const struct sk_buff *skb,

@@ -129,9 +129,9 @@ enum dt_paged {
 };
 
 /*
- * Returns what a bio with the operation @op pages: anonymous memory, a file or
- * nothing. Direct input and output is not paging, because the pages of its bio
- * belong to a process.
+ * Returns whether a bio with the operation @op pages anonymous memory, a file
+ * or nothing. Direct input and output is not paging, because the pages of its
+ * bio belong to a process.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {

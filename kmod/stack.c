@@ -6,9 +6,10 @@
  *
  * If x->regs is null, the kernel has called our code to fire the probe. The
  * frames of this module, and of the kernel's tracing code that called it, are
- * then omitted. If x->frame is set, they are the innermost frames whose stack
- * pointers are at or below x->frame. Otherwise, they are the innermost frames
- * whose code is in this module or in [x->skip_begin, x->skip_end).
+ * then omitted. If x->frame is set, the omitted frames are the innermost ones
+ * whose stack pointers are at or below x->frame. Otherwise, they are the
+ * innermost ones whose code is in this module or in
+ * [x->skip_begin, x->skip_end).
  */
 #include "kmod/stack.h"
 

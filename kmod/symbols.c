@@ -136,7 +136,10 @@ int dt_forbidden_read(void)
 	lock = (struct mutex *)dt_kernel_symbol("kprobe_mutex");
 	if (!head || !lock)
 		return -EOPNOTSUPP;
-	/* set before the copy, because loading a module meanwhile clears it */
+	/*
+	 * Set the flag before the copy, because a module that is loaded during
+	 * the copy clears the flag.
+	 */
 	WRITE_ONCE(dt_is_current, true);
 	mutex_lock(lock);
 	error = dt_copy_list(head);

@@ -11,7 +11,7 @@
  * memory of that process. A child that the process forks has a copy of the
  * breakpoint. If the child is not selected, the breakpoint is removed when the
  * child first reaches it. A child that shares the memory, as after vfork(),
- * fires the probe. An exec creates a new memory, which is not selected.
+ * fires the probe. An exec creates a new mm, which is not selected.
  *
  * Return probes do not use uretprobes, because these replace the return
  * address. Instead, every instruction that leaves the function is a site.
@@ -56,7 +56,7 @@ struct dt_uprobe {
 	struct pid *pid; /* null: all processes */
 	/* mm of the process `pid`; the reference does not keep its pages */
 	struct mm_struct *mm;
-	u64 since; /* time of attaching; clock and unit as task->start_time */
+	u64 since; /* attach time, in the clock and unit of task->start_time */
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
 	u32 n_operands, n_room;
@@ -105,7 +105,8 @@ static bool dt_uprobe_filter(DT_UPROBE_FILTER_PARAMETERS)
 
 /*
  * Returns whether a conditional jump is taken. The condition is the low four
- * bits of the opcode of an x86 Jcc instruction, of which bit 0 negates it.
+ * bits of the opcode of an x86 Jcc instruction. Bit 0 negates the condition
+ * that the other three bits select.
  */
 static bool dt_is_taken(u32 condition, unsigned long flags)
 {
@@ -188,8 +189,8 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
 		/*
-		 * The destination cannot be read: the jump will fault, or a
-		 * page of its table cannot be brought in.
+		 * The destination cannot be read, because the jump will fault
+		 * or a page of its jump table cannot be faulted in.
 		 */
 		return false;
 	for (i = 1; i + 1 < u->n_operands; i += 2)
@@ -247,9 +248,10 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 }
 
 /*
- * Returns 0 if an instruction begins at the offset, and -EILSEQ if not. Other
- * errors mean that the text cannot be read or decoded. Decodes the file's text,
- * starting @inside bytes before the offset.
+ * Decodes the file's text, starting @inside bytes before the offset. Returns 0
+ * if an instruction begins at the offset, and -EILSEQ if not or if the text is
+ * not valid. Other errors mean that the text cannot be read, that there is not
+ * enough memory, or that this kernel has no decoder.
  */
 static int dt_is_instruction(struct file *file, u64 offset, u32 inside)
 {

@@ -12,7 +12,7 @@
 struct dt_wait {
 	u64 owner; /* 0: free */
 	u64 lock;
-	u32 flags;  /* LCB_F_* of all contention_begin events */
+	u32 flags;  /* LCB_F_* of all contention_begin events of this wait */
 	bool slept; /* the owner has slept at least once during this wait */
 	bool sleeps, failed;
 	u64 since;	   /* time of the last contention_begin, in ns */

@@ -62,8 +62,8 @@ public:
     static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
     static constexpr std::size_t max_entries = std::size_t{4} << 20; // Chrome: 1.5 M
     static constexpr std::size_t max_remembered = 64;                // saved states
-    static constexpr std::size_t max_instruction_bytes = 256 << 10;  // of one entry
-    static constexpr std::size_t max_common_bytes = 64; // of instructions of one CIE
+    static constexpr std::size_t max_instruction_bytes = 256 << 10;  // in one entry
+    static constexpr std::size_t max_common_bytes = 64; // instruction bytes per CIE
 
     // The bytes of the section, which is loaded at `addr`, must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
@@ -76,7 +76,7 @@ private:
     struct Entry {
         std::uint64_t begin = 0, end = 0;
         std::uint64_t instructions = 0; // offset in the section
-        std::uint32_t n_bytes = 0;      // of instructions
+        std::uint32_t n_bytes = 0;      // length of the instructions
         std::uint32_t common = 0;       // index in commons_
     };
     // The part that several entries share (CIE).
@@ -84,7 +84,7 @@ private:
         std::uint64_t code_factor = 0;
         std::int64_t data_factor = 0;
         FrameBytes instructions;
-        std::uint8_t encoding = 0; // of addresses in the entries
+        std::uint8_t encoding = 0; // encoding of addresses in the entries
         bool has_augmentation = false, is_of_signal = false, readable = false;
     };
 

@@ -4,8 +4,8 @@
 // The kernel writes a newline in a path as \012 and escapes nothing else, so the path
 // is everything after the five fixed fields of a line. " (deleted)" after the path is
 // the kernel's mark for an unlinked file, but a file's own name can also end like that.
-// Only the file itself shows the difference. So `path` is the name without the mark,
-// and `deleted` records whether the mark was present.
+// The line does not show whether " (deleted)" is the mark or a part of the name. So
+// `path` is the name without it, and `deleted` records whether it was present.
 #pragma once
 
 #include "base/regular_file.hpp"
@@ -42,8 +42,7 @@ struct Mapping {
     std::string path;
 
     // Returns the path as the kernel prints it, with " (deleted)" if the file was
-    // unlinked.
-    // The links /proc/PID/exe and /proc/PID/fd/N have the same form.
+    // unlinked. The links /proc/PID/exe and /proc/PID/fd/N have the same form.
     std::string kernel_path() const { return deleted ? path + " (deleted)" : path; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }

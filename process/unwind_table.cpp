@@ -41,8 +41,8 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// The limits for one file. It could have a different rule at each byte, or a gigabyte
-// of text without rules. The largest browser has about 2 million rows.
+// The limits for one file. A forged file could have a different rule at each byte, or a
+// gigabyte of text without rules. The largest browser has about 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 
 std::vector<UnwindRow> unwind_rows(Fd file)

@@ -86,8 +86,8 @@ void Agent::handle_stop(Thread& thread)
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
-        // Handle the new task before the step ends, because the child has inherited the
-        // step.
+        // Handle the new task before the parent's step ends, because the child has
+        // inherited that step.
         follower_.handle_new_task(thread);
         if (thread.step.active)
             hits_.end_step(thread);
@@ -107,8 +107,8 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// Returns whether the stop needs no action of the agent, except that the thread
-// continues and receives its signal, if there is one.
+// Returns whether the agent has nothing to do at this stop except to continue the
+// thread and to deliver its signal, if there is one.
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
@@ -235,7 +235,8 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    // The child used the same fs_base, whose table entry may now have the child's ids.
+    // The child used the same fs_base as the parent. So the runtime's table may now
+    // contain the child's ids for this fs_base.
     bases_.learn(parent);
 }
 

@@ -123,7 +123,7 @@ static int no_name(unw_addr_space_t, unw_word_t, char*, size_t, unw_word_t*, voi
 struct UnwindState {
     unw_addr_space_t space;
     UnwindObjects objects;
-    std::unique_ptr<UnwindRules> rules; // null until the first walk with a runtime
+    std::unique_ptr<UnwindRules> rules; // null until add_rules() is called
 };
 
 // Finds the unwind table. libunwind's own accessor for a process (_UPT_find_proc_info)

@@ -10,9 +10,9 @@
 // one of these forms. An example is the expression for a PLT.
 //
 // Text without call frame information has the rule that libunwind falls back to
-// (DT_RT_FROM_GUESS). Examples are code that was generated at run time, and Go. There
-// is no rule for a signal frame, or for a CFA that is based on a register other than
-// %rsp and %rbp.
+// (DT_RT_FROM_GUESS). Examples of such text are code that was generated at run time,
+// and code of Go. There is no rule for a signal frame, or for a CFA that is based on a
+// register other than %rsp and %rbp.
 //
 // Mappings and files are read only once. When mappings change, the owner must create a
 // new UnwindRules.
@@ -41,7 +41,8 @@ using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 
 // Returns the caller's registers as the runtime computes them from this rule. The pc is
 // 0 if there is no caller. Returns nothing if a word of the stack cannot be read, or if
-// the rule is a guess and %rbp is more than DT_RT_GUESS_REACH bytes above %rsp.
+// the rule is a guess and %rbp is below %rsp or more than DT_RT_GUESS_REACH bytes above
+// %rsp.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 

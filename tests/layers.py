@@ -42,7 +42,8 @@ TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "li
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
-# The tests of the runtime compile their D programs, and compare native code with the engine.
+# Further rooms that the tests of a room may include. The tests of the runtime compile their D
+# programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
 # Rooms that may include all rooms in their subdirectories. The files directly in compile/ run the passes, which are in
 # its subdirectories, and publish their tables.

@@ -85,7 +85,7 @@ def code_of(name):
     text = re.sub(r"""//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)'|"(?:[^"\\\n]|\\.)*"|^\s*#(?:[^\\\n]|\\.|\\\n)*""",
                   lambda found: "\n" * found[0].count("\n"), (TREE / name).read_text(), flags=re.S | re.M)
     before = None
-    while text != before: # one level of nested template arguments after the other, from the innermost
+    while text != before: # each round removes the innermost level of nested template arguments
         before, text = text, re.sub(r"(?<=[\w\s])<[\w\s:*&,.()\[\]]*>", "", text)
     return text
 

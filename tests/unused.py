@@ -42,9 +42,11 @@ class Findings:
     """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
-        self.declared = {}  # USR: (place, name). A static function in a header has one USR in C and another in C++.
+        # From USR to (place, name). A static function in a header has different USRs in C and C++.
+        self.declared = {}
         self.defined = set()
-        self.calls = collections.defaultdict(set)  # USR of the caller ("" outside functions): USRs
+        # From the USR of a caller ("" outside functions) to the USRs of the called functions.
+        self.calls = collections.defaultdict(set)
         self.roots = set()
         self.unresolved = set()  # names that templates call and only their instances resolve
 

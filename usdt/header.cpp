@@ -125,7 +125,7 @@ std::string list(std::size_t n, std::string_view between, auto text)
 // Returns the constraint for an argument of the asm statement. An integer may be a
 // constant (n), in memory (o) or in a general register (r). A floating-point argument
 // must be in an SSE register (x). Otherwise the operand of a floating-point constant
-// would be a symbol, and a note must not need a symbol, because `strip` removes it.
+// would be a symbol. A note must not need symbols, because `strip` removes them.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";

@@ -198,8 +198,8 @@ std::string_view operand_of(std::string_view word)
 // Returns whether the operand, without a leading $, is certainly a constant. In Intel
 // syntax, each decimal number is a constant. In AT&T syntax, a number that is negative
 // or has fewer than five digits is a constant, because no program has memory at such an
-// address. A number for a floating-point argument is a constant in both, because our
-// headers pass the bits of the argument in this form.
+// address. A number for a floating-point argument is a constant in both syntaxes,
+// because our headers pass the bits of the argument in this form.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');
@@ -260,8 +260,8 @@ std::vector<std::string_view> words_of(std::string_view arguments, std::size_t m
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Blanks inside closed parentheses, and those around PTR, belong to the
-        // operand.
+        // Blanks inside parentheses and brackets, and blanks around PTR, belong to
+        // the operand. If a parenthesis is not closed, a blank before a size ends it.
         std::size_t end = at;
         int depth = 0;
         for (; end < arguments.size(); end++) {

@@ -11,12 +11,12 @@
 // Programs that were built with -masm=intel have Intel syntax: "4@DWORD PTR -20[rbp]
 // 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7". The
 // parser uses Intel syntax for a probe if one of its operands can only be Intel syntax.
-// It also does so if such an operand occurs elsewhere in the file and no operand of the
-// probe can only be AT&T syntax. The choice matters for "4@7654321": SystemTap's header
-// writes it for a constant in Intel syntax, but in AT&T syntax it is an address.
+// It also does so if such an operand occurs elsewhere in the file and the operands of
+// the probe contain no %. The choice matters for "4@7654321": SystemTap's header writes
+// it for a constant in Intel syntax, but in AT&T syntax it is an address.
 //
-// An operand of an unknown form contains its text and says what is wrong with it. The
-// probe's other operands remain usable.
+// If an operand has an unknown form, its Operand contains the text of the operand and
+// what is wrong with it. The probe's other operands remain usable.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 //     provider NUL  name NUL  arguments NUL
 //
 // Addresses are link-time addresses. A tool that moves the file's text later (prelink)
-// also moves .stapsdt.base. A reader of the notes must therefore add the difference
-// between the section's address and the address of .stapsdt.base in the note.
+// also moves .stapsdt.base. A reader of the notes must therefore add the actual address
+// of this section minus the address that the note gives for it.
 //
 // In a linked file, a note with address 0 belongs to code that the linker removed (lld
 // --gc-sections), and is no probe. In an object file all addresses are 0.

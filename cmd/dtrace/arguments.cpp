@@ -213,7 +213,8 @@ std::string wrong_with_patches(const Arguments& args)
 
 // Removes -fPIC and -fPIE from the arguments of -G. libtool and other build tools add
 // these compiler flags to each command that creates an object. Without this function,
-// -f would name a function. Our objects contain no code, so the flags do not matter.
+// dtrace would read -fPIC as the flag -f with the function name PIC. Our objects
+// contain no code, so the compiler flags do not matter.
 void drop_pic(Arguments& args)
 {
     std::erase_if(args.pieces, [](const Piece& piece) {

@@ -107,7 +107,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
-    if (path.empty()) // the default names of every DTrace
+    if (path.empty()) // default names, the same as on other systems
         path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";

@@ -11,8 +11,8 @@ class Listing {
 public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
-    // Lists the probes that exist without a description. Probes that providers create
-    // only for a description, such as those of `pid`, are not listed.
+    // Lists all probes that exist already. Some providers, such as `pid`, create a
+    // probe only when a description names it. Such probes are not listed.
     void all();
     // Lists the probes that match the descriptions of a piece, which are separated by
     // commas. The piece has no predicate and no clause. Exits with a message if a

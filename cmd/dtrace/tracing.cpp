@@ -392,8 +392,8 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    // The program of anonymous tracing that -a claims has its own values of the
-    // options.
+    // With -a, the claimed program of anonymous tracing has its own values of the
+    // options, so the options are read again.
     rows_.read_options();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;

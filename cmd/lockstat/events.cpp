@@ -2,7 +2,7 @@
 #include "events.hpp"
 
 // An event that other systems also have gets the same id as on those systems, so that
-// -e 0-2 in a script has the same meaning everywhere. clang-format off
+// -e 0-2 in a script has the same meaning everywhere.
 static constexpr Event events[] = {
     {0, 'C', "Adaptive mutex spin", "Lock", "lockstat:::adaptive-spin", nullptr,
      nullptr},
@@ -29,7 +29,6 @@ static constexpr Event events[] = {
      "lockstat:::rw-acquire", true},
     {56, 'I', "Profiling interrupt", "CPU+PIL", "profile:::profile-", nullptr, nullptr},
 };
-// clang-format on
 
 std::span<const Event> all_events()
 {

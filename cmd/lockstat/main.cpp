@@ -97,8 +97,8 @@ struct Command {
     int go = -1; // pipe; the process executes the command when it reads a byte
 };
 
-// Forks the process of the command, which waits for a byte from the pipe. The probes
-// are enabled later, so the fork is not measured.
+// Forks the process of the command, which waits for a byte from the pipe. Probes fire
+// only after the later call of dtrace_go(), so the fork is not measured.
 Command prepare(const Arguments& args)
 {
     int ends[2];

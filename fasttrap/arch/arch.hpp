@@ -115,7 +115,7 @@ struct Arch {
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
     // For patches (patch.hpp). These functions are thread-safe.
-    std::size_t jump_bytes; // length of the jump over a window
+    std::size_t jump_bytes; // length of the jump that replaces a window
     std::byte jump_prefix;  // redundant prefix; any number of them may precede a jump
     std::size_t head_bytes;
     std::size_t tail_bytes;
@@ -133,9 +133,9 @@ struct Arch {
     void (*put_tail)(CodeBuffer& out);
     // Appends a jump to an address that is at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
-    // Return how to move a thread out of the relocated code of insn, or out of the head
-    // or tail before insn. `offset` is the thread's position in that code. Return
-    // nullopt if no instruction starts at this offset.
+    // These functions return how to move a thread out of the relocated code of insn, or
+    // out of the head or tail before insn. `offset` is the thread's position in that
+    // code. They return nullopt if no instruction starts at this offset.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

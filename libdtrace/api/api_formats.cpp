@@ -155,7 +155,7 @@ void* keep_format(dtrace_hdl& session, const char* text)
 }
 
 // Checks that there is a format and that there are enough records. Returns the number
-// of records that the format uses, at least 1, or -1 after fail().
+// of records that the format uses, at least 1. On failure, calls fail() and returns -1.
 int values_of(const Printing& to)
 {
     if (to.format == nullptr)

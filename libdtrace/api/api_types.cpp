@@ -20,8 +20,8 @@ const dt::Type* type_of(const dtrace_type_t* type)
     return reinterpret_cast<const dt::Type*>(type);
 }
 
-// A type's name such as "struct foo **", split into the name without stars, which is
-// looked up in debug data, and the number of stars.
+// A type's name such as "struct foo **", split into the name without stars and the
+// number of stars. The name without stars is looked up in debug data.
 struct Wanted {
     DebugKind kind = DebugKind::Ordinary;
     std::string_view name;

@@ -42,12 +42,13 @@ struct dtrace_hdl : dt::Listener {
     // Defined in consume.cpp:
 
     // Returns the output for the file, which may be null as in make_output(), and keeps
-    // it as `out`. Returns null after fail().
+    // the output in `out`. On failure, calls fail() and returns null.
     dt::Output* output_to(FILE* file);
     // Creates an output for the file, or for the buffered handler if the file is null.
     // If there is neither, calls fail() and returns null.
     std::unique_ptr<dt::Output> make_output(FILE* file);
-    // Drains the buffers once and prints the records. Returns 0, or -1 after fail().
+    // Drains the buffers once and prints the records. On failure, calls fail() and
+    // returns -1.
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
 
@@ -65,8 +66,8 @@ struct dtrace_hdl : dt::Listener {
     // api_symbols.cpp: returns the modules with this name. If there are none, calls
     // fail() and returns an empty vector.
     std::vector<const dt::Module*> modules_called(const char* object);
-    // api_sites.cpp: plans the sites of the listed probes in a process. Returns 0, or
-    // -1 after fail().
+    // api_sites.cpp: plans the sites of the listed probes in a process. On failure,
+    // calls fail() and returns -1.
     int plan_listed(pid_t pid);
     // Stores a name for as long as the handle exists, and returns its text.
     const char* keep(std::string name)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The C API's descriptions of probes and records. Each is made from the session's own
-// description when it is first used, and is kept, because callbacks may keep pointers
-// to it. When a probe is renamed, all of them are discarded.
+// The C API's descriptions of probes and records.
+//
+// view_of() makes the EcbView of an ECB at the first call and keeps it, because
+// callbacks may keep pointers to it. When a probe is renamed, all EcbViews are
+// discarded.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"

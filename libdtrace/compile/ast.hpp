@@ -51,7 +51,7 @@ enum class NodeKind {
 };
 
 // clang-format off
-#define D_OPERATORS(X) /* X(name, as it is written) */                                \
+#define D_OPERATORS(X) /* X(name, text in a program) */                               \
     X(None, "=")                                                                       \
     X(Add, "+") X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%")                        \
     X(Shl, "<<") X(Shr, ">>") X(And, "&") X(Or, "|") X(Xor, "^")                       \
@@ -158,8 +158,8 @@ struct Ident {
     // host: ANY, WRITE, KERNEL or NONE (dif/subrs.h).
     const char* flags = "";
     int libact = 0;
-    // Aggregation: the function that its first use has set, and that function's
-    // parameters.
+    // For Aggregation: the aggregating function of the first use, and the parameters of
+    // that function.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
     // For Inline:
@@ -181,11 +181,12 @@ struct Stmt {
     std::vector<Stmt> then_block, else_block;
 };
 
-// A probe description, prov:mod:func:name, as written, with macro variables replaced.
+// A probe description, prov:mod:func:name. In the four fields, macro variables have
+// been replaced with their values.
 struct ProbeSpec {
     std::string provider, module, function, name;
     std::uint32_t id = 0; // set by -i N or a bare number
-    std::string text;     // as written
+    std::string text;     // the description as the program writes it
     Place at;
     // set by check: ids of the probes that match now
     std::vector<std::uint32_t> matched;

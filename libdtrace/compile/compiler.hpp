@@ -105,7 +105,7 @@ std::string quote_source(std::string_view text, Place at);
 // Disassembles a DIFO in the format of dtrace -S, including its header and tables.
 std::string disassemble(const Difo& difo);
 
-// Writes the program as DOF. The uarg of clause k is first_clause + k.
+// Writes the program as DOF. The field uarg of clause k's ECBs is first_clause + k.
 std::vector<std::byte> write_dof(const Program& program, std::uint64_t first_clause);
 
 } // namespace dt

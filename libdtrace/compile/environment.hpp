@@ -67,8 +67,8 @@ struct ArgumentTypes {
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    // The debug data with the types that `written` names. Null: only D's own types are
-    // known.
+    // The debug data in which the types of `written` are looked up. Null: only D's own
+    // types are known.
     DebugTypes* written_in = nullptr;
     // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;

@@ -40,11 +40,11 @@ enum class TextOrigin {
     Name     // the name of a process, a probe or a file
 };
 
-// One entry of a clause's action list, in the form of dof_actdesc (dif/arena.h, struct
-// dt_action). The values of one printf are consecutive entries of the same kind, and
-// the ntuple of the first entry is the number of values. The parts of an aggregation's
-// key are entries with ntuple 0. The entry of the aggregation follows them, and its
-// ntuple is the number of parts.
+// One entry of a clause's action list. write_dof() converts it to a dof_actdesc
+// (dif/dof.h), which has the same fields. The values of one printf are consecutive
+// entries of the same kind, and the ntuple of the first entry is the number of values.
+// The parts of an aggregation's key are entries with ntuple 0. The aggregation's own
+// entry follows them, and its ntuple is the number of parts.
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
@@ -103,8 +103,8 @@ struct Program {
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
     bool needs_kernel = false; // one of its clauses needs the kernel
-    // the program's text after each if has been rewritten as clauses; empty unless
-    // CompileOptions::keep_text is set
+    // the program's text after each `if` statement has been rewritten as clauses; empty
+    // unless CompileOptions::keep_text is set
     std::string text;
     // path of the script; empty for a program on the command line
     std::string source_name;

@@ -81,8 +81,8 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
     }
 }
 
-// Returns the width of an edge: 8 columns for lquantize(), and as many as needed for
-// quantize().
+// Returns the width of a bucket's label: 8 columns for lquantize(), and as many as the
+// label needs for quantize().
 static std::size_t edge_columns(const AggEntry& row, const Bucket& bucket)
 {
     return row.agg->function == DTRACEAGG_lquantize ? 8 : edge_text(bucket).size();

@@ -120,7 +120,8 @@ Merge Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
     entry->bytes.reserve(key.size() + value.size());
     entry->bytes.assign(key.begin(), key.end());
     entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
-    // The parameters are taken from the program, because a target can forge the buffer.
+    // The parameters of lquantize() and llquantize() are taken from the program,
+    // because a target can forge those in the buffer.
     if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
         std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
     entry->places = zero_places(agg);
@@ -198,8 +199,8 @@ void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 namespace {
 
 // The number by which a value is sorted. A long double can represent every 64-bit
-// integer. `zero` is the count of a distribution's bucket 0, which decides between
-// equal values.
+// integer. `zero` is the count of a distribution's bucket for 0. If the weighted sums
+// of two distributions are equal, `zero` determines their order.
 struct Weight {
     long double value = 0, zero = 0;
 };

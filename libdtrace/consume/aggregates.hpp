@@ -4,9 +4,10 @@
 //   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
 //
 // Draining empties a shard's buffer, so merge() adds the drained values to those of
-// earlier drains. min() and max() keep the extreme. All other functions add up 64-bit
-// integers or doubles (stddev()'s sum of integer squares has 128 bits). clear(),
-// trunc() and normalize() change the consumer's entries, never the arena.
+// earlier drains. For min(), merge() keeps the smaller value, and for max() the larger
+// one. All other functions add up 64-bit integers or doubles (stddev()'s sum of integer
+// squares has 128 bits). clear(), trunc() and normalize() change the consumer's
+// entries, never the arena.
 //
 // With keep_places(), an entry also stores one value for each CPU, and one for the
 // values whose CPU is not known. The code calls the indexes of these values places. If

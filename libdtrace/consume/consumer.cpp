@@ -164,7 +164,8 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
     liars[shard] = true;
 }
 
-// Counts a key that was dropped, and reports the first one with advice for the user.
+// Counts a key that was dropped. The first dropped key is also reported, with advice
+// for the user.
 void Consumer::Impl::drop_key(std::uint32_t shard)
 {
     drops.lose_aggregated(shard);
@@ -252,8 +253,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
         return Error{Code::limit, "read the counters of aggregations: out of memory",
                      ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
-        // The engine creates these entries from the counters of clauses. They are
-        // passed on as entries of the last shard, which no target maps.
+        // dt_drain_counters() converts the counters to aggregation entries. These
+        // entries are handled as entries of the last shard, which no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
             if (n == 0)
@@ -266,8 +267,9 @@ Result<Ok> Consumer::Impl::snapshot_counters()
 }
 
 // Returns the memory of a shard's inactive aggregation buffer, which has just been
-// read, to the system. Called only for shards that do not belong to a CPU. Threads use
-// such a shard only while the shards of the CPUs are held or parked.
+// read, to the system. Called only for shards that do not belong to a CPU. These shards
+// are rarely used: threads take one only while the shards of the CPUs are held or
+// parked.
 void Consumer::Impl::return_memory(std::uint32_t shard)
 {
     auto* header = static_cast<dt_shard*>(
@@ -284,7 +286,8 @@ void Consumer::Impl::return_memory(std::uint32_t shard)
 }
 
 // Reads the aggregations of all shards once. Except in the last drain, stops when the
-// round has read enough. The next round continues from there.
+// round has read enough. The next round then starts with the first shard that was not
+// read.
 Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 {
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
@@ -362,8 +365,9 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     }
 }
 
-// Runs one round of a drain. The final drain consists of as many rounds as it needs. Any
-// other drain consists of one round, and leaves the remaining records to the next drain.
+// Runs one round of a drain. The final drain consists of as many rounds as it needs.
+// Any other drain consists of one round, and leaves the remaining records to the next
+// drain.
 Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        std::uint32_t& n_left, Output& out,
                                        RecordSink& sink)
@@ -408,8 +412,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
 // does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
-// Processes the first n records of the round, or fewer if the time is over, and keeps
-// the remaining records for the next round.
+// Processes the first n records of the round, or fewer if the time limit is reached.
+// Keeps the remaining records for the next round.
 Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
                                        RecordSink& sink)
 {

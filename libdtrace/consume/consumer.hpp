@@ -4,7 +4,7 @@
 //
 //   shards ──drain──> records ──merge by time──> RecordSink ──> printers ──> Output
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
-//   status ──report_drops──> Events
+//   drop counters ──report_drops──> Events
 //
 //   Consumer consumer(config);
 //   consumer.add_program(program, first_clause);   // after each dt_load()
@@ -14,11 +14,11 @@
 //         consumer.snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// Records are printed in the order of time. A record is printed once its timestamp is
-// before the start of the current round, because no shard can deliver an older record
-// after that. Newer records wait for the next round. DrainKind::Final prints all
-// records. Without the temporal option, a round prints all of its records, sorted only
-// within the round.
+// With the option temporal, records are printed in the order of time. A round prints
+// the records whose timestamps are before the start of the round, because no shard can
+// deliver older records in a later round. Newer records wait for the next round.
+// DrainKind::Final prints all records. Without temporal, a round prints all of its
+// records, sorted only within the round.
 //
 // Targets can write the data part of the arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an
@@ -47,14 +47,14 @@ class Consumer {
 public:
     struct Config {
         void* arena = nullptr;
-        Symbolizer* symbols = nullptr; // null: addresses print in hex
+        Symbolizer* symbols = nullptr; // null: addresses are printed in hex
         Events* events = nullptr;      // null: faults and drops are not reported
         std::uint32_t owner = 0;       // id in the locks of shards; 0: the thread's id
         // Returns whether the owner of a lock is alive. Null: uses kill(2).
         int (*alive)(dt_u32 owner) = nullptr;
         bool per_cpu = false; // aggregations also store the values of each CPU
-        // Whether the consumer returns the pages of rarely used buffers to the system after
-        // a burst of keys. This is possible if the arena is a file in memory.
+        // Whether the consumer returns the pages of rarely used buffers to the system
+        // after a burst of keys. This is possible if the arena is a file in memory.
         bool returns_memory = false;
         // The maximum size of all keys and values together, in bytes.
         std::uint64_t max_aggregated_bytes = ~std::uint64_t{0};

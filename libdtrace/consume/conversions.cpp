@@ -2,10 +2,9 @@
 // The printf conversions: a table with a row for each conversion letter (the d of
 // %lld), and the functions that print values.
 //
-// The checker has already handled the length modifiers (h, l, ll, L). This code uses
-// the size of the value itself, except that h and hh truncate the value as in C. Flags,
-// width and precision follow C's rules. Only floating-point numbers are printed by
-// stdio.
+// The length modifiers l, ll and L are ignored, because the size of each recorded value
+// is known. h and hh truncate the value, as in C. Flags, width and precision follow C's
+// rules. Only floating-point numbers are printed by stdio.
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/net_names.hpp"
 #include "libdtrace/consume/numbers.hpp"

@@ -24,8 +24,8 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
         flow.indent -= 2;
     data.indent = flow.indent;
     if (data.flow == Flow::Entry)
-        // The limit is for traces that contain only entries. Without a limit, the
-        // indentation would grow at each row.
+        // The limit is for traces that contain only entries. Without a limit, each
+        // row of such a trace would be indented further than the previous row.
         flow.indent = std::min(flow.indent + 2, 512);
     flow.last_probe = data.probe->id;
 }

@@ -128,8 +128,8 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // The parts of the key precede the aggregating entry. An entry for the increment
-    // may be between the parts and the aggregating entry.
+    // In the clause's actions, the parts of the key precede the aggregating action. An
+    // action for the increment may be between the parts and the aggregating action.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

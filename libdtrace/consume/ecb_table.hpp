@@ -4,12 +4,12 @@
 //   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
 //        └─────────────> probe names
 //
-// The arena's clause gives the offsets of the bytes in a record, and the program gives
-// the meaning of the bytes. Both have the same actions in the same order. An entry is
-// created when its EPID first occurs, because probes can appear during tracing, and is
-// then kept. A record from a shard that targets map is accepted only if the ECB's probe
-// fires in targets. This code reads only the program part of the arena, which targets
-// cannot write.
+// The arena's clause gives the offsets of the bytes in a record, and the program's
+// clause gives the meaning of the bytes. Both clauses have the same actions in the same
+// order. A table entry is created when its EPID first occurs, because probes can appear
+// during tracing. The entry is then kept. A record from a shard that targets map is
+// accepted only if the ECB's probe fires in targets. This code reads only the program
+// part of the arena, which targets cannot write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -39,8 +39,8 @@ struct EcbState {
     // The constant arguments of actions that change the consumer or its output. A
     // record with different values is forged.
     std::vector<RecordedConstant> constants;
-    // Indexed by record. Null, except for the first record of each printf, system and
-    // freopen.
+    // Indexed like EcbInfo::records. An element is null unless it belongs to the first
+    // value of a printf, system or freopen.
     std::vector<std::unique_ptr<FormatPlan>> plans;
     // Indexed by the aggregating action's index in the clause.
     std::map<std::uint32_t, Aggregating> aggregations;

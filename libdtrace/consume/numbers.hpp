@@ -20,8 +20,8 @@ namespace dt {
 // "00" "01" .. "99", concatenated.
 extern const char two_digits[201];
 
-// Writes the decimal digits of the value before `end`. Returns the address of the first
-// digit.
+// Writes the decimal digits of the value so that the last digit precedes the address
+// `end`. Returns the address of the first digit.
 inline char* digits_before(char* end, std::uint64_t value)
 {
     while (value >= 100) {

@@ -6,8 +6,9 @@
 // complete statement is printed, and the sink is next called for the entry after the
 // statement. If the sink returns Next, it is called for the next entry.
 //
-// The output of a system() command appears between the records. In json and folded,
-// every line must have that format, so the command's output goes to stderr.
+// The output of a system() command appears between the records. With -x format=json and
+// format=folded, every line of the output must have that format, so the command's
+// output goes to stderr.
 #include "libdtrace/consume/runner.hpp"
 
 #include "libdtrace/consume/numbers.hpp"

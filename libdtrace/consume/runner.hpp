@@ -20,7 +20,7 @@ public:
 
     // Runs all actions of a record. Calls the sink before each action.
     Result<Ok> run(EcbState& ecb, const ProbeData& data, Output& out, RecordSink& sink);
-    // Prints the statement that starts with record `index`.
+    // Prints the statement that starts at index `index` of EcbInfo::records.
     Result<Ok> print(EcbState& ecb, const ProbeData& data, std::size_t index,
                      Output& out);
     PrintContext context() { return {symbols_, display}; }

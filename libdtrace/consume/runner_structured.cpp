@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Prints a record's statements in a format for programs (structured.hpp). The sink is
-// called as for text. The record's line is printed after the sink has been called for
-// all actions, and does not contain the actions that the sink skipped.
+// called in the same way as for text output. The record's line is printed after the
+// sink has been called for all actions, and does not contain the actions that the sink
+// skipped.
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"

@@ -157,7 +157,8 @@ public:
         for (char c : part)
             text_.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
     }
-    // Adds "libc.so.6`malloc+0x12" without its offset, which flame graphs do not need.
+    // Adds a frame such as "libc.so.6`malloc+0x12", but omits the offset (+0x12), which
+    // flame graphs do not need.
     void add_frame(std::string_view frame) { add(frame.substr(0, frame.rfind("+0x"))); }
     bool empty() const { return n_parts_ == 0; }
     const std::string& text() const { return text_; }

@@ -36,7 +36,8 @@ std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 
-// Appends the value's text. If it is truncated, ends it with `typed_rest`.
+// Appends the value's text. If the text is too long, `typed_rest` replaces the members
+// or elements that are omitted.
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 
 } // namespace dt

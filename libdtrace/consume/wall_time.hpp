@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Wall-clock times in the formats of %Y and %T. Both take ns since 1970 and honour TZ.
+// Wall-clock times in the formats of %Y and %T. Both functions take a time in ns since
+// 1970, and use the time zone TZ.
 #pragma once
 
 #include <cstdint>

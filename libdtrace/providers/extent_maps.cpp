@@ -25,7 +25,7 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
     if (!is_new || works_)
         return works_;
     if (worker_.joinable())
-        worker_.join(); // does not wait, because the thread has left work_off()
+        worker_.join(); // does not wait long, because the thread has no more work
     try {
         NoSignals here;
         worker_ = std::thread([this] { work_off(); });

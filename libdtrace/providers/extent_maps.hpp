@@ -3,8 +3,8 @@
 // them in advance.
 //
 // The computation sweeps a module's text and data, which takes 10 ms for each 50,000
-// functions. Creating the probes for these functions takes just as long. On a machine
-// with several processors, both are done at the same time.
+// functions. Creating the probes for these functions takes as long. On a machine with
+// several processors, both are done at the same time.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"
@@ -26,9 +26,9 @@ public:
     ExtentMaps(const ExtentMaps&) = delete;
     ExtentMaps& operator=(const ExtentMaps&) = delete;
 
-    // Requests that a separate thread computes the image's extents. The image's
-    // functions() must have been called. Returns false if there is only one CPU or no
-    // thread could be started. In that case, of() computes the extents.
+    // Requests that a separate thread compute the image's extents. The image's
+    // functions() must have been called before. Returns false if there is only one CPU
+    // or no thread could be started. In that case, of() computes the extents.
     bool begin(const std::shared_ptr<ElfImage>& image);
     // Returns the extents of an image. Waits if the computation is in progress. Returns
     // null if the image has no extents.
@@ -44,7 +44,7 @@ private:
 
     void work_off();
     // Computes an entry that the caller has marked under_way. If map_extents() throws,
-    // passes the exception on and queues the entry again.
+    // marks the entry queued again and rethrows the exception.
     void make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry);
 
     std::mutex mutex_;

@@ -23,7 +23,7 @@ ProviderAttributes FbtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Returns the functions in which the kernel forbids kprobes. The names are parts of
+// Returns the functions in which the kernel forbids kprobes. The names point into
 // `list`, which has lines such as
 // "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return".
 static std::unordered_set<std::string_view> forbidden_functions(const std::string& list)
@@ -93,9 +93,9 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
-    // The registry cannot find these probes by the description, because the name of
-    // their function differs from the name in it. So the caller must use the ids in
-    // the outcome.
+    // The registry cannot find these probes by the description, because their
+    // function's name differs from the name in the description. So the caller must use
+    // the ids in the outcome.
     outcome.mine = outcome.mine || !outcome.provided.ids.empty();
     return outcome;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Definitions of well-known providers whose programs do not describe their probes'
-// arguments. The directory known/ contains one file for each provider. If another
-// version of a program passes different arguments, only their sizes are right.
+// arguments. The directory known/ contains one file for each provider. If a program
+// passes more or fewer arguments than the definition of a probe has, the definition is
+// not used, and only the sizes of the probe's arguments are known.
 #pragma once
 
 #include <string>

@@ -153,7 +153,7 @@ private:
     }
 
     // Cuts the text into pieces of at least piece_bytes. A piece ends where a function
-    // starts, or at the end of its range.
+    // starts, or at the end of a text range. The last piece of a range may be smaller.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;

@@ -13,8 +13,8 @@
 
 namespace dt {
 
-// Returns the extents in link-time addresses. Returns null if the text is unreadable or
-// is for another machine.
+// Returns the extents in link-time addresses. Returns null if the text is unreadable,
+// is for another machine, or is larger than 512 MiB.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
 // Like the function above, but also returns null soon after another thread has set
 // given_up.

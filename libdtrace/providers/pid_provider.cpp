@@ -43,8 +43,8 @@ Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
     return outcome;
 }
 
-// Returns 123 for "pid123". Returns nothing if the provider is not pid, and 0 if no
-// valid number follows.
+// Returns 123 for "pid123". Returns nullopt if the name does not begin with "pid" or is
+// a glob. Returns 0 if no valid number follows "pid".
 std::optional<std::uint64_t> pid_of(const std::string& provider)
 {
     if (provider.rfind("pid", 0) != 0 || is_glob(provider))
@@ -72,7 +72,8 @@ struct PidProvider::Wanted {
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
     std::string provider; // with the pid, for example "pid123"
-    // The function is a glob. It is no error if a matching function lacks the site.
+    // The description's function is a glob, so a matching function that does not have
+    // the site is not an error.
     bool many = false;
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
@@ -177,8 +178,9 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         site.no_stack = check.may_lack_stack(offset);
         return site;
     };
-    // A Go function restarts at its beginning after it has grown its stack, so the
-    // entry probe is placed after the check of the stack.
+    // A Go function starts again at its beginning after it has grown its stack. A probe
+    // on its first instruction would then fire twice, so the entry probe is placed
+    // after the check of the stack.
     if (wanted.entry)
         ids.push_back(add(wanted, at, "entry",
                           {mark({at.addr + check.n_bytes, ProbeSiteKind::Entry,
@@ -343,10 +345,10 @@ Provider::Outcome PidProvider::provide_new(const ProbeSpec& spec)
     return provide_over(spec, Over::not_searched);
 }
 
-// Returns the provider pid4711 for a pattern like p*d4711, which may match other
-// providers of that process as well. Returns nothing for any other pattern. A pattern
-// that does not begin with p, like *4711, matches only static probes; otherwise it
-// would create a probe for every instruction.
+// Returns the provider pid4711 for a pattern such as p*d4711, which may match other
+// providers of that process as well. Returns nullopt for any other pattern. A pattern
+// that does not begin with p, such as *4711, matches only static probes. If it also
+// matched the pid provider, it would create a probe for every instruction.
 static std::optional<std::string> provider_of_glob(const std::string& pattern)
 {
     const std::size_t digits = pattern.find_last_not_of("0123456789") + 1;

@@ -12,16 +12,16 @@
 // instruction), the complete function for a return or an offset.
 //
 // The compiler moves rarely executed parts of a function to another place (foo.cold).
-// Jumps to such a part and back are not returns of foo, but an instruction in it that
-// leaves the function is. A glob does not match these parts as functions.
+// Jumps to such a part and back are not returns of foo. An instruction in the part that
+// leaves foo is a return. A glob does not match these parts as functions.
 //
 // If a module is not loaded yet, a description with zdefs is retained and matched again
 // when libraries change. Without zdefs it is refused, and the error suggests similar
 // names.
 //
 // When libraries change, a module that is still loaded keeps its sites, and an unloaded
-// one loses them. A description is matched only against new modules (provide_new), so a
-// program that loads a hundred modules is searched once.
+// one loses them. A description is matched only against new modules (provide_new), so
+// each module is searched only once, even if a program loads a hundred libraries.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -14,7 +14,7 @@
 
 namespace dt {
 
-// Returns whether the jump's target is fixed.
+// Returns whether the site is a jump with a fixed destination.
 static bool is_direct(const ReturnSite& site)
 {
     return site.kind == ReturnSite::tail_jump || site.kind == ReturnSite::tail_branch;

@@ -96,8 +96,8 @@ public:
     ExtentMaps& extents() { return extents_; }
 
 private:
-    // Indexed by probe id. In an element that is not in use, pid is 0: the id belongs to
-    // a probe outside processes.
+    // Indexed by probe id. If the id belongs to a probe that is not in a process, the
+    // element is unused and its pid is 0.
     std::vector<ProcessProbe> probes_;
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
     std::map<pid_t, std::set<TargetAddr>> inherited_;

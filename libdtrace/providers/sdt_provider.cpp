@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Creates probes for tracepoints.
+// Creates probes for the kernel's tracepoints.
 #include "libdtrace/providers/sdt_provider.hpp"
 
 #include "abi/ioctl.h"

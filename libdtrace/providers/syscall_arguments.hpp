@@ -4,9 +4,9 @@
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //
-// Before these fields, a format has the fields of all events, and a field with the
-// system call's number. Newer kernels add fields for the strings to which arguments
-// point. All of these other fields are skipped.
+// Before these fields, the description lists the fields that all events have, and a
+// field with the system call's number. Newer kernels also list fields for the strings
+// to which arguments point. All of these other fields are skipped.
 #pragma once
 
 #include "base/result.hpp"
@@ -20,9 +20,10 @@ namespace dt {
 // Parses the contents of events/syscalls/sys_enter_NAME/format.
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
-// Reads the arguments of a system call, by the name in its probes. Errors: unsupported
-// if the kernel does not describe this system call, and most likely does not have it;
-// not_found if tracefs is not mounted; permission if it is unreadable.
+// Reads the arguments of a system call. `call` is the function name of its probes.
+// Errors: unsupported if the kernel does not describe this system call, and most likely
+// does not have it; not_found if tracefs is not mounted; permission if tracefs is
+// unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

@@ -73,7 +73,8 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
     return module.target_addr(*at).value;
 }
 
-// Converts an operand. If the operand cannot be read, `trouble` receives the reason.
+// Converts an operand of a note to a dt_operand. If the operand cannot be read,
+// `trouble` receives the reason.
 dt_operand in_process(const usdt::Operand& from, const Module& module,
                       std::string& trouble)
 {

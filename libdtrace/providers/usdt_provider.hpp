@@ -8,7 +8,7 @@
 // pid matches in the processes of the session (-p, -c), or in all readable processes if
 // the session has none. A probe with several sites in one function is one probe. D
 // limits the length of names. A longer name is shown with a hash at its end.
-// Descriptions may use the shown form or the complete name of the note.
+// Descriptions may use the shown form or the complete name in the note.
 //
 // A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
 // case the probe has the arguments, types and stability from the definition. An invalid
@@ -60,15 +60,15 @@ public:
     // suggests similar names that exist. Returns "" if there are none.
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
-    // Returns, and forgets, the messages about invalid notes and about operands of an
-    // unknown form.
+    // Returns, and forgets, the messages about invalid notes and definitions, about
+    // operands that cannot be read, and about probes that do not fire in a process.
     std::vector<std::string> take_notes();
 
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
         // The image that was read. If the pointer has expired, the image was deleted,
-        // and a new image at the same address must be read again.
+        // and a new image at the same address must be read.
         std::weak_ptr<ElfImage> image;
         StaticProbes probes;
         std::map<std::string, Definition>

@@ -6,10 +6,10 @@
 //
 // The arguments of the stable providers are declared in D libraries. These libraries
 // take longer to compile than most programs, so they are compiled only when a program
-// needs them. The compiler refuses a program that uses a name that such a library
-// defines, or arguments of a stable provider's probe. The session then compiles the
-// libraries and compiles the program again. Sessions without the kernel module do not
-// use these libraries.
+// needs them. A program may use a name that such a library defines, or arguments of a
+// stable provider's probe. At first, the compiler refuses such a program. The session
+// then compiles the libraries and compiles the program again. Sessions without the
+// kernel module do not use these libraries.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -43,7 +43,8 @@ public:
     Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
     // Returns the function, tracepoint or system call of a kernel provider's probe.
     Probed probed(const ProbeInfo& probe);
-    // Returns whether the kernel has a member, such as "task_struct.comm".
+    // Returns whether a struct of the kernel has this member. An example of a name is
+    // "task_struct.comm".
     bool has_member(std::string_view name);
     bool has_symbol(std::string_view name)
     {

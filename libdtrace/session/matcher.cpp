@@ -133,9 +133,9 @@ std::string Matcher::searched_text(const ProbeSpec& spec)
     if (n_forbidden != 0)
         hidden =
             processes_text(n_forbidden) + " that only the owner or root may search";
-    // A name that is not a pattern may simply be mistyped. In this case the message does
-    // not count the processes that were searched. It mentions only the processes that
-    // could not be searched.
+    // A name that is not a pattern may simply be mistyped. In this case the message
+    // does not count the processes that were searched. It mentions only the processes
+    // that could not be searched.
     if (!is_pattern)
         return hidden.empty() || ::geteuid() == 0
                    ? ""

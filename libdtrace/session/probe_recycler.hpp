@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reuses the probes of programs that have ended for programs that are executed later.
-// Otherwise a session that follows execs would run out of probes.
+// When a traced program ends, its probes are reused for programs that are executed
+// later. Without reuse, a session that follows execs would run out of probes.
 //
 //   a program ends ──▶ its probes are retired until their records have been read
 //   ──▶ the registry keeps them ──▶ they are renamed for a process that executes the
@@ -24,8 +24,8 @@ public:
     void end_program(ps_prochandle& process);
     // Gives the registry the retired probes whose records have been read.
     void recycle();
-    // Renames the probes in the arena that the registry has reused. Returns 0, or -1
-    // after SessionState::fail().
+    // Gives the probes that the registry has reused their new names in the arena.
+    // Returns 0, or -1 after SessionState::fail().
     int rename();
 
 private:

@@ -16,7 +16,8 @@ struct dtrace_prog {
     // compiled, in the order of the descriptions.
     std::vector<std::vector<std::uint32_t>> matched;
     // The text and the arguments from which the program was compiled. They are saved
-    // with an anonymous enabling, whose programs are compiled again when it is claimed.
+    // with an anonymous enabling. When the enabling is claimed, its programs are
+    // compiled from them again.
     struct Source {
         std::string text, name;
         dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // All providers of a session, with the registry of their probes.
 //
-// Descriptions are offered to the providers in the order of list(). The list contains
-// the providers whose probes fire in the kernel only while the kernel module can be
-// used.
+// Descriptions are offered to the providers in the order of list(). Providers whose
+// probes fire in the kernel are in the list only while the kernel module can be used.
 #pragma once
 
 #include "libdtrace/providers/cpc_provider.hpp"

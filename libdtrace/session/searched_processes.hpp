@@ -38,8 +38,8 @@ public:
         return symbols.get();
     }
 
-    // Returns the current symbols of a process, and forgets it. Returns null if the
-    // process was not searched, or if its mappings can no longer be read.
+    // Returns the current symbols of a process, and forgets the process. Returns null
+    // if the process was not searched, or if its mappings can no longer be read.
     std::unique_ptr<ProcessSymbols> take(pid_t pid)
     {
         auto taken = by_pid_.extract(pid);

@@ -210,8 +210,8 @@ void Session::back_out()
 {
     if (backend_ && s_.arena) {
         backend_->stop_timers();
-        // Errors are ignored, because nothing needs to be undone in a target or an
-        // agent that has died.
+        // A failure does not end this loop, because the sites of the other targets must
+        // still be removed.
         if (s_.processes.agent() != nullptr)
             for (const auto& process : s_.processes.all())
                 if (process->is_held())
@@ -320,8 +320,8 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        // The lookup of names for records reads files, too, so new truncated tables may
-        // have been found since the last report.
+        // Symbolizing addresses in records also reads files, so new truncated tables
+        // may have been found since the last report.
         targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {

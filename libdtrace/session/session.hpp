@@ -74,7 +74,7 @@ private:
     ProgramCompiler compiler_{s_};
     std::unique_ptr<Backend> backend_; // null before go()
     Targets targets_{s_, backend_};
-    ClockLine clock_line_;                                // renews the arena's
+    ClockLine clock_line_;                                // for the arena's dt_clock
     std::uint64_t cleaned_at_ = 0, lease_renewed_at_ = 0; // monotonic ns
 };
 

@@ -30,8 +30,8 @@ public:
     // Opens the symbols of a process again, and keeps them. If that fails, the previous
     // ones are kept.
     Result<ProcessSymbols*> open(pid_t pid);
-    // Sets the maximum number of processes (at least 1). Removes the least recently used
-    // ones above it.
+    // Sets the maximum number of processes (at least 1). If more are kept, removes the
+    // least recently used ones.
     void set_limit(std::size_t limit);
 
     bool keeps(pid_t pid) const { return kept_.count(pid) != 0; }

@@ -2,8 +2,8 @@
 // Demangles names with the C++ runtime, within limits, and matches patterns against
 // mangled and demangled names.
 //
-// Matching a pattern against the 80,000 names in the program node must not demangle all
-// of them. The mangled form spells out identifiers. So a sequence of letters in the
+// For example, Node.js has 80,000 names. Matching a pattern must not demangle all of
+// them. The mangled form spells out identifiers. So a sequence of letters in the
 // pattern, such as `malloc`, must also occur in the mangled name, unless the demangler
 // can produce the sequence itself, as it produces `operator`.
 #include "libdtrace/symbols/demangle.hpp"

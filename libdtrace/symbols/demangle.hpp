@@ -31,8 +31,9 @@ std::string demangled_or_same(std::string_view name);
 // them: "int ns::f<int>(char) const" -> "ns::f<int>".
 std::string_view without_parameters(std::string_view demangled);
 
-// Tests many symbol names against one pattern of a probe description. A name matches by
-// its mangled form, its demangled form, or the latter without parameters.
+// Tests many symbol names against one pattern of a probe description. A name matches if
+// the pattern matches its mangled form, its demangled form, or its demangled form
+// without parameters.
 class NameMatcher {
 public:
     explicit NameMatcher(std::string_view pattern);

@@ -2,8 +2,8 @@
 // The globs of probe descriptions: * ? [abc] [a-z] [!abc] and backslash.
 //
 // Patterns match bytes, not characters. The time is at most proportional to the
-// pattern's length times the text's length. A malformed pattern (open class, backslash
-// at the end) matches nothing; glob_valid() lets the compiler report it.
+// pattern's length times the text's length. A malformed pattern (unclosed class,
+// backslash at the end) matches nothing. glob_valid() lets the compiler report it.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace dt {
 
 bool glob_match(std::string_view glob, std::string_view text);
-bool is_glob(std::string_view pattern); // contains a special character
+bool is_glob(std::string_view pattern); // true if it has a special character
 bool glob_valid(std::string_view glob);
 
 } // namespace dt

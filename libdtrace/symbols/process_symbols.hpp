@@ -7,8 +7,8 @@
 // called `a.out`), its libraries, the dynamic linker, the vDSO. The file is opened
 // through the kernel's link to it (map_files, exe) if that is permitted, otherwise by
 // its path in the target's root. A file opened by path is accepted only if it has the
-// same inode, the same build id, or the same headers as the mapped one: a file that
-// replaced the program at the same path is not the program.
+// same inode, the same build id, or the same headers as the mapped file, because
+// another file may have replaced the mapped file at this path.
 //
 // refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
 // kept for addresses that no mapped module covers. Therefore stacks still have names if
@@ -52,7 +52,7 @@ private:
 
 struct Module {
     std::string name; // base name, as probemod shows it
-    std::string path; // as the target sees it; "[vdso]"
+    std::string path; // the path in the target, or "[vdso]"
     // The base name of the path that was executed, which may be a symbolic link. For
     // example, Debian's redis-server is a link to redis-check-rdb. Empty except for the
     // main program.
@@ -107,7 +107,7 @@ public:
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }
-    const ProcessMaps& maps() const { return maps_; } // as of the last refresh
+    const ProcessMaps& maps() const { return maps_; } // read at the last refresh
     const Module* main_module() const;
     std::vector<const Module*> modules() const; // mapped modules, by address
     // Returns the modules that a description's module field selects. "" and "*" select

@@ -92,9 +92,10 @@ void defer_signal(Thread& thread, const siginfo_t& info)
     cancel_deferred(*thread.process, info.si_signo);
     if (take_job_control(thread, info))
         return;
-    // If we have sent a signal with this number again, there are two cases. Either this
-    // signal is ours and has once more stopped the thread in our code, or it is another
-    // signal that arrived first, and the kernel has merged our signal with it.
+    // If a deferred signal with this number was sent again, there are two cases. Either
+    // `info` describes the signal that we sent, which has stopped the thread in our
+    // code once more. Or it describes another signal that arrived first, and the kernel
+    // has merged our signal with that signal.
     auto sent =
         std::find_if(thread.deferred.begin(), thread.deferred.end(),
                      [&info](const DeferredSignal& each) {
@@ -175,7 +176,7 @@ int exchange_deferred(Thread& thread, int signal)
         return signal;
     // A signal that is blocked now cannot be delivered, so it is not chosen. During
     // sigsuspend(2) and similar calls, PTRACE_GETSIGMASK returns the mask that is
-    // restored after the call. /proc shows the current mask.
+    // restored after the call, so the current mask is read from /proc.
     std::string status = thread_status(thread.process->pid, thread.tid);
     std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
     auto first = std::find_if(thread.deferred.begin(), thread.deferred.end(),

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Signals that arrive while their thread is in our code. They are deferred until the
-// thread has left it (Thread::deferred).
+// thread has left our code (Thread::deferred).
 //
 // Deferred signals are merged as the kernel merges blocked signals. When the thread has
-// left our code, each of them is sent to it again. The kernel gives the new signal its
-// own siginfo. When the thread stops for that signal, the agent replaces this siginfo
-// with the original one.
+// left our code, each deferred signal is sent to the thread again. The kernel creates a
+// new siginfo for it. When the thread stops for the signal, the agent replaces the new
+// siginfo with the original one.
 //
 // Job-control signals are an exception. When SIGCONT is sent, the kernel drops the
 // pending stop signals and continues the process. When a stop signal is sent, the
 // kernel drops a pending SIGCONT. Suppose that a SIGCONT is deferred, a SIGSTOP
 // arrives, and the agent then sends the SIGCONT again. The process would run, although
 // it should be stopped. So:
-//   - A stop signal without a handler is delivered in our code, unless it was sent only
-//     to the thread. It runs no code of the program, and the kernel knows whether a
-//     SIGCONT has arrived since.
+//   - A stop signal without a handler is delivered while the thread is in our code,
+//     unless it was sent only to the thread. Its delivery runs no code of the program,
+//     and the kernel knows whether a SIGCONT has arrived since.
 //   - SIGCONT without a handler is not deferred, because it took effect when it was
 //     sent.
 //   - A job-control signal with a handler is deferred. It is dropped if a signal

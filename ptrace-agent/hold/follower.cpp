@@ -183,7 +183,7 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // a group-stop, in which the thread waits anyway
+    if (!thread.is_interrupt()) { // in a group-stop, the thread needs no hold
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;

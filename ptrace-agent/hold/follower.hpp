@@ -13,10 +13,11 @@
 //
 // An exec removes the probes. Which processes remain targets depends on -x follow:
 //   - With follow=exec, a followed child remains a target. A vfork child, which shared
-//     its parent's memory until now, becomes a target. The process waits at the end of
-//     execve(2) until the client has planted the probes of the new program.
+//     its parent's memory until the exec, becomes a target. The process waits at the
+//     end of execve(2) until the client has planted the probes of the new program.
 //   - Without follow=exec, a followed child is detached.
-//   - A command of -c remains a target through its own execs unless follow=none is set.
+//   - A command that -c has started remains a target through its own execs, unless
+//     follow=none is set.
 #pragma once
 
 #include "ptrace-agent/hold/client_wait.hpp"
@@ -68,8 +69,9 @@ private:
     // detaches from it.
     void forked(Thread& parent, pid_t child);
     // Makes a child a target. The child is stopped at its first instruction, and its
-    // text is restored. Returns false if there is no reason to follow it: no probes,
-    // and no watch for libraries or execs.
+    // text is restored. Returns false if there is no reason to follow the child: the
+    // parent has no tracepoints, the kernel does not fire its probes, and neither its
+    // libraries nor its execs are watched.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
     // Unmaps our mappings that a child has inherited, except the one that contains its
     // pc.

@@ -22,10 +22,11 @@
 
 namespace dt::agent {
 
-// A thread that exited before it was seized may have created another one. So passes are
-// repeated until one finds that all threads are seized. The first pass has no deadline:
-// it takes a long time only if there are many threads or the machine is busy. Later
-// passes are short unless the process keeps creating threads.
+// A thread that exited before it was seized may have created another thread. So passes
+// over the list of threads are repeated until a pass finds no thread that is not
+// seized. The first pass has no deadline, because it takes a long time only if there
+// are many threads or the machine is busy. Later passes are short unless the process
+// keeps creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
@@ -71,9 +72,9 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 }
 
 // A thread that is seized in the middle of clone(2) may still create a thread that is
-// not traced. After all threads have stopped, none of them is in the middle of that
-// call. If a thread exits while the kernel lists the threads, the list may end early,
-// so the number of threads is compared as well.
+// not traced. This function is called after all threads have stopped, because none of
+// them is in the middle of that call then. If a thread exits while the kernel lists the
+// threads, the list may end early, so the number of threads is compared as well.
 bool Grabber::has_missed_thread(const Process& process)
 {
     const std::vector<pid_t> all = threads_of(process.pid);
@@ -96,10 +97,10 @@ static bool has_ended(const Fd& process)
            errno == ESRCH;
 }
 
-// The kernel allows us to seize a thread in the middle of execve(2). Its new memory is
-// then only partly mapped, and its PTRACE_EVENT_EXEC has not been reported yet. That
-// event starts the program that the client wants to trace, so it is not reported to the
-// client.
+// The kernel allows us to seize a thread in the middle of execve(2). The thread's new
+// memory is then only partly mapped, and its PTRACE_EVENT_EXEC has not been reported
+// yet. The client wants to trace the program that this call starts, so the event is not
+// reported to the client as an exec of the target.
 bool Grabber::await_exec(const AddressSpace& space)
 {
     for (Thread* thread : tracees_.threads_in(space)) {

@@ -38,10 +38,10 @@ static Error exec_error(const std::string& name, int error)
 
 // Returns whether the process group is orphaned (POSIX): no member has a parent that is
 // outside the group but in its session. The kernel sends SIGHUP to a group that becomes
-// orphaned while a member is stopped. Usually such a parent is a shell with job
-// control, which is an ancestor of the consumer. So only the consumer's ancestors are
-// examined. A group that cron, a service manager or a CI system has started is
-// orphaned.
+// orphaned while a member is stopped. A parent outside the group is usually a shell
+// with job control, which is an ancestor of the consumer. So only the consumer's
+// ancestors are examined. A group that cron, a service manager or a CI system has
+// started is orphaned.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -119,10 +119,10 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // The command becomes a member of the group. If the agent stayed outside the group,
-    // the agent would be the only parent that keeps the group from being orphaned, and
-    // the group would become orphaned when the command or the agent exits. So the agent
-    // joins the group.
+    // The command becomes a member of the consumer's group. If the agent stayed outside
+    // that group, the agent would be the only parent that keeps the group from being
+    // orphaned, and the group would become orphaned when the command or the agent
+    // exits. So the agent joins the group.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();
@@ -200,8 +200,9 @@ Reply Launcher::create(Reader& in)
 
     const std::uint64_t timeout_ns = tracees_.exec_timeout_ns(0);
     const std::uint64_t since = monotonic_ns();
-    // The probe proc:::exec-success of the kernel module fires when the command leaves
-    // the event, so with evaltime=exec the command is held at the event.
+    // The kernel module's probe proc:::exec-success fires when the command continues
+    // from the exec event. So with evaltime=exec the command is held at that event,
+    // before the probe fires.
     const bool inside = evaltime == EvalTime::exec;
     auto started = start_command(command, inside, timeout_ns, [&] {
         return client_.check_in_wait() || monotonic_ns() - since > timeout_ns;

@@ -18,8 +18,9 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // Refuses a program that gained privileges when it was executed (set-user-ID,
 // set-group-ID, file capabilities). All targets of a session share memory, and the user
-// of another target may have executed this program. Through the memory, the other
-// target could read what the program's probes record, and change what they do.
+// of another target may have executed this program. Through the shared memory, the
+// other target could read the records of the program's probes, and could change the
+// probes.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
 // Refuses a process that cannot be traced: a thread that is not a leader, dtrace

@@ -15,8 +15,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t signals_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-// The time slice of a target in a round. After n targets that needed more time, the
-// slice is 1/(n + 1) of this, but at least least_slice_ns.
+// The time slice of a target in a round of release_everything(). After n targets have
+// needed more time than their slice, the slice is slice_ns / (n + 1), but at least
+// least_slice_ns.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
 constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
@@ -103,7 +104,7 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     if (any_late && which == Try::again && !space.budget.given_up())
         return false;
     if (!all_out)
-        return true; // a thread may be in our code, so it stays mapped
+        return true; // our code stays mapped, because a thread may be in it
     const std::uint64_t limit_ns = unmap_limit_ns();
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {

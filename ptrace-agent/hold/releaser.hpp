@@ -13,10 +13,11 @@
 // Some threads are detached later:
 //   - a thread that waits for its vfork child: at its next stop, or by the kernel when
 //     the agent exits
-//   - a thread with deferred signals for which the kernel's queue has no space, or
-//     whose original siginfo is still to be restored: it continues and gets them at its
-//     next stops, for a second at most. In a group-stop it is detached at once, and the
-//     signals are lost.
+//   - a thread with deferred signals that were not delivered yet, because the kernel's
+//     queue has no space for them, or because their original siginfo must be restored
+//     when the thread stops for them. The thread continues for at most a second and
+//     receives the signals at its next stops. In a group-stop the thread is detached at
+//     once, and the signals are lost.
 //
 // When the consumer has exited, all targets are released in rounds. In each round a
 // target gets a slice of time. If the slice is too short, the target's threads run

@@ -157,7 +157,7 @@ void Tracees::release_all(AddressSpace& space)
         if (!thread->is_pending())
             handler_.go_on(*thread, 0);
         else if (is_only_interrupted(*thread) || handler_.is_simple(*thread))
-            handler_.handle_stop(*thread); // earlier than the agent's loop would
+            handler_.handle_stop(*thread); // before the agent's loop reaches it
     }
 }
 

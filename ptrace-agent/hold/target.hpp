@@ -62,8 +62,8 @@ struct Step {
     std::uint64_t mask = 0; // signal mask to restore after the step
 };
 
-// A SIGTRAP handler of the program, which runs because of a SIGTRAP that none of our
-// breakpoints raised.
+// A running SIGTRAP handler of the program. The SIGTRAP that started it was not raised
+// by our breakpoints.
 struct TrapHandler {
     std::uint64_t interrupted = 0; // pc that the signal interrupted
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
@@ -97,11 +97,11 @@ struct Thread {
     bool reenter = false;    // next executes the instruction at its pc without firing
     std::uint8_t faults = 0; // number of failed emulations of one instruction
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    bool running_out = false;           // run_out() is making it leave our code
+    bool running_out = false;           // RuntimeExit is making it leave our code
     std::uint64_t fs_base = 0;          // key of the thread in the runtime's table
     bool changes_base = false;          // its fs_base changes and does not identify it
     std::uint64_t gs_key = 0; // the gs_base that identifies it, or 0 (ThreadBases)
-    pid_t number = 0;         // its tid in its pid namespace; 0 if not read
+    pid_t number = 0;         // its tid in its pid namespace; 0 if not read yet
     std::vector<DeferredSignal> deferred; // signals that arrived in our code
     bool queue_is_full = false;           // a deferred signal could not be queued
     // The signal with which the thread is to be resumed from its current stop, or 0.
@@ -199,8 +199,8 @@ struct Process {
     // vfork child.
     bool is_guest() const { return pid != space->owner(); }
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    // Whether the client traces this process. The agent has records of other processes
-    // if they share a target's memory or are being released.
+    // Whether the client traces this process. A process that the client does not trace
+    // has a record if it shares a target's memory or is being released.
     bool is_target = false;
     bool created = false;      // the agent has started it, as its child
     bool started = true;       // false until the client has requested its start

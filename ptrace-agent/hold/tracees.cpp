@@ -197,14 +197,17 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     if (!take_raised_signal(*thread))
         return;
-    if (thread->is_interrupt() && !was_listening) // SIGCONT wakes listening threads
+    // If the thread was listening, SIGCONT has woken it. Its wait then ends with EINTR,
+    // as it does in an untraced thread.
+    if (thread->is_interrupt() && !was_listening)
         repeat_wait(tid);
     ready_.push_back(tid);
 }
 
 // Returns whether the kernel has queued a signal that an instruction of the thread
 // raised, and will deliver it before the thread runs another instruction. Ignores a
-// signal that the thread blocks, which the program must have queued itself.
+// signal that the thread blocks. The kernel unblocks a signal that an instruction
+// raises, so the program must have queued the blocked signal itself.
 static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];

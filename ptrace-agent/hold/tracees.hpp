@@ -27,7 +27,7 @@
 
 namespace dt::agent {
 
-enum class Try { again, last };           // last: a timeout gives up on the target
+enum class Try { again, last };           // last: gives up after a timeout
 enum class Wait { block, poll, a_while }; // a_while: 20 ms
 enum class Waited { stopped, ended, late };
 
@@ -35,14 +35,14 @@ class StopHandler {
 public:
     virtual ~StopHandler() = default;
     // Called before waitpid() takes the report of a thread's SIGTRAP from the kernel.
-    // The thread's SIGTRAP is still pending then, so that the handler can prepare the
-    // thread for a death of the agent (HitHandler::secure()).
+    // The SIGTRAP is still pending at that time, so the handler can prepare the thread
+    // for a death of the agent (HitHandler::secure()).
     virtual void secure_hit(Thread& thread) = 0;
     // Handles a stop of a thread whose injected system call did not return in time.
     // Returns false if the stop belongs to the call, in which case the thread has been
     // resumed.
     virtual bool end_late_call(Thread& thread) = 0;
-    // Finishes the trap or step of a stopped thread, because its text may change.
+    // Finishes the trap or step of a stopped thread, because the text may change.
     virtual void settle(Thread& thread) = 0;
     virtual void handle_stop(Thread& thread) = 0;
     // Returns whether the stop has nothing to do with tracing. It can then be handled
@@ -92,7 +92,8 @@ public:
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
-    // Removes the other threads of this thread's process, which its exec has ended.
+    // Removes the other threads of this thread's process. The exec of this thread has
+    // ended them.
     void remove_others(Thread& thread);
 
     // New tasks that have stopped before a stop of their parent has announced them.

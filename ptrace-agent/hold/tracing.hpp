@@ -78,9 +78,10 @@ constexpr std::uint64_t signal_bit(int signal)
     return 1ull << (signal - 1);
 }
 
-// All signals except those that an instruction can raise. They are blocked while a
-// thread runs a copy. If a synchronous signal were blocked, the kernel would force it
-// and reset its handler.
+// All signals except those that an instruction can raise. The agent blocks these
+// signals while a thread runs, for example, the copy of an instruction. If a signal
+// that an instruction raises were blocked, the kernel would deliver it anyway and would
+// reset its handler.
 constexpr std::uint64_t asynchronous_signals =
     ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
       signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));

@@ -77,8 +77,8 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// The engine executes probes that have more clauses, because compiled code for them is
-// not worthwhile.
+// If a probe has more clauses, the engine executes all of them, because compiled code
+// is not worthwhile for such a probe.
 constexpr std::size_t max_clauses = 8;
 
 // Stores the ECBs of a probe in `all`, in program order, and returns them. Returns none
@@ -110,8 +110,8 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
 void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
                   const std::vector<dt_rt_firing>& firings)
 {
-    // A site at an indirect jump is not compiled, because the engine decides whether
-    // the jump is a return.
+    // A site at an indirect jump is not compiled, because the runtime must first find
+    // out whether the jump leaves its function (dt_rt_jumps_out()).
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT)
         return;

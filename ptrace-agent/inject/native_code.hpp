@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The compiled clauses of one target, in the area DT_RT_CODE of its runtime.
+// The compiled clauses (routines) of one target, in the area DT_RT_CODE of its runtime.
 //
 // A routine is compiled when the first site needs it. It remains in the target for as
 // long as the runtime does, because a thread may be executing it. So space in the area

@@ -235,9 +235,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // The thread must make a single-step if a signal is to be delivered from its stop.
-    // If the agent died during the step, the step's SIGTRAP would kill the program. So
-    // an asynchronous signal is deferred and sent again later.
+    // If a signal is to be delivered from the thread's stop, the thread must make a
+    // single-step (step_over_call()). If the agent died during the step, the step's
+    // SIGTRAP would kill the program. So an asynchronous signal is deferred and sent
+    // again later, and no single-step is needed.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
@@ -266,7 +267,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
             repeat_wait(tid); // the stop may have interrupted a call of the program
     } else if (kept)
         set_siginfo(tid, info); // the signal is delivered from this stop
-    // A thread that has stopped in a group-stop enters the group-stop again.
+    // This interrupt makes the thread enter its group-stop again.
     if (in_group_stop)
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     return result;
@@ -342,8 +343,8 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 }
 
 // Makes a call in a thread that has stopped for a signal, which must be delivered after
-// the call. The thread makes a single-step, because a single-step also ends in a stop
-// for a signal, from which the first signal can be delivered.
+// the call. The thread makes a single-step, because the agent can deliver a signal only
+// from a stop for a signal, and a single-step ends in such a stop (SIGTRAP).
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One of the target's stopped threads makes the system calls. Descriptors are sent
-// through a socket pair that the target creates and of which the agent copies both ends
+// through a socket pair. The target creates the pair, and the agent copies both ends
 // (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
@@ -80,10 +80,11 @@ Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
     return TargetAddr{*mapped};
 }
 
-// Returns an address 16 GiB below the highest executable mapping of a file, or directly
-// below the region that was reserved last. Returns 0 if there is not enough space. The
-// addresses near the text are left free, because a trampoline must be within the 2 GiB
-// that a jump reaches, and a punned jump may have only one possible destination.
+// Returns an address for a region of this size. The region ends 16 GiB below the
+// highest executable mapping of a file, or 16 GiB below the region that this function
+// placed last. Returns 0 if there is not enough space. The addresses near the text are
+// left free, because a trampoline must be within the 2 GiB that a jump reaches, and a
+// punned jump may have only one possible destination.
 TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;

@@ -37,7 +37,7 @@ public:
                                const char* step = "");
     Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
                            int flags, int fd, const char* step);
-    // Reserves address space, parts of which map() can replace. Asks the kernel for a
+    // Reserves address space. map() can replace parts of it. Asks the kernel for a
     // place far from the text, because trampolines need the addresses near the text.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step);
     // Makes the destructor keep the reserved regions mapped.
@@ -67,7 +67,7 @@ private:
     pid_t pid_; // the process that owns the thread's descriptors
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>>
-        undone_; // mappings that the destructor unmaps, first the scratch page
+        undone_; // mappings that the destructor unmaps; [0] is the scratch page
     std::vector<int> fds_; // descriptors of the target that the destructor closes
     Fd process_;
     FutureLocks locks_ = FutureLocks::none;

@@ -82,8 +82,8 @@ public:
                          std::uint64_t{value_high} << 32 | value, __ATOMIC_RELEASE);
     }
 
-    // Return the memory of `part`, which is a part of own(), in one of the two copies,
-    // so that the caller can prefault its pages.
+    // These functions return the memory of `part` (a part of own()) in the private or
+    // in the shared copy, so that the caller can prefault its pages.
     std::span<std::byte> own_pages(std::span<const std::byte> part) const
     {
         return {const_cast<std::byte*>(part.data()), part.size()};

@@ -336,7 +336,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         }
         // The main loop handles the stop that the thread has just reached. Then
         // tracees_.go_on() interrupts the thread again, and the agent calls this
-        // function for that stop.
+        // function again at the stop that the interrupt causes.
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -364,7 +364,7 @@ bool RuntimeExit::run_out(Thread& thread, Try which)
             break;
         }
         if (moved || found)
-            return true; // the thread stays in our code if its stack is unreadable
+            return true; // the stack is unreadable; the thread stays in our code
         if (space->budget.given_up() ||
             (which == Try::again && space->budget.is_spent()))
             break;

@@ -4,8 +4,9 @@
 //
 //   for a signal   The signal is deferred. The gate is shut, and the thread runs until
 //                  it waits there. The remaining moved instructions are emulated, or
-//                  stepped if that is not possible. Then the signal is sent again. When
-//                  the thread stops for it, the agent restores its original siginfo.
+//                  single-stepped if that is not possible. Then the signal is sent
+//                  again. When the thread stops for the signal, the agent restores the
+//                  signal's original siginfo.
 //   for removal    In a trampoline or at the gate, the registers determine the next
 //                  instruction of the original text. The thread continues there.
 //
@@ -44,8 +45,8 @@ public:
     // Takes a stopped thread back to the original text, from which our jumps have been
     // removed. Returns false if the thread exits or does not stop in time. There are
     // two special cases:
-    //   - A moved instruction faults. The fault remains the thread's stop, with the
-    //     address that the program knows.
+    //   - A moved instruction faults. The thread remains stopped for the fault. The
+    //     address of the fault is changed to that of the original instruction.
     //   - Our code itself faults, because the program has changed or unmapped it. Then
     //     the agent gives up on the target.
     bool run_out(Thread& thread, Try which);

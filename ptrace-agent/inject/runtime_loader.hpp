@@ -32,8 +32,8 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. If loading fails, later
-    // calls return the same reason, unless its code is Code::gone.
+    // Loads the runtime if the target does not have it yet. If this fails, later calls
+    // fail with the same reason. After an Error with Code::gone, they try again.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

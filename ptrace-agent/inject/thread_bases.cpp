@@ -17,7 +17,8 @@ void ThreadBases::learn(Thread& thread)
     if (space.runtime.image.value == 0 || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
-    // The thread has inherited the key, or an agent that was killed has set it.
+    // If gs_base is a key, but not this thread's key, the thread has inherited it, or
+    // an agent that was killed has set it.
     if (dt_rt_is_gs_key(user.gs_base) && user.gs_base != thread.gs_key)
         set_gs_base(thread.tid, thread.gs_key);
     place(thread, user.fs_base);
@@ -63,8 +64,8 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
         return;
     }
     Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
-    // While a vfork child lives, it alone uses its parent's fs_base. Afterwards the
-    // parent uses it again.
+    // While a vfork child lives, only the child uses its parent's fs_base. Afterwards
+    // only the parent uses that fs_base.
     if (other == nullptr || other == &thread || other->fs_base != fs_base ||
         other->process->space != thread.process->space || other->in_vfork ||
         other->process->parent == thread.process->pid)

@@ -5,11 +5,11 @@
 //                   │
 //                   └─ refused, with a reason: the engine interprets the clause
 //
-// A clause can be compiled if it consists of a predicate and of actions that count,
-// sum, quantize or record. Their values are computed from arguments, constants,
-// `timestamp` and thread-local integers. Such a clause needs no frame and no stack of
-// the runtime. It needs a shard only if it records. If its code encounters a case that
-// it does not handle, it has not changed any data yet, and jumps to the engine.
+// A clause can be compiled if its actions count, sum, quantize or record, and if the
+// values of its predicate and its actions are computed only from arguments, constants,
+// `timestamp`, `pid`, `tid` and thread-local integers. Such a clause needs no frame and
+// no stack of the runtime. It needs a shard only if it records. If the code encounters
+// a case that it does not handle, it jumps to the engine before it has run any action.
 //
 // All probes of a clause share its code. Data that differs from probe to probe is in
 // the site (struct dt_rt_site). Static probes are an exception: if they keep the
@@ -81,7 +81,7 @@ struct Place {
 struct ClausePlan {
     const void* arena = nullptr; // address of the arena in this process
     Arguments arguments = Arguments::of_call;
-    std::vector<dt_operand> operands; // the first max_operands of a static probe
+    std::vector<dt_operand> operands; // of a static probe, at most max_operands
     Place place;
     Value predicate;
     std::vector<Step> steps;

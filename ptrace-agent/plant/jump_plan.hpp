@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decides which sites get a jump, which form each jump has, and where its trampoline
-// is. When probes are planted, write_jumps.cpp then writes the jumps. A listing only
-// reports them (dry_run.cpp).
+// is. When probes are planted, write_jumps.cpp then writes the jumps. A listing
+// (dtrace -lv) only reports the jumps (dry_run.cpp).
 #pragma once
 
 #include "fasttrap/patch.hpp"

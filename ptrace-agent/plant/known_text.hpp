@@ -22,7 +22,7 @@ class Tracepoint;
 class KnownText {
 public:
     // Records the mappings when the target is grabbed, before the client examines them.
-    // tid: AddressSpace::proc_tid().
+    // `tid` is AddressSpace::proc_tid().
     void record_grab(pid_t tid);
     // Returns whether text was mapped or unmapped since record_grab(). Returns false if
     // the target was not grabbed.

@@ -190,9 +190,9 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
     return true;
 }
 
-// Removes the breakpoint in the dynamic linker. The launcher needed this breakpoint to
-// run the command to its start. If there are no probes, the breakpoint has no other
-// purpose.
+// Removes the breakpoint in the dynamic linker. The launcher set this breakpoint when
+// it ran the command to the point that evaltime selects. If no probes were planted, the
+// breakpoint has no other purpose.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all()) {

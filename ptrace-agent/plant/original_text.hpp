@@ -18,8 +18,8 @@ namespace dt::agent {
 class OriginalText {
 public:
     explicit OriginalText(const AddressSpace& space) : space_(space) {}
-    // Returns `n` bytes from the address. Returns fewer, or none, if the bytes after
-    // them cannot be read. The result is valid until the next call.
+    // Returns the `n` bytes that begin at the address. If not all of them can be read,
+    // returns fewer bytes or none. The result is valid until the next call.
     std::span<const std::byte> operator()(TargetAddr at, std::size_t n)
     {
         if (!(at >= from_ && at - from_ + n <= text_.size()))

@@ -6,8 +6,8 @@
 // A patch passes through three states:
 //
 //   prepared   Its trampoline is written, but no jump leads to the trampoline yet.
-//              Writing trampolines takes most of the time, during which the target can
-//              run.
+//              Writing trampolines takes most of the time, but the target can run
+//              meanwhile.
 //   standing   Its jump is in the text.
 //   retired    Its jump was removed. A thread may still be in the trampoline, which
 //              therefore stays unchanged until reclaim().
@@ -16,8 +16,8 @@
 // there.
 //
 // Text is overwritten only if it contains the expected bytes: the original ones, or our
-// jump. If it contains other bytes, it is left unchanged, which is reported to the
-// caller. Patches near each other are read and written together.
+// jump. Text with other bytes is left unchanged, and the caller is informed. Patches
+// near each other are read and written together.
 #pragma once
 
 #include "fasttrap/patch.hpp"

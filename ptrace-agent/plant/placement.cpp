@@ -32,9 +32,10 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
            now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
-// Makes a tracepoint for a site, or, if `known` is not null, adds the site to `known`,
-// the existing tracepoint at its address. If the text has changed, only adds the site to
-// work.gone. Returns the reason if the site is refused, otherwise an empty string.
+// Makes a tracepoint for a site. If `known` is not null, it is the existing tracepoint
+// at the site's address, and the site is added to it instead. If the text has changed,
+// only adds the site to work.gone. Returns the reason if the site is refused, otherwise
+// an empty string.
 static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {
@@ -98,7 +99,7 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
                 return "the destination of the indirect jump is unknown";
             of_jump.assign(own.begin(), own.end());
             // The client decoded the destination from the file. Replace it with the
-            // one from the target's memory.
+            // destination that was decoded from the target's memory.
             of_jump[0] = *to;
             own = of_jump;
         }

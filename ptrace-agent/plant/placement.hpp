@@ -66,7 +66,8 @@ struct PlacedSites {
     explicit PlacedSites(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
-    // The text from which the client made the sites. If empty, nothing is compared.
+    // The text from which the client made the sites. If this list is empty, place_all()
+    // does not check whether the text has changed.
     std::vector<SeenText> seen;
     StaticTable statics; // from the client; empty for a listing
     std::vector<Mapping> mappings;

@@ -249,8 +249,8 @@ Result<Ok> Planter::prepare(Planting& p)
         return another_program();
     if (auto may_be = check_stopped(p); !may_be)
         return may_be;
-    // Check for a shadow stack at each request. The dynamic linker enables it, and may
-    // do so only after the first probes were planted right after an exec.
+    // Check for a shadow stack at each request. The dynamic linker enables it. If the
+    // first probes were planted right after an exec, the linker had not run yet.
     if (auto can_be = refuse_shadow_stack(p.pid, "the process");
         !can_be && p.mechanism != Mechanism::uprobe) {
         const bool has_probes = p.space->tracepoints.size() != 0;
@@ -301,10 +301,11 @@ void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;
     // If a library was unmapped and mapped again, the hash of the mappings is the same,
-    // but a read between these two events may have failed.
+    // but a read between these two events may have failed. So a failed read counts as a
+    // change.
     if (text_mappings(space.proc_tid()) != p.text || p.work.unreadable) {
-        // The linker's breakpoint, which would have reported this change to the client,
-        // has not been written yet.
+        // The linker's breakpoint has not been written yet, so it has not caused a
+        // report of this change.
         if (!p.linker.empty())
             client_wait_.report_libraries_changed(space.owner());
         forget_plan(p.work, p.linker);

@@ -54,7 +54,7 @@ public:
     {
     }
 
-    // Handle the requests of the same names (wire/protocol.hpp).
+    // These functions handle the requests of the same names (wire/protocol.hpp).
     Reply expect(Reader& in);
     Reply plan(Reader& in, const std::vector<Fd>& fds);
     Reply plant(Reader& in, const std::vector<Fd>& fds);

@@ -2,8 +2,8 @@
 // Heap is allocated, freed, and then prefaulted. malloc() returns the same pages later.
 //
 // MADV_POPULATE_WRITE (madvise(2), Linux 5.14) makes pages present without changing
-// their contents, so it is harmless if malloc has already reused them. On older kernels
-// the call fails, and planting is slower.
+// their contents. So the call is harmless even if malloc has already reused the pages.
+// On older kernels the call fails, and planting is slower.
 #include "ptrace-agent/plant/prefault.hpp"
 
 #include "base/no_signals.hpp"

@@ -37,9 +37,9 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 }
 
 // Limits which bytes after the end of the extent the site's patch may overwrite, or use
-// unchanged as the end of a punned jump. It may use them up to the next breakpoint or
-// window. `end` is the end of the extent before clip(). If clip() has moved the end,
-// the patch may use no byte after the new end.
+// unchanged as the end of a punned jump. The patch may use the bytes up to the next
+// breakpoint or window. `end` is the end of the extent before clip(). If clip() has
+// moved the end, the patch may use no byte after the new end.
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)

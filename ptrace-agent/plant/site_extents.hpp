@@ -4,18 +4,18 @@
 //        extent             blocks after it
 //   [first .. at .. end) [end .. beyond) [further)     see PatchSite
 //
-// The client reports these ranges with each site. It finds them by the branch targets,
-// and does not know which breakpoints and jumps are in the text. The functions in this
-// file shorten the ranges, so that no two patches change the same byte, and no patch
-// relies on a byte that may change.
+// The client reports these ranges with each site. It derives the ranges from the branch
+// targets, and does not know which breakpoints and jumps are in the text. The functions
+// in this file shorten the ranges, so that no two patches change the same byte, and no
+// patch relies on a byte that may change.
 //
 //   patch_sites()    The extent excludes all breakpoints and existing windows, and the
 //                    blocks after it end at the first of them. New sites do not limit
 //                    each other, because they may share a window.
 //   limit_by_plan()  The extent excludes the planned windows, and the blocks after it
-//                    end at the first planned window or other site. It is used for a
-//                    site that is planned again, because plan_windows() then does not
-//                    know the other sites.
+//                    end at the first planned window or other site. This function is
+//                    used for a site that is planned again, because plan_windows() then
+//                    does not know the other sites.
 //
 // Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an extent
 // is moved, the site has no blocks after it.

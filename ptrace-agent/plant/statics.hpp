@@ -61,7 +61,8 @@ public:
     // Raises each semaphore that has a site with a jump or breakpoint, and lowers all
     // others.
     void settle(AddressSpace& space);
-    // Lower all raised semaphores in the address space, or in a child's copy of it.
+    // These functions lower all raised semaphores in the address space, or in a child's
+    // copy of the memory.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
     // Forgets a site after its text and its semaphore were unmapped. The next
@@ -102,7 +103,7 @@ std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr ju
 
 // Lowers the semaphores that a dead agent has raised, according to the list in its
 // runtime. Leaves a semaphore alone if a different file is now mapped at its address.
-// mem: /proc/PID/mem of the process. Its threads may run.
+// `mem` is /proc/PID/mem of the process. The threads of the process may run.
 void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

@@ -95,8 +95,9 @@ public:
     std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
-    // Write or restore many breakpoints, and set `written`. If a byte in the text is
-    // not as expected, it is not changed. Return the tracepoints for which this failed.
+    // These functions write or restore many breakpoints, and set `written`. They do not
+    // change a byte that is not as expected. They return the tracepoints for which they
+    // failed.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
     void forget(Tracepoint& tracepoint); // its text must be restored or unmapped before

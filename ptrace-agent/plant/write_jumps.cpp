@@ -105,7 +105,7 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 }
 
 // Builds the patch of a window. If the runtime's tables are full, or if an instruction
-// cannot be relocated, returns null and records the reason.
+// cannot be relocated, returns null and records the reason no_room for its sites.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {

@@ -192,7 +192,7 @@ dt_rt_leave_begin:
 	movl	$0, (%rax)
 	mov	4(%rsp), %eax
 	mov	%eax, (%rcx)
-	/* %rbx: the address to return to. The stack has the flags, %rax and %rcx. */
+	/* %rbx is the address to return to. The stack has the flags, %rax and %rcx. */
 .Lleave:
 	cmpl	$0, CONFIG(CONFIG_GATHER)
 dt_rt_leave3:
@@ -400,9 +400,8 @@ dt_rt_upcall_trap:
 	ret
 
 	/*
-	 * struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 n)
-	 * Code up to dt_rt_load_end must not push anything, because after a fault
-	 * dt_rt_load_fixup returns to the caller.
+	 * The code up to dt_rt_load_end must not push anything, because
+	 * dt_rt_load_fixup executes `ret` after a fault in this code.
 	 */
 	.p2align 4
 dt_rt_load_begin:
@@ -417,8 +416,9 @@ dt_rt_peek:
 
 	/*
 	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n,
-	 * dt_u64 *pcs) Returns 0 if each word still has the noted value, and
-	 * copies the return addresses to pcs. n must not be 0.
+	 *                      dt_u64 *pcs)
+	 * Returns 0 if each word still has the noted value, and copies the return
+	 * addresses to pcs. Returns 1 otherwise. n must not be 0.
 	 */
 	.p2align 4
 dt_rt_changed:
@@ -440,6 +440,7 @@ dt_rt_changed:
 9:	mov	$1, %eax
 	ret
 
+	/* struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 n) */
 	.p2align 4
 dt_rt_copy:
 	mov	%rdx, %rcx

@@ -105,8 +105,8 @@ void dt_rt_identify(struct dt_host *host);
 
 /* --- operands.c --- */
 /*
- * Reads argument n of the static probe that fires. Returns 0, or -1 and the
- * address *bad that is not readable.
+ * Reads argument n of the static probe that fires. Returns 0 on success. If the
+ * argument is not readable, returns -1 and stores the address in *bad.
  */
 int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset);

@@ -58,8 +58,8 @@
  * the site's address in %rax, its index in %ebx, and the program's %rbx, %rcx
  * and %rax on the stack as above. Flags and all other registers are those of
  * the program. The routine uses up to eight more words, so that up to 216 bytes
- * of the target's stack are used. If it encounters a case that it does not
- * handle, it has not changed any data yet. It then restores the registers and
+ * of the target's stack are used. A case that it does not handle can occur only
+ * before it has run an action. In such a case it restores the registers and
  * jumps to header->generic. Otherwise it jumps to header->skip at its end, with
  * the site's address in %rax. A routine builds no frame and never waits. It may
  * hold a shard while it runs.
@@ -79,8 +79,8 @@
  * sends no signal, and makes no system call, because a seccomp filter could kill
  * the target for it.
  *
- * For this there are three pages, two doorbells (called bells) and the gate,
- * which the agent write-protects with userfaultfd(2). A thread that writes to a
+ * Upcalls use three pages: two doorbells (called bells) and the gate. The agent
+ * write-protects these pages with userfaultfd(2). A thread that writes to a
  * protected page waits in the kernel until the agent resumes it, or until the
  * agent has exited for any reason. The gate is protected while gather is set.
  * At least one of the two bells is protected at any time.
@@ -270,8 +270,8 @@ DT_STATIC_ASSERT(DT_RT_RAISED + sizeof(struct dt_rt_raised_list) <= DT_RT_CODE,
 		 "the list fits before compiled code");
 
 /*
- * A range of addresses that were readable when the agent last looked. The
- * ranges are in ascending order.
+ * A range of addresses that were readable when the agent last read the list of
+ * mappings. The ranges are in ascending order.
  */
 struct dt_rt_range {
 	dt_u64 start, end;
@@ -286,7 +286,8 @@ struct dt_rt_range {
  * them together, while rules_seq is odd.
  *
  * The agent writes the rules for the frames that it found when it walked a
- * stack. If a place has no rule, the runtime requests the stack from the agent.
+ * stack. If there is no rule for a pc, the runtime requests the stack from the
+ * agent.
  */
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
@@ -334,8 +335,8 @@ struct dt_rt_config {
 	dt_u32 gather;	      /* 1: threads that leave the runtime wait at the gate */
 	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
-	 * The thread whose signals the agent has blocked, by its number in its
-	 * own pid namespace. 0: no thread. gather is set while the signals of
+	 * The tid, in its own pid namespace, of the thread whose signals the
+	 * agent has blocked. 0: no thread. gather is set while the signals of
 	 * a thread are blocked. If the agent dies, that thread restores its own
 	 * mask, mask_before, by a system call when it leaves the runtime. It
 	 * does so only if its mask is still mask_now.
@@ -367,7 +368,7 @@ struct dt_rt_frame {
 };
 
 /*
- * Notes are data that the runtime keeps from one firing of a shard to the next.
+ * Notes are data that the runtime keeps from one firing on a shard to the next.
  * They are initially zero, and contain only hints and addresses that the
  * runtime itself computed.
  */

@@ -7,8 +7,9 @@
 // Examining a thread takes some microseconds, so a tick is too short for thousands of
 // threads. Threads that ran recently, the busy ones, are examined first, each once per
 // tick. Idle threads are examined in the remaining time, and the next tick continues
-// after the last of them. In every eighth tick an idle thread is examined first, so
-// that busy threads cannot prevent the agent from finding threads that start to run.
+// after the last idle thread that was examined. In every eighth tick an idle thread is
+// examined first, so that busy threads cannot prevent the agent from finding threads
+// that start to run.
 #pragma once
 
 #include <cstdint>

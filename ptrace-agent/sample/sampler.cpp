@@ -85,7 +85,8 @@ void Sampler::begin_tick_if_due()
     rotation_.begin();
 }
 
-// Ends the tick, and adds the busy threads that it has not examined to n_left_out_.
+// Ends the tick, and adds the number of busy threads that were not examined in it to
+// n_left_out_.
 void Sampler::leave_out_rest()
 {
     if (!due_.empty())

@@ -11,7 +11,7 @@
 // stop.
 //
 // Sampling uses at most 5 % of a processor for each running thread. rotation.hpp
-// decides which threads are examined and measures the time. Running threads that were
+// decides which threads are examined and limits the time. Running threads that were
 // skipped for lack of time, and missed ticks, are counted, and reported when sampling
 // ends.
 #pragma once

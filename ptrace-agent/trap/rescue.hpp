@@ -42,9 +42,9 @@ namespace dt::agent {
 class AddressSpace;
 class Tracepoint;
 
-// The agent stores this value in si_errno of a pending SIGTRAP when it has already set
-// the thread's pc back to the breakpoint. It then also stores the breakpoint's address
-// in si_addr. "DTrp" in ASCII.
+// The agent stores this value ("DTrp" in ASCII) in si_errno of a pending SIGTRAP when
+// it sets the thread's pc back to the breakpoint. It also stores the breakpoint's
+// address in si_addr.
 constexpr std::int32_t hit_magic = 0x44547270;
 
 struct RescueEntry {
@@ -109,9 +109,9 @@ public:
     // Adds breakpoints to the handler's table. Called before they are written.
     void protect(AddressSpace& space, std::span<Tracepoint* const> all);
     void add_slot_page(AddressSpace& space, TargetAddr page);
-    // Returns how many slots were added since the last call that the handler does not
-    // know, because they are in pages after the first max_rescue_pages, or because the
-    // header could not be written.
+    // Returns the number of slots that are unknown to the handler and were added since
+    // the last call of this function. Slots are unknown if they are in pages after the
+    // first max_rescue_pages, or if the header could not be written.
     std::size_t take_unknown_slots() { return std::exchange(n_unknown_slots_, 0); }
     // Records a step. Called before the thread's pc is in the slot. If the thread has a
     // different signal mask during the step, `mask` is the mask to restore afterwards.

@@ -151,9 +151,9 @@ bool TrapSignals::deliver(Thread& thread)
     return true;
 }
 
-// Returns whether a handler's signal frame is still on the stack. The frame begins with
-// the return address. It is followed by struct ucontext, which contains the rip of the
-// interrupted code after flags, link, stack and sixteen registers (x86-64).
+// Returns whether a handler's signal frame is still on the stack. The frame consists of
+// the return address, struct ucontext and other data. struct ucontext contains the rip
+// of the interrupted code after flags, link, stack and sixteen registers (x86-64).
 static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
 {
     constexpr std::uint64_t rip_in_frame = 8 + 40 + 16 * 8;
@@ -206,7 +206,7 @@ void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool syst
 
 // Returns the address of the syscall instruction among the first four instructions of
 // `text`, which begins with `mov $SYS_rt_sigaction,%eax`. Returns nothing if none of
-// them is a syscall, or if another jump or call comes first.
+// them is a syscall, or if a jump or a call comes first.
 static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
                                                 TargetAddr at)
 {
@@ -419,8 +419,9 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
     space.rescue.forget();
 }
 
-// The action in the kernel is ours, so the agent makes the program's sigaction(SIGTRAP)
-// itself and returns the program's own action from it.
+// The kernel's action for SIGTRAP is ours. So the agent makes the program's
+// sigaction(SIGTRAP) call itself, and passes the program's own previous action to the
+// program as the result.
 bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                                  user_regs_struct& user)
 {

@@ -21,7 +21,8 @@ public:
 
     // Remembers the signal mask of a stopped thread, and whether it blocks SIGTRAP.
     static void learn_mask(Thread& thread);
-    // Asks the kernel for the program's action for SIGTRAP, through one of its threads.
+    // Reads the program's action for SIGTRAP from the kernel, through a system call of
+    // one of the program's threads.
     void learn_action(Process& process, Thread& thread);
 
     // Restores mask and action after the kernel has forced a SIGTRAP on the thread

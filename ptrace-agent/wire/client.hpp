@@ -185,7 +185,7 @@ struct Refusal {
 };
 
 struct PlantReport {
-    std::uint32_t n_planted = 0;     // all sites except the refused ones
+    std::uint32_t n_planted = 0;     // sites that are neither refused nor gone
     std::uint32_t n_tracepoints = 0; // all tracepoints that the target now has
     std::vector<Refusal> refused;    // ascending by site
     // Sites that have a breakpoint, with the reason why they have no jump. Ascending by
@@ -278,6 +278,7 @@ public:
     //   Code::not_found     there is no such file
     //   Code::permission    it is not executable
     //   Code::unsupported   it is a 32-bit program
+    //   Code::busy          its exec did not finish in time
     //   Code::invalid       its exec failed for another reason, or it ended before the
     //                       point that evaltime selects
     Result<Target> create(const std::vector<std::string>& argv,
@@ -287,8 +288,10 @@ public:
     //   Code::not_found     there is no such process
     //   Code::gone          it is a zombie
     //   Code::permission    attaching is forbidden; the text names the setting
-    //   Code::busy          another process traces it; the text names that process
-    //   Code::unsupported   it is a 32-bit process or a kernel thread
+    //   Code::busy          another process traces it (the text names that process),
+    //                       or attaching did not finish in time
+    //   Code::unsupported   it is a 32-bit process, a kernel thread, or a process with
+    //                       a shadow stack
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 

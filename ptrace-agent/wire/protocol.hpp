@@ -81,8 +81,8 @@ private:
     std::vector<std::byte> body_;
 };
 
-// Reads what a Writer wrote. After the first read beyond the end, ok() is false, and
-// all further reads return zeros.
+// Reads the data that a Writer wrote. After the first read beyond the end, ok() is
+// false, and all further reads return zeros.
 class Reader {
 public:
     explicit Reader(std::span<const std::byte> body) : left_(body) {}

@@ -6,7 +6,8 @@
 //                threads meanwhile try to add an arena, probes and a timer to the
 //                consumer that the claim replaces. Then provides the memory and closes
 //                the device.
-//   userfaultfd  calls reads() with an address whose page is never provided
+//   userfaultfd  calls reads(), which the test probes, with an address whose page is
+//                never provided
 //   fuse         calls reads() with a page of a FUSE file. This process serves the FUSE
 //                file system, but never answers a read of the file.
 //

@@ -13,7 +13,7 @@ ENDS = 'END { printa("entries %@d\\n", @entries); printa("returns %@d\\n", @retu
 BOTH = ((), ("-x", "mechanism=int3"))  # flags of two runs: probes fire by jumps, then by breakpoints
 
 def tests_of(module):
-    """Returns every function of a test file whose only parameter is the context."""
+    """Returns each function of a test file that has the context as its only parameter."""
     return [value for value in list(module.values())
             if getattr(value, "__module__", "") == "__main__" and
             getattr(value, "__code__", None) is not None and

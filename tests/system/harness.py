@@ -148,7 +148,8 @@ def text_differs(pid):
     return differing
 
 def tests_in(names, *helpers):
-    """Returns every function in the calling file whose only parameter is the context t, except `helpers`."""
+    """Returns each function in the calling file, except `helpers`, that has the context t as its
+    only parameter."""
     return [value for value in list(names.values())
             if getattr(value, "__module__", "") == "__main__" and value not in helpers and
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]

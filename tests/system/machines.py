@@ -5,7 +5,8 @@
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
-`files` are files below tests/ in the build directory, or functions of the context and the kernel that create a file.
+`files` are files below tests/ in the build directory, or functions that create a file. Such a
+function takes the context and the kernel.
 
 With --long, a suite runs on each of the two kernels in KERNELS. Without --long, a suite runs on only one of them, which
 depends on the suite's position in the list of suites and on the number of commits. So a suite alternates between the

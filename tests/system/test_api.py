@@ -10,8 +10,9 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything below the directory `name` in the scratch directory, unless it exists. Returns the directory.
-    `flags` replace the option --prefix. Then DESTDIR must be this directory."""
+    """Installs everything below the directory `name` in the scratch directory, unless it exists.
+    Returns the directory. If `flags` are given, they replace the option --prefix, and `environment`
+    must set DESTDIR to this directory."""
     need("cmake")
     if not os.access(t.build, os.W_OK):
         raise Skip("cmake --install writes to the build folder, which belongs to another user")

@@ -168,7 +168,7 @@ def the_value_of_stdc_depends_on_the_dialect(t):
 def with_Z_a_program_that_enables_no_probe_waits_until_it_is_interrupted(t):
     for flags in (("-xempty", "-Zn", "inline int one = 1;"), ("-Zn", "nosuch:::probe { }")):
         with held(t.start(*flags)) as dtrace:
-            time.sleep(1)  # there is no event to wait for: the program must do nothing
+            time.sleep(1)  # dtrace must do nothing, so there is no event to wait for
             equal(dtrace.poll(), None, flags)
             dtrace.send_signal(signal.SIGINT)
             _, errors = dtrace.communicate(timeout=30)

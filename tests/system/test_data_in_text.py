@@ -78,7 +78,7 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # A module is named after its file, whose version may differ from that in the soname.
+    # A module is named after its file. The file's name may contain another version than the soname.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
@@ -141,8 +141,9 @@ print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">"
 """
 
 def strings_after_a_function_of_libcrypto_are_never_changed(t):
-    """The text that RC4_options() returns, and the name of its authors, follow the last ret of the function. They are
-    strings, although the size of the symbol includes them."""
+    """The strings that RC4_options() returns, and a string with the name of the authors, follow the
+    last ret of the function. The size of the function's symbol includes these strings, although
+    they are not code."""
     if not loads("libcrypto.so.3"):
         raise Skip("libcrypto.so.3 is not installed")
     script = t.scratch / "options.py"
@@ -151,8 +152,8 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
         raise Skip("this libcrypto has those strings in another place")
-    # All instructions that are executed fire, through breakpoints. No probe is in the strings, which begin at offset
-    # 0x50.
+    # Each instruction that is executed fires through a breakpoint. No probe is in the strings,
+    # which begin at offset 0x50.
     done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
                  'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
     equal(done.returncode, 0, done.stderr)

@@ -109,8 +109,8 @@ def killing_the_agent_while_breakpoints_are_planted_keeps_the_programs_own_traps
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
 
-# The program has no probes until it loads the library that the D program names. The agent is killed before that. A
-# breakpoint left in the dynamic linker would kill the program.
+# The program has no probes until it loads the library that the D program names. The agent is killed
+# before the library is loaded. A breakpoint left in the dynamic linker would kill the program.
 LATER = """
 import sys
 print("ready", flush=True)
@@ -184,9 +184,9 @@ def a_program_that_steps_over_its_own_traps_outlives_the_agent(t):
             out, _ = target.communicate("\n" * 10, timeout=20)
     equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
 
-# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a second. The program has
-# a SIGTRAP handler that blocks only SIGTRAP. It runs for the program's own traps, and counts those during which other
-# signals are blocked.
+# Threads call a function, and so does a handler of SIGALRM, which interrupts them 3,000 times a
+# second. The program has a SIGTRAP handler that blocks only SIGTRAP. The handler runs for the
+# program's own traps, and counts the traps during which other signals are blocked.
 OWN_HANDLER = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -268,7 +268,7 @@ def breakpoints_beyond_the_handlers_table_are_reported(t):
         n = re.search(r"dtrace: (\d+) breakpoints would kill the process if the ptrace-agent were killed", done.stderr)
         equal((done.returncode, n is not None), (0, True), done.stderr)
         listed = t.run("-ln", "pid$target:libc.so.6:[a-z]*:", "-p", str(target.pid)).stdout.count("\n") - 1
-        # The handler's table has space for 65,536 breakpoints. A return probe has several.
+        # The handler's table has space for 65,536 breakpoints. A return probe may need several.
         equal(0 < int(n[1]) < listed - 60000, True, f"{n[1]} of {listed}")
 
 def a_target_without_the_handler_is_reported(t):

@@ -35,7 +35,7 @@ while True:
 """
 
 class Command:
-    """A command in a document. Lines [begin, end) of the document are the output that it shows."""
+    """A command in a document. Lines [begin, end) of the document show the command's output."""
     def __init__(self, prompt, text, begin, end, shown):
         self.prompt, self.text, self.begin, self.end = prompt, text, begin, end
         self.shown = tidied("\n".join(shown))

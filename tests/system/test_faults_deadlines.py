@@ -11,8 +11,9 @@ LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 # The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow. A release
 # within 8 s shows that the agent used the limit of 2 s.
 CIRCLES_S = 8
-# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets together, 1 s for deferred
-# signals, and 2 s for system calls that did not return. The targets themselves keep the machine busy.
+# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets
+# together, 1 s for deferred signals, and 2 s for system calls that did not return. The remaining
+# 3 s are for the load that the targets put on the machine.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -68,7 +69,7 @@ def a_target_that_is_given_up_is_named_and_the_other_stays_traced(t):
         interrupt(tracer.process)
         _, errors = tracer.process.communicate(timeout=LIMIT_S)
         contains(errors, f"process {hostile.pid} kept dtrace waiting: one of its threads did not leave the probe code in time")
-        equal(tracer.process.returncode, 1, errors) # data is missing
+        equal(tracer.process.returncode, 1, errors) # the status is 1 because data is missing
 
 def a_second_interrupt_ends_the_wait_for_the_release(t):
     def twice(process):
@@ -249,8 +250,8 @@ class Attacker(Circler):
         self.pid = self.process.pid
 
 def attacked_by_all(t, attacks, end, flags=()):
-    """Traces targets that misbehave. The first and the last target of the list behave well, and must be released in
-    time."""
+    """Traces one target for each attack, and two innocent targets: the first one and the last one.
+    The innocent targets must be released in time."""
     with contextlib.ExitStack() as ends:
         first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
         innocent = [first, last]

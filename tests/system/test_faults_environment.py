@@ -1,5 +1,5 @@
 """Tests targets into which it is hard to inject code (E in docs/faults.md): targets in sandboxes, with limits, in
-namespaces, with C libraries other than glibc, and before they are linked."""
+namespaces, with C libraries other than glibc, and before the dynamic linker has run."""
 import os, pathlib, re, shutil, signal, subprocess, tempfile
 
 from faults import *

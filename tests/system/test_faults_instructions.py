@@ -132,8 +132,9 @@ def offsets_inside_instructions_are_refused(t):
             contains(done.stderr, "work")
 
 def threads_that_jump_into_a_window_outlive_it(t):
-    """C6, F5: goroutines return to the second byte of goexit. When the window is removed, the agent may not have
-    handled a thread's trap yet."""
+    """C6, F5: threads jump to the second byte of a probed function, as goroutines return to the
+    second byte of goexit. A thread may trap there before the window is removed, and the agent may
+    handle the trap afterwards."""
     with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                text=True)) as process:
         equal(process.stdout.readline(), "ready\n")

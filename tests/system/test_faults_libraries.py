@@ -102,7 +102,7 @@ def libraries_replace_each_other_while_probes_are_planted_and_removed(t):
         contains(out, "wrong 0\n")
 
 def a_library_that_is_loaded_again_is_probed_again(t):
-    """I2: it may be at a different address; each call is counted once"""
+    """I2: the library may be at a different address; each call is counted once"""
     need("python3")
     n = 100 if t.long else 20
     for flags in BOTH:
@@ -189,7 +189,7 @@ def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # Without reuse, this would be 100 MB.
+    # Without reuse, the growth would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
 # Loads and unloads libraries in a random order, calls all loaded libraries after each step, and prints how many times

@@ -229,7 +229,8 @@ def a_terminal_that_is_closed_ends_dtrace_by_a_hangup(t):
         dtrace = subprocess.Popen(
             [t.dtrace, "-qn", LOOKS + ENDS + ' BEGIN { printf("BEGAN\\n"); }', "-o", str(out),
              "-p", str(target.pid)], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))  # make it the controlling terminal
+            # Opening the terminal makes it the controlling terminal of the new session.
+            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))
         os.close(slave)
         try:
             wait_until(lambda: out.exists() and "BEGAN" in out.read_text(), what="the start of tracing")

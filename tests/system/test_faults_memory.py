@@ -39,7 +39,7 @@ def bad_addresses_cause_faults_of_d_and_no_signal(t):
               True, "some reads of changing memory")
 
 def a_fault_names_its_address(t):
-    """J1: it is the address of the first unreadable byte"""
+    """J1: the fault reports the address of the first unreadable byte"""
     for flags in BOTH:
         done = t.run(*flags, "-qn", "pid$target:a.out:look:entry { self->kind = arg1; trace(copyinstr(arg0)); } "
                      'ERROR { printf("at %d %x\\n", self->kind, arg5); }',

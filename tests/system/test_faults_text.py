@@ -80,7 +80,7 @@ def the_vdso_and_the_dynamic_linker_can_be_probed(t):
             equal(rows(out).get(function, 0) > 0, True, f"{function} fired, {probes}{flags}")
 
 def the_return_stub_of_signal_handlers_has_no_probe(t):
-    """F28: unwinders recognize this stub by its bytes, so they must not change"""
+    """F28: unwinders recognize this stub by its bytes, so these bytes must not change"""
     for name in ("__restore_rt", "__restore_rt_sigreturn"):
         done = t.run("-n", f"pid$target:libc.so.6:{name}:", "-c", "true")
         equal(done.returncode, 1, done.stderr)
@@ -174,8 +174,8 @@ def text_that_the_program_overwrites_is_not_restored(t):
                 target.end()
 
 def packed_victim(t):
-    """Returns a copy of the victim in which the text of work() is encoded, and is stored only in `packed`. The command
-    `unpack` decodes it."""
+    """Returns a copy of the victim in which the text of work() is encoded, and is stored only in
+    the array `packed`. The victim's command `unpack` decodes the text."""
     need("nm", "readelf")
     path = t.scratch / "packed"
     data = bytearray(pathlib.Path(t.victim("remade")).read_bytes())
@@ -195,8 +195,8 @@ def packed_victim(t):
     return str(path)
 
 def a_program_that_unpacks_itself_is_probed_afterwards(t):
-    """I7: its functions fire if dtrace attaches after the program has unpacked itself. If dtrace attached before, the
-    program is unharmed."""
+    """I7: the program's functions fire if dtrace attaches after the program has unpacked itself. If
+    dtrace attaches before, the program is unharmed."""
     path, right, page = packed_victim(t), untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:
         with Remade(t, path) as target:
@@ -223,7 +223,7 @@ for line in sys.stdin:
 """
 
 def a_library_whose_file_was_replaced_is_probed_as_it_is_mapped(t):
-    """I4: its path now names another library, or no file"""
+    """I4: the library's path now names another library, or no file"""
     need("python3", "gcc")
     other = t.scratch / "other.c"
     other.write_text("int before[999]; long pad(long n) { return before[n] * n; }\n" * 1 +

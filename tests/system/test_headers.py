@@ -127,7 +127,7 @@ def many_headers_compile_quickly(t):
         begin = time.monotonic()
         equal(d_says(t, text + "BEGIN { exit(0); }\n"), (0, "\n"), "status and output")
         quickest = min(quickest, time.monotonic() - begin)
-    if quickest > 1: # it takes 0.1 s on an idle machine
+    if quickest > 1: # compiling takes 0.1 s on an idle machine
         raise AssertionError(f"compiling took {quickest:.2f} s")
 
 TESTS = tests_in(globals(), "includes", "d_says", "c_says", "refused")

@@ -95,8 +95,9 @@ def stacks_without_frame_pointers_are_walked_by_tables(output):
 
 @both_ways("pid$target:a.out:handled:entry { @[ustack(4)] = count(); }", "./alarms 300000")
 def a_stack_in_a_handler_continues_with_the_interrupted_function(output):
-    # The dynamic linker, which has no symbols, is interrupted while it binds nanosleep() at the first call. Alarms that follow
-    # each other faster than a slow machine can handle them all interrupt the same instruction.
+    # An alarm may interrupt the dynamic linker, which has no symbols, while it binds nanosleep() at
+    # the first call. If alarms arrive faster than a slow machine can handle them, all of them
+    # interrupt the same instruction.
     ours, _, _ = output.text.partition("== injected\n")
     stacks = re.findall(r"alarms`handled\s+alarms`on_alarm\+0x[0-9a-f]+\s+libc.so.6`\S+\s+"
                         r"(?:alarms`(?:work|main)|libc.so.6`(?:\w*nanosleep|setitimer)|ld-linux-x86-64.so.2`)\S*\s+(\d+)\n", ours)

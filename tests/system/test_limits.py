@@ -112,7 +112,7 @@ def memory_group(limit, inside=False):
         finally:
             if inner.exists():
                 wait_until(lambda: not (inner / "cgroup.procs").read_text(), what="an empty group")
-            for each in dict.fromkeys((inner, group)): # the inner one first
+            for each in dict.fromkeys((inner, group)): # the inner group first
                 each.rmdir()
         return
     raise Skip("no control group for memory can be created here")

@@ -2,7 +2,7 @@
 """Tests control characters in names and strings from targets: dtrace escapes them on a terminal.
 
 The suite builds the target. A symbol and the name of the program contain an escape sequence that would change the title
-of the terminal window, and the program's strings contain more of them."""
+of the terminal window. The program's strings contain more escape sequences."""
 import os, pty, subprocess
 
 from harness import *

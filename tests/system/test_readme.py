@@ -23,7 +23,8 @@ def commands(lines):
 
 def of_readme():
     before, _, rest = (TREE / "README.md").read_text().partition("## The kernel, too\n")
-    lines = (before + rest.partition("\n## ")[2]).splitlines() # test_kmod tests those for the kernel
+    # test_kmod tests the examples in the omitted section.
+    lines = (before + rest.partition("\n## ")[2]).splitlines()
     # Commands are in lines that are indented by four spaces. Other lines are blanked, even within quotes.
     found = list(commands(line if line.startswith("    ") else "" for line in lines))
     equal(len(found) >= 6, True, f"{len(found)} examples in README.md")

@@ -94,7 +94,7 @@ def loop_heads(t):
 def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
     program = loop_heads(t)
     done = good(t.run("-q", "-n", EACH, "-c", f"{program} 10 7"))
-    contains(done.stdout, "turns 140\n")  # as without probes
+    contains(done.stdout, "turns 140\n")  # the same as without probes
     rows = {name: (int(e), int(r)) for name, e, r in re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)}
     equal(rows, {"turns_few_bytes": (10, 10), "turns_longer": (10, 10), "turns_by_jump": (10, 10),
                  "turns_with_a_call": (70, 10), "turns_by_calls": (70, 70)}, done.stderr)

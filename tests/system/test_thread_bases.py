@@ -144,7 +144,7 @@ def the_main_thread_is_known_after_an_exec(t):
     known_threads_need_no_agent(t, "main", str(script))
 
 def the_main_thread_of_a_go_program_is_known(t):
-    """It sets its own fs_base after the exec."""
+    """The thread sets its own fs_base after the exec."""
     known_threads_need_no_agent(t, "main", go_program(t, "go_rounds"), calls=CALLS.replace(":work:", ":main.work:"))
 
 if __name__ == "__main__":

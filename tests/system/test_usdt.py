@@ -188,7 +188,7 @@ def postgresql_continues_when_dtrace_is_killed(t):
         load = subprocess.Popen([*server.user, server.bin("pgbench"), "-h", server.folder, "-U", "tester", "-S", "-n",
                                  "-c", "2", "-T", "3", "postgres"], cwd=server.folder, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
-        time.sleep(1)  # the load takes three seconds
+        time.sleep(1)  # kill dtrace in the middle of the load, which takes three seconds
         traced.process.kill()
         traced.process.communicate()
         out, errors = load.communicate(timeout=60)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gets SIGALRM at 1 kHz while it calls work() N times. The handler calls handled().
+// Receives SIGALRM at 1 kHz while it calls work() N times. The handler calls handled().
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

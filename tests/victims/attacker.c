@@ -2,11 +2,11 @@
 // A target that harms its tracer in several ways at once. Each letter of its argument
 // selects an attack:
 //
-//   c  fills executable mappings with nops and `jmp .`, an endless loop, if it did not
-//      create them and they have at most 1 MiB. This overwrites the runtime's code.
+//   c  overwrites each executable mapping of at most 1 MiB that the target did not
+//      create with nops and `jmp .`, an endless loop. This destroys the runtime's code.
 //      Mappings of trampolines are larger, so they do not change
-//   u  unmaps all mappings that it did not create, repeatedly
-//   p  makes all mappings that it did not create inaccessible, repeatedly
+//   u  unmaps all mappings that the target did not create, repeatedly
+//   p  makes all mappings that the target did not create inaccessible, repeatedly
 //   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue
 //   b  in the threads that call work(), blocks all signals that can be blocked
 //   t  creates threads without a pause

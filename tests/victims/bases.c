@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Threads and their fs_base. bases HOW prints "ready TID", where TID is the thread that
-// calls work(). For each line on stdin, that thread calls work() a thousand times. The
-// program then prints "done N gs GS CHILD". GS is the gs_base of that thread, and CHILD
-// is the gs_base of its last forked process. If the line is "fork", the thread forks one
-// first. The gs_base that the program set is subtracted from both. HOW selects the
-// thread:
+// calls work(). For each line on stdin, that thread calls work() a thousand times, and
+// then forks a process if the line is "fork". After line N, the program prints "done N
+// gs GS CHILD". GS is the gs_base of that thread, and CHILD is the gs_base of its last
+// forked process. If HOW is gs, the gs_base that the thread set is subtracted from both
+// numbers. HOW selects the thread:
 //
 //   main      the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go

@@ -193,7 +193,7 @@ FUNC thread_local
 	ret
 END thread_local
 helper:
-	/* The return address is in the caller, not in a copy of its code. */
+	/* The return address must be in the caller, not in a copy of the caller's code. */
 	mov (%rsp), %rax
 	lea one_ret(%rip), %rdx
 	sub %rdx, %rax

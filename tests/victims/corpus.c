@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // corpus ROUNDS: calls every function of corpus.S with the numbers 0 to 9, ROUNDS
-// times, and prints a hash of its results. A handler handles the faults, and counts
+// times, and prints a hash of the results. A handler handles the faults, and counts
 // those with a wrong address.
 #define _GNU_SOURCE
 #include <signal.h>

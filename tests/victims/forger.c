@@ -2,9 +2,9 @@
 /*
  * A hostile target: it overwrites all memory that it shares with the tracer.
  *
- *   forger records   writes a record for each ECB into every buffer of every shard, and
- *                    the words that end a session, repeatedly
- *   forger full      as records, and also marks each buffer as full
+ *   forger records   repeatedly writes a record for each ECB into every buffer of every
+ *                    shard, and overwrites the words that would end the session
+ *   forger full      writes the same records, and marks each buffer as full
  *   forger keys      writes aggregation entries with new keys and impossible sizes
  *   forger locks     clears the lock of every shard, repeatedly
  *   forger innocent  does no harm: some threads call work() until a line is read

@@ -3,7 +3,7 @@
 // does not access the addresses. At the same time, a thread continuously maps and
 // unmaps the page of kind 20, and truncates the file of kind 21. At the end, the
 // program prints "kind K address P" for each kind, and the number of signals that it
-// got.
+// received.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

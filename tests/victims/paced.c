@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Confines itself, prints "ready PID", and waits for a byte. Then it calls work() N
-// times in each of its threads, prints "calls COUNT sum SUM", waits for another byte
-// and exits. paced HOW N [THREADS [NUMBER]]: if NUMBER is given, it makes the system
-// call with that number before it exits. HOW is free, strict, deny=NUMBER,NUMBER..,
-// allow (read, writev, exit_group), mdwe, as, memlock, nofile, stack, fsize, mlockall
-// or undumpable.
+// paced HOW N [THREADS [NUMBER]] restricts itself as HOW says, prints "ready PID", and
+// waits for a byte. Then it calls work() N times in each of its threads, prints "calls
+// COUNT sum SUM", waits for another byte and exits. If NUMBER is given, it makes the
+// system call with that number before it waits for the second byte. HOW is free,
+// strict, deny=NUMBER,NUMBER.., allow (only read, writev and exit_group), mdwe, as,
+// memlock, nofile, stack, fsize, mlockall or undumpable.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

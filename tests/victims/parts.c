@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Functions whose unlikely parts the compiler moves away (NAME.cold), and functions
-// that only look like such a part because they are unlikely themselves. parts N: calls
-// each function N times. The unlikely part runs in half of the calls; prints the number
-// of these calls.
+// that only look like such a part because they are unlikely themselves. parts N calls
+// each function N times. The unlikely parts of with_a_frame() and returns_there() run
+// in half of the calls, and the program prints the number of these calls.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -99,7 +99,7 @@ static long differences(const struct state* in, const struct state* out)
     long n = 0;
     for (int i = 0; i < 15; ++i) {
         uint64_t want = in->gpr[i];
-        if (i == 11) // r12: pass() loads it from the red zone
+        if (i == 11) // r12, which probed() loads from the red zone
             memcpy(&want, (void*)(in->rsp - 8 - 80), 8);
         if (out->gpr[i] != want) {
             printf("register %d: %lx not %lx\n", i, out->gpr[i], want);

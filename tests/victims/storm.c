@@ -153,7 +153,7 @@ int main(int argc, char** argv)
     sigset_t taken;
     sigemptyset(&taken);
     sigaddset(&taken, SIGRTMIN);
-    sigprocmask(SIG_BLOCK, &taken, NULL); // so that only the threads accept them
+    sigprocmask(SIG_BLOCK, &taken, NULL); // only the threads accept the signal
     sigaction(SIGRTMIN, &action, NULL);
     printf("ready %d\n", getpid());
     fflush(stdout);

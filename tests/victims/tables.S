@@ -98,8 +98,8 @@ sum_\name:
 	finish shared
 
 	/*
-	 * The code is laid out as with -Os, where nothing is aligned. A function that is only a
-	 * ret precedes one whose first block is shorter than a jump.
+	 * The code is laid out as with -Os, where nothing is aligned. empty_hook is only a ret.
+	 * It precedes count_down, whose first block is shorter than a jump.
 	 */
 	.globl empty_hook, count_down, leave_early, left
 	.type empty_hook, @function

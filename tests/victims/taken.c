@@ -8,9 +8,10 @@
 //   atomic       pselect(), ppoll(), epoll_pwait() and sigsuspend() are ended by the signal
 //                that they unblock
 //   alone        like `atomic`, but with a single thread and another process as sender
-//   children     what SIGCHLD and waitid() report about children that exit, stop and die
+//   children     SIGCHLD and waitid() report each exit, stop and death of a child
 //   ignored      children that are not waited for
-//   dispatched   system calls that a SIGSYS handler gets (PR_SET_SYSCALL_USER_DISPATCH)
+//   dispatched   system calls are dispatched to a SIGSYS handler
+//                (PR_SET_SYSCALL_USER_DISPATCH)
 //   waiting      prints "ready"; until it can read a line, its threads repeatedly wait in
 //                system calls that a stop might end too early
 //   robust       threads exit in a handler while they hold a robust mutex

@@ -4,9 +4,9 @@
 //
 //   timed            prints "ready PID", then executes the lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
-//                    runs ROUNDS rounds of CALLS calls in each of THREADS threads; thread N
-//                    runs on CPU N (modulo the number of CPUs); pauses PAUSE_MS between
-//                    rounds. If CALLS is 0, it chooses a number that takes 40 ms. Prints
+//                    runs ROUNDS rounds of CALLS calls in each of THREADS threads;
+//                    thread K runs on CPU K (modulo the number of CPUs); pauses PAUSE_MS
+//                    between rounds. If CALLS is 0, chooses a number that takes 40 ms. Prints
 //                    "MODE calls=N NS...", with one NS for each round: the time per call in
 //                    nanoseconds, averaged over the threads. Each thread measures its own CPU
 //                    time, so other load on the machine is not counted. N is the number of
@@ -97,7 +97,7 @@ static const struct mode {
 } modes[] = {
     {"work", work},
     {"stack", frame1},
-#ifdef EXTRA_MODES // defined by bench/lib/lttng
+#ifdef EXTRA_MODES // defined by bench/lib/lttng/work.c and bench/lib/usdt/modes.h
     EXTRA_MODES
 #endif
 #ifdef __x86_64__

@@ -30,7 +30,8 @@ __attribute__((noinline)) void thrower(long n)
     throw Odd(n);
 }
 
-// The call is among its first instructions, inside the window of its entry probe.
+// The call is among the function's first instructions, inside the window of the entry
+// probe.
 __attribute__((noinline, noreturn)) void calls_at_once(long n)
 {
     thrower(n);

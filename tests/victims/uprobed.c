@@ -2,8 +2,8 @@
 // Functions for uprobes: arguments on the stack, tail calls, one of them conditional,
 // and a string in a page that has not been read yet. uprobed N calls each function N
 // times and prints the sum. Without N, it calls work() continuously until stdin ends.
-// For each line on stdin, it then prints whether work() was called since the last line,
-// and the first byte of work().
+// For each line on stdin, it then prints whether work() was called since the previous
+// line, and the first byte of work().
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

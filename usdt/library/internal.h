@@ -100,7 +100,7 @@ DT_HIDDEN int dt_usdt_check_name(const char *name);
 DT_HIDDEN int dt_usdt_parse_types(const char *text,
 				  struct dt_usdt_wanted *wanted);
 
-/* An image, and the offsets of those of its parts that the loader needs. */
+/* An image, and the offsets of the parts that the loader needs. */
 struct dt_usdt_image {
 	struct dt_bytes bytes;
 	size_t dynamic_at;

@@ -9,10 +9,10 @@
  *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
  *   the descriptor           stays open: tracers of the same user read the file through it
  *
- * The dynamic linker treats a library with the same name as the same library.
+ * The dynamic linker treats two libraries with the same name as one library.
  * Our names contain the number of a descriptor, which may be reused if the
  * program closes our descriptor. Therefore a loaded library is accepted only if
- * it contains the token.
+ * it contains the token of the image (dt_usdt_make_image()).
  */
 #define _GNU_SOURCE
 #include "internal.h"

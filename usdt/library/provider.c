@@ -3,8 +3,8 @@
  * Providers. Added probes are stored in `wanted` until they are loaded. Each load
  * creates a separate object, so that probes can be added after a load.
  *
- * The caller's variable always contains a probe that can be tested and fired:
- * dt_usdt_off, or one in the data of an object.
+ * The caller's variable always points to a probe that can be tested and fired.
+ * This probe is dt_usdt_off, or is in the data of an object.
  */
 #define _GNU_SOURCE /* strdup() */
 #include "internal.h"

@@ -7,12 +7,13 @@
  *      ^                                             ^
  *      └──────holds── Probe ──────────points to──────┘
  *
- * A Probe has a reference to its Provider, because the library writes to the slot when
- * the provider is destroyed. The provider is destroyed by destroy(), or when no
- * references to it and its probes remain.
+ * A Probe has a reference to its Provider, which owns the slot that the Probe points
+ * to. The slot is not part of the Probe, because the library writes to the slot when
+ * the provider is destroyed, and the Probe may have been freed before. The provider is
+ * destroyed by destroy(), or when no references to it and its probes remain.
  *
- * This is a C extension because a probe is usually off and the test must be fast: `if
- * probe:` calls one slot of the type, without a Python frame. All code runs under the
+ * This is a C extension because a probe is usually off and the test must be fast. `if
+ * probe:` calls only dt_probe_bool(), without a Python frame. All code runs under the
  * GIL, so no thread is in a probe while another one destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
@@ -339,9 +340,10 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * A program behaves the same whether it is traced or not. The tracer gets 0 for a value
- * of the wrong type, and sys.unraisablehook() is called for the first such value of
- * each probe. Returns -1 for an exception that the value did not cause, such as
+ * Handles the exception that the conversion of a value has raised, so that a program
+ * behaves the same whether it is traced or not. The tracer gets 0 for a value of the
+ * wrong type, and sys.unraisablehook() is called for the first such value of each
+ * probe. Returns -1 for an exception that the value did not cause, such as
  * KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)

@@ -4,7 +4,8 @@
 //   lay_out()     finds the parts, and so the length, by the rules of the format
 //   capstone      reports whether the bytes are an instruction, how long it is, and which
 //                 registers it uses
-//   opcodes.hpp   gives the operands and the flow of modelled instructions
+//   opcodes.hpp   gives the operands and the flow of modelled instructions, which are
+//                 those with a row in its table
 //
 // The lengths from lay_out() and capstone must agree. Otherwise decode() refuses the
 // instruction, because after a copy of the wrong length the processor would execute

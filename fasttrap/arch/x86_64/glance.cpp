@@ -5,8 +5,8 @@
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
 // A Tail (tails.hpp) says which parts follow the opcode. lay_out() uses the same tails,
-// and a test compares the lengths that both functions return. For bytes that are not an
-// instruction, the length is arbitrary or 0.
+// and a test compares the lengths from lay_out() and glance(). For bytes that are not
+// an instruction, the length is arbitrary or 0.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"

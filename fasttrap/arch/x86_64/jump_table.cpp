@@ -4,7 +4,7 @@
 //
 //   cmp $7, %edi ; ja default                 the bound: 8 entries
 //   lea table(%rip), %rdx                     the base, possibly hoisted far up
-//   movslq (%rdx,%rdi,4), %rax                the load: with an index, from a table
+//   movslq (%rdx,%rdi,4), %rax                the load of an entry by its index
 //   add %rdx, %rax
 //   notrack jmp *%rax
 //
@@ -174,9 +174,9 @@ private:
     }
 
     // Returns the address that a lea or mov put into the register, at most base_window
-    // instructions before. If the register is a copy of another one, continues with the
-    // other register. Skips all other writes to the register, because they belong to
-    // other blocks, for example to an epilogue or another switch.
+    // instructions earlier. If the register is a copy of another register, continues
+    // with that register. Skips all other writes to the register, because they belong
+    // to other blocks, for example to an epilogue or another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -213,8 +213,8 @@ private:
                 if (operation_of(code_[j]) != Op::jcc || condition < 2 ||
                     condition == 4 || condition == 5 || condition > 7)
                     continue;
-                // With the conditions a and be (7, 6), n is a valid index; with ae and
-                // b (3, 2), it is not.
+                // With the conditions a and be (7, 6), the immediate is the largest
+                // valid index. With ae and b (3, 2), it is the number of entries.
                 std::int64_t n = insn.immediate + (condition >= 6 ? 1 : 0);
                 return n > 0 && n <= 65536 ? static_cast<std::uint32_t>(n) : 0;
             }

@@ -6,10 +6,11 @@
 //   lea -N(%rsp), %r12 ; cmp 0x10(%r14), %r12 ; jbe more             a larger frame
 //   mov %rsp, %r12 ; sub $N, %r12 ; jb more ; cmp ... ; jbe more     a huge frame
 //
-// Functions that take their arguments on the stack load g first: mov %fs:-8, %rcx. The
-// bound is g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and
-// jumps back to the function's first instruction, so code after the check runs once for
-// each call.
+// Here %r14 points to g, Go's structure for the current goroutine. Functions that take
+// their arguments on the stack load g first: mov %fs:-8, %rcx. The bound is
+// g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and jumps
+// back to the function's first instruction, so code after the check runs once for each
+// call.
 #include "fasttrap/arch/x86_64/stack_check.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"

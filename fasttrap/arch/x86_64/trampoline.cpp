@@ -109,10 +109,11 @@ std::optional<Leaving> leave_tail(TargetAddr insn, std::size_t offset)
 
 // Returns whether the byte is a trap byte: int3, hlt, or an opcode that 64-bit mode
 // removed and no extension has used since (Intel SDM volume 2, appendix A; AMD APM
-// volume 3, appendix A). These opcodes also trap today but are not included:
+// volume 3, appendix A). The following opcodes can also raise an exception but are not
+// included:
 //
-//   - 62, c4, c5, d5: prefixes of EVEX, VEX, REX2
-//   - f1: a debug exception
+//   - 62, c4, c5, d5, which are prefixes on newer processors: EVEX, VEX, REX2
+//   - f1, which raises a debug exception
 //   - cli, sti, in, out and their string forms: a process with iopl or ioperm may run
 //     them
 bool traps(std::byte first)

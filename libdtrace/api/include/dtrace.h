@@ -235,7 +235,8 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                          dtrace_proginfo_t* info);
 /*
  * Returns the text of a program compiled with DTRACE_C_SUGAR, in which each if
- * has been rewritten as clauses. The text is valid until dtrace_close().
+ * statement has been rewritten as clauses. The text is valid until
+ * dtrace_close().
  */
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Prints the DIF of every object in the format of dtrace -S. */
@@ -418,7 +419,7 @@ typedef struct dtrace_patchinfo {
     uint32_t dtpi_live;      /* number of live jumps */
     /* address of our runtime in the process, 0: none */
     uint64_t dtpi_runtime;
-    /* 1: the runtime has the version of this library, which can list its jumps */
+    /* 1: the runtime has this library's version, so its jumps can be listed */
     int dtpi_version;
     /* pid of the runtime's agent; 0: there is none, or it has died */
     pid_t dtpi_agent;
@@ -453,7 +454,7 @@ enum {
     DTRACE_STATUS_NONE,
     DTRACE_STATUS_OKAY,
     DTRACE_STATUS_EXITED,  /* exit() was called */
-    DTRACE_STATUS_FILLED,  /* a fill buffer is full */
+    DTRACE_STATUS_FILLED,  /* a buffer is full, with -x bufpolicy=fill */
     DTRACE_STATUS_STOPPED
 };
 int dtrace_status(dtrace_hdl_t* dtp);
@@ -752,7 +753,8 @@ int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 /*
  * An object names a module in D's notation: "a.out", "libc.so.6",
  * "pid42`libc.so.6". If it does not name a process, the first traced process is
- * meant. EVERY and UMODS stand for all modules of that process. KMODS stands
+ * meant. EXEC stands for the program of the first traced process, RTLD for its
+ * dynamic linker, and EVERY and UMODS for all its modules. KMODS stands
  * for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
  * other functions fail with EDT_NOMOD. Returned names stay valid until
  * dtrace_close().

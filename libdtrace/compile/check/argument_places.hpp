@@ -18,7 +18,7 @@ struct ArgumentPlace {
     enum class Kind {
         Value,     // argN is the argument
         Address,   // argN is the argument's address
-        Stack,     // on the stack, starting at word n above the return address
+        Stack,     // on the stack at word n; word 0 is just above the return address
         Float,     // in a floating-point register
         Registers, // a struct, union or wide integer, by value in registers
         // a struct or union that is passed by value to a function of the kernel

@@ -36,8 +36,8 @@ private:
                (!type->is_struct_or_union() || !type->name.empty());
     }
 
-    // Returns void, with the type's volatile qualifier: in C, a pointer to it can point
-    // to any type.
+    // Returns void with the type's volatile qualifier, because in C a pointer to void
+    // can point to any object.
     const Type* any(const Type* type)
     {
         bool is_volatile = false;

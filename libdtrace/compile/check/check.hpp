@@ -46,7 +46,7 @@
 //               which may be on either side of Add. The generator multiplies the
 //               integer by the pointee's size (1 for void).
 //             Sub of two pointers: type is int64_t. The generator divides the
-//             difference.
+//               difference by the pointee's size.
 //             Comparisons: type is int. If string_compare is set, the generator uses
 //               scmp, otherwise cmp with the sign of operand_type (pointers are
 //               unsigned).
@@ -64,9 +64,9 @@
 //             it.
 //   Cond      cond is a scalar; type is the common type of left and right, or void.
 //   Cast      type is never bool: such a cast becomes Binary Ne with 0, of type bool.
-//             An integer is narrowed or extended if left->type is wider than type, or
-//             if both have the same size below 8 bytes and different signs. Other casts
-//             (of pointers and strings) change only the type.
+//             An integer is narrowed to type, unless type has 8 bytes or the value is
+//             known to be canonical in type (generate.hpp). Other casts (of pointers
+//             and strings) change only the type.
 //   Stringof  left is an address; only the type changes.
 //   Call      ident->kind is one of:
 //     Subroutine  args fit the prototype of ident->id; ident->flags is "ANY", "WRITE"
@@ -93,10 +93,10 @@
 //                   ftruncate, stop, breakpoint, panic   no args
 //     AggFunc     The right side of an aggregating statement. ident->id is DTRACEAGG_*.
 //                 value is the packed parameters of lquantize or llquantize,
-//                 DT_AGG_FLOAT if the values are doubles, else 0; it is also in the
-//                 agg_arg of the aggregation. args[0] is the value (absent for count),
-//                 args[1] the increment, if any. The parameters have been removed from
-//                 args.
+//                 DT_AGG_FLOAT if the values are doubles, else 0. The agg_arg of the
+//                 aggregation is the same. args[0] is the value to aggregate (absent
+//                 for count), args[1] the increment, if any. The parameters have been
+//                 removed from args.
 //
 // Every node has a type. If userland is set, a load through this pointer, or of this
 // by-reference value, reads the memory of the traced process. If is_constant is set,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules for each action that its prototype cannot express.
+// Checks actions, including the rules that an action's prototype cannot express.
 //
 // An action is called as a statement. If its value is a stack or a symbol, it can also
 // be a key of an aggregation. Constants that describe the action and are not recorded

@@ -232,7 +232,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // The stack pointer points to the return address. Word 0 is the one above it.
+        // The stack pointer points to the return address, and word 0 is above that.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;

@@ -3,8 +3,8 @@
 // prototype in the table of dif/.
 //
 // Actions are statements, so a call to an action inside an expression is refused here.
-// Keys of aggregations and trace() accept some actions. Their own functions check such
-// calls (aggregate_keys(), action_trace()).
+// Keys of aggregations and trace() accept some actions. aggregate_keys() and
+// action_trace() check such calls.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"

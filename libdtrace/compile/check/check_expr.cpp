@@ -396,8 +396,8 @@ void Checker::comparison(Node& node)
         node.operand_type = types_.string_type();
         return;
     }
-    // A string and NULL are compared as addresses. So are a pointer and another pointer
-    // or an integer.
+    // Addresses are compared if the operands are two pointers, a pointer and an
+    // integer, or a string and NULL.
     auto is_null_pointer = [](const Node& n) {
         return is_null_constant(n) && n.type->is_pointer();
     };

@@ -2,9 +2,9 @@
 // Floating point. Expressions of type float and double are computed as doubles.
 //
 // The checker adds nodes that convert operands to double, so the generator always gets
-// two operands of the same type. Constants are folded with the same arithmetic. Only
-// memory and variables can contain a float. A long double can only be printed, with
-// printf().
+// two operands of the same type. Constants are folded with the same arithmetic. Values
+// of type float exist only in memory and in variables. A long double can only be
+// printed, with printf().
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/float.h"

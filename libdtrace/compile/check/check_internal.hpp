@@ -67,8 +67,9 @@ private:
     // The weakest attributes of the names used in the clause so far, and of the args[]
     // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    // The number of enclosing bodies of inlines and translators, and types of args[].
-    // They declare their own attributes, so those of the names inside are ignored.
+    // How many enclosing expressions have stability attributes of their own: bodies of
+    // inlines and translators to which a pragma applies, and expressions that replace
+    // args[n]. Inside such an expression, the attributes of names are ignored.
     int n_vouched_ = 0;
     std::set<std::string> hidden_; // names of declarations for a later version of D
 
@@ -148,8 +149,9 @@ private:
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
-    // Reports that the variable does not exist. If the name is indexed, D uses a
-    // different tag, because an assignment to it would have created an array.
+    // Reports that the variable does not exist. If the name is indexed, as in x[0], the
+    // tag is VAR_UNDEF instead of IDENT_UNDEF, because D treats x as an array to which
+    // nothing has been assigned yet.
     [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;

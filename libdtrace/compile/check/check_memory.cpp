@@ -38,8 +38,8 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
-    // If a key is a string, its characters are the key, even if the program passes an
-    // array of char or a pointer to char.
+    // An array of char becomes a string key. So does a pointer to char, if this key is
+    // known to be a string.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;
@@ -180,7 +180,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // read in its first assignment, x[0] = x[1]
+            if (is_dynamic(ident->type)) // x is read before it is assigned: x[0] = x[1]
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Names. A plain name is looked up in this order: D variable, builtin, inline,
-// enumerator, predefined constant. A name with a backquote is a symbol of the target.
-// If all these fail, the kernel is searched (check_kernel.cpp). Functions and
-// aggregations have name spaces of their own (check_calls.cpp).
+// enumerator, predefined constant, register name, enumerator of the kernel. A name with
+// a backquote is a symbol of the target or of the kernel (check_kernel.cpp). Functions
+// and aggregations have name spaces of their own (check_calls.cpp, check_aggs.cpp).
 //
 // args[n] is handled in check_arguments.cpp, and members of curpsinfo and similar
 // structures in check_structures.cpp. A use of an inline is replaced by a copy of its
@@ -271,7 +271,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     }
 
     if (ident.needs_kernel)
-        uses_kernel(); // checking the body does not do this if it is now a constant
+        uses_kernel(); // if the body is a constant now, checking it does not call this
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

@@ -5,8 +5,8 @@
 // introduced.
 //
 // #pragma D attributes on an inline or a translator also applies to the names in it,
-// because its author promises that stability. Without a pragma, an inline or translator
-// is only as stable as the names that it uses.
+// because the author of the pragma promises this stability. Without a pragma, an inline
+// or translator is only as stable as the names that it uses.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ std::string Checker::version_hint(std::string_view name) const
            " or later, but the version option is " + version_text(options_.version);
 }
 
-// Lowers the clause's attributes to these, if they are weaker. Returns true if the
-// clause must therefore be refused.
+// Lowers the clause's attributes to the given ones if those are weaker. Returns true if
+// the clause must be refused because the given ones are below the minimum (-x amin).
 bool Checker::weakens(const Attributes& attributes)
 {
     if (n_vouched_ > 0)

@@ -156,8 +156,8 @@ bool Checker::find_xlate(NodePtr& slot)
     return slot->kind == NodeKind::Xlate;
 }
 
-// Finds the translator for an xlate. A translator from exactly this type is preferred
-// to one that only accepts the type.
+// Finds the translator for an xlate. A translator whose parameter has exactly the
+// operand's type is preferred to one whose parameter only accepts the operand.
 const Decl& Checker::find_translator(const Node& xlate)
 {
     const Type* to = target_struct(xlate.decl_type);

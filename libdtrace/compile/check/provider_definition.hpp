@@ -32,8 +32,8 @@ std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
 // Returns the arguments that D programs see: for each one, its type and the index of
-// the argument that the traced program passes. If the block has no translated list,
-// these are the native arguments.
+// the argument that the traced program passes. If the probe has no translated list,
+// D programs see the native arguments.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

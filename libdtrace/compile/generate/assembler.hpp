@@ -4,8 +4,9 @@
 //   emit() / new_label() / branch() / place() ... ──> finish() ──> Difo
 //
 // Operands are passed in the order in which the disassembler prints them. The assembler
-// and the disassembler take the positions from the operand column of DIF_OPS, so they
-// cannot disagree. A label marks a point between instructions and needs no instruction.
+// and the disassembler take the bit positions of operands from the same column of
+// DIF_OPS, so they cannot disagree. A label marks a point between instructions and is
+// not itself an instruction.
 // Branches go forward only: a label is created, used by branches, and then placed
 // exactly once.
 //
@@ -52,7 +53,8 @@ public:
     void branch(dif_op op, Label to);
     void place(Label label);
 
-    // Records that the object reads or writes (DIFV_F_*) a variable.
+    // Records that the object uses a variable. `flags` (DIFV_F_*) says whether the
+    // variable is read or written.
     void note_variable(const dif_varinfo& variable, std::string_view name,
                        unsigned flags);
 

@@ -4,12 +4,12 @@
 //   header | section table | data of section 0 | data of section 1 | ...
 //
 // Each clause has its DIF objects, one ACTDESC section, and a PROBEDESC and an ECBDESC
-// section for each probe description. Each DIF object has sections of its own: DIFOHDR,
+// section for each probe description. A DIF object consists of the sections DIFOHDR,
 // DIF, INTTAB, STRTAB and VARTAB. The ECBDESCs of one clause have the same number in
 // uarg and refer to the same ACTDESC. Probe names and formats share one STRTAB, in
-// which each string occurs once. A DIF object that several clauses share is written
-// only once. So the size of the DOF, and the time to write it, are linear in the size
-// of the program.
+// which each string occurs once. Sections with the same type and contents are written
+// only once, and so is a DIF object that several clauses share. So the size of the DOF,
+// and the time to write it, are linear in the size of the program.
 #include "dif/dof.h"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"

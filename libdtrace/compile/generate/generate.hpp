@@ -18,16 +18,16 @@
 //   - A value in a register has 64 bits. It is canonical in an integer type if the type
 //     can represent it, with the upper bits sign- or zero-extended. A value that comes
 //     from a variable, memory, a cast or an assignment is canonical in its type. The
-//     result of arithmetic may not be; an assignment narrows it.
+//     result of arithmetic need not be canonical; an assignment narrows it.
 //   - A by-reference value (string, struct, array) is represented by its address.
 //   - The tuple is the list of arguments or keys that pushtr and pushtv build. It is in
 //     use only between flushts and the instruction that consumes it (call, ldgaa, ...).
 //     A part that contains such an instruction itself is evaluated before flushts.
 //
 // The order of evaluation is unspecified for most operators, as in C. The left operand
-// is evaluated first, with one exception: the right operand comes first if it needs
-// more registers, and either neither operand has side effects, or there are too few
-// registers for the usual order.
+// is evaluated first, unless the right operand needs more registers. In that case, the
+// right operand is evaluated first if neither operand has side effects, or if there are
+// too few registers for the usual order.
 #pragma once
 
 #include "libdtrace/compile/generate/assembler.hpp"
@@ -113,7 +113,8 @@ private:
 
     // Defined in generate_assign.cpp:
 
-    // The evaluated parts of a key. It is empty if no part has been evaluated.
+    // The parts of a key that have already been evaluated, by index. A part that has
+    // not been evaluated has no register. The vector may be empty.
     using Kept = std::vector<Register>;
     struct Lvalue {
         const Node* node;

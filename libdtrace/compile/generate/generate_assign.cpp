@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Assignment, op=, ++ and --. They use the same three steps for each kind of lvalue:
 //
-//   open    evaluates its location once: an address, or keys with side effects
-//   fetch   reads its value
-//   put     stores a value
+//   open    evaluates the location of the lvalue once: an address, or keys with side
+//           effects
+//   fetch   reads the value of the lvalue
+//   put     stores a value in the lvalue
 //
 //   lvalue         fetch                    put
 //   variable       ldgs/ldts/ldls           stgs/stts/stls
@@ -211,7 +212,7 @@ Register ExprGenerator::value_of_step(const Node& node)
 
 // The tuple: arguments of subroutines and keys of associative arrays.
 //
-//   parts up to the last that uses the tuple itself     evaluated into registers
+//   parts up to the last that itself uses the tuple     evaluated into registers
 //   flushts
 //   each part, from its register or evaluated now       pushtr (by reference) / pushtv
 //   call, ldgaa, stgaa, ldtaa or sttaa                  consumes the tuple

@@ -51,8 +51,8 @@ static bool is_part(const Node& node)
             node.kind == NodeKind::Arrow);
 }
 
-// Returns the address of a node plus some bytes. The constant offsets of nested parts
-// are added up at compile time, so that the generated code has one addition.
+// Returns the address of a node plus `distance` bytes. The constant offsets of nested
+// parts are added up at compile time, so that the generated code has one addition.
 Register ExprGenerator::address(const Node& node, std::uint64_t distance)
 {
     bool constant_index = false;

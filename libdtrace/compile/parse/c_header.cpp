@@ -74,8 +74,8 @@ bool Parser::is_c_word_of_type(const Token& token) const
            token.c_word == CWord::Complex || token.c_word == CWord::Int128;
 }
 
-// Skips the next token. If it is an opening bracket of any kind, skips to the token
-// after the closing bracket.
+// Skips the current token. If it is an opening bracket of any kind, skips to the token
+// after the matching bracket.
 void Parser::skip_brackets(Lexer::Mode after)
 {
     int depth = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// #pragma pack, which limits the alignment of members in a header.
+// #pragma pack, which limits the alignment of the members of structs and unions.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Keywords of C and GCC that D does not have. Headers use them (dtrace -C).
 //
-// Words with an underscore are keywords everywhere, because scripts use macros that
-// headers define. The other words are keywords only inside a header.
+// Words that begin with an underscore are keywords everywhere, because they also occur
+// in the expansions of macros that a script uses. The other words are keywords only
+// inside a header.
 #pragma once
 
 #include <string_view>

@@ -294,7 +294,7 @@ void Parser::declaration()
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     if (at(Tok::Semicolon)) {
-        // C compilers accept typedef struct s { ... }; as a declaration of the tag.
+        // C compilers accept `typedef struct s { ... };` as a declaration of the tag.
         const bool storage_fits =
             base.storage == Storage::None || base.storage == Storage::Typedef;
         if ((!base.declares_tag || !storage_fits) && !base.at.c_header)

@@ -207,9 +207,9 @@ Token Lexer::next(Mode mode)
     return token;
 }
 
-// Reads a token in Outer mode. A sequence of characters of a probe description is one
-// token. If the sequence has no ':', it may instead be a keyword, a scoped name, or the
-// name of a type that a declarator follows.
+// Reads a token in Outer mode. A sequence of characters that probe descriptions may
+// contain is one token. If the sequence has no ':', it may instead be a keyword, a
+// scoped name, or the name of a type that a declarator follows.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -262,9 +262,9 @@ Token Lexer::code(Token token)
     return punctuation(std::move(token));
 }
 
-// Returns the offset of the ` after the module's name that starts at `begin`. Returns
-// npos if no module's name starts there. A module's name may contain dots. If the name
-// contains ".so", it may also contain - and +.
+// Reads the name of a module at the offset `begin`, and returns the offset of the
+// backquote after it. Returns npos if no module's name starts there. A module's name
+// may contain dots. If the name contains ".so", it may also contain - and +.
 std::size_t Lexer::module_end(std::size_t begin) const
 {
     std::size_t at = begin;
@@ -333,7 +333,7 @@ Token Lexer::word(Token token)
         end = skip_tag_keyword(end);
     while (end < text_.size() && is(text_[end], letter | digit))
         ++end;
-    if (end == pos_) { // no name follows the `
+    if (end == pos_) { // no name follows the backquote
         ++pos_;
         token.kind = Tok::Unknown;
         return token;

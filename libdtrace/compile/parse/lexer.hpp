@@ -3,15 +3,15 @@
 //
 //   Mode::Code     expressions, statements, declarations
 //   Mode::Outer    places where a probe description may start. A sequence of characters
-//                  of a description is one token, unless the sequence is a keyword or
-//                  starts with a type's name.
+//                  that descriptions may contain is one token, unless the sequence is a
+//                  keyword or starts with a type's name.
 //
 // The lexer consumes comments, #! lines and control lines. It passes each control line
 // to the parser's pragma handler, together with its place.
 //
 // `/` closes an open predicate if the next character (blanks excepted) is `;`, `{` or
-// `/`, or if the text ends there. Otherwise `/` is the division operator. So // starts
-// a comment, except inside a predicate.
+// `/`, or if the text ends there. Otherwise `/` is the division operator. // starts a
+// comment, except inside a predicate, where the first `/` of // closes the predicate.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once

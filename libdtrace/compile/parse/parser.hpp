@@ -272,7 +272,7 @@ private:
     // The nesting depth of the type names that are being parsed. Inside a type name,
     // every name is a type.
     int n_type_names_ = 0;
-    // the last name with a backquote that is not a type
+    // the last name with a backquote for which no type was found
     mutable std::string unknown_type_;
     int c_parameters_ = 0;  // nesting depth of parameter lists of C functions
     bool in_probe_ = false; // inside the arguments of a provider's probe

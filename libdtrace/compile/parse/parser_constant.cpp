@@ -2,7 +2,7 @@
 // Integer constant expressions in declarations (see parser.hpp): sizes of arrays,
 // widths of bit-fields, and enumerators. They are evaluated before the checker runs. In
 // D, the arithmetic is signed, has 64 bits and wraps around. In a C header, it has the
-// width and the sign of C's common type.
+// width and the sign of the type that C's usual arithmetic conversions yield.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/constants.hpp"
 
@@ -231,8 +231,8 @@ std::optional<Parser::Constant> Parser::evaluate_unary(const Node& node) const
     return result;
 }
 
-// Evaluates a binary operator after C's usual conversions. They have no effect in D,
-// where all operands are signed and have 64 bits.
+// Evaluates a binary operator after C's usual arithmetic conversions. These have no
+// effect in D, where all operands are signed and have 64 bits.
 std::optional<Parser::Constant> Parser::evaluate_binary(const Node& node) const
 {
     auto left = evaluate(*node.left), right = evaluate(*node.right);

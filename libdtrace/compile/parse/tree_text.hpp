@@ -9,9 +9,10 @@
 
 namespace dt {
 
-// Writes the options, clauses, variables, inlines and translators of a program in their
-// order. The tree must not have been checked yet, so that names are as the program
-// wrote them. Types and provider blocks that the program declares are omitted.
+// Writes a program's options, and then its clauses, variables, inlines and translators
+// in the order of the program. The tree must not have been checked yet, so that names
+// are as the program wrote them. Types and provider blocks that the program declares
+// are omitted.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

@@ -96,9 +96,9 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// Computes the nesting depth of a type and the number of types in it, from those of the
-// types to which it refers. Returns false if the depth exceeds max_target_depth or the
-// number exceeds max_types.
+// Computes the nesting depth of a type and the number of types in it. The depths and
+// numbers of the types to which it refers must be known. Returns false if the depth
+// exceeds max_target_depth or the number exceeds max_types.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -251,7 +251,7 @@ void TargetTypes::complete(const Type* type)
     complete_value(type, 0);
 }
 
-// Completes a type and the types of its members, but not the types to which it points.
+// Completes a type and the types of its members, but does not follow pointers.
 bool TargetTypes::complete_value(const Type* type, int depth)
 {
     if (type == nullptr)

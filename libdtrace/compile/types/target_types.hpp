@@ -10,9 +10,9 @@
 // such as int, become D's types. Pointers in types of a process are userland; pointers
 // in the kernel's types are not.
 //
-// The data are untrusted. A type that contains itself, or that is larger than any type
-// in real programs, becomes void. A member outside its struct is omitted. So recursive
-// functions can safely walk the resulting types.
+// The data are untrusted. A type that contains itself, or that is nested more deeply or
+// consists of more types than any type in real programs, becomes void. A member outside
+// its struct is omitted. So recursive functions can safely walk the resulting types.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -35,7 +35,7 @@ public:
     {
         return types_.qualified(type, false, false, true);
     }
-    // Returns the type of an entry. Its members, if it has any, are complete.
+    // Returns the D type of an entry in the debug data, and completes the type.
     const Type* type(DebugTypes& from, DebugRef ref);
     // Fills in the members of a struct or union. If the type is a typedef, pointer or
     // array, fills in the members of the struct or union to which it leads.

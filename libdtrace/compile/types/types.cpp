@@ -24,9 +24,12 @@ namespace {
 
 using Names = std::unordered_map<std::string, Type*>;
 
-// One change of the table. If `names` is set, `key` was added to that map, or its value
-// `type` was replaced. If `before` is set, it is a copy of `type`, made before the body
-// of `type` was filled in. Otherwise, `key` is the name of a new enumerator.
+// One change of the table. There are four kinds of change:
+//   names, key          `key` was added to the map `names`
+//   names, key, type    the value of `key` in the map `names` was replaced; `type` is
+//                       the old value
+//   type, before        the body of `type` was filled in; `before` is an earlier copy
+//   key                 `key` is the name of a new enumerator
 struct Undo {
     Names* names = nullptr;
     std::string key;

@@ -143,7 +143,8 @@ public:
     // incomplete type of the same name. Returns null if there is no such type, or if it
     // was declared after mark().
     Type* redeclare(TypeKind kind, std::string_view name);
-    bool is_fresh(const Type* type) const; // whether it was declared since mark()
+    // Returns whether the type was declared after the last mark().
+    bool is_fresh(const Type* type) const;
     Type* anonymous(TypeKind kind);
 
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The layout of structs and unions by the x86-64 System V ABI, section 3.1.2. For types
-// that D can declare, the LP64 ABI of aarch64 has the same rules.
+// that D can declare, the LP64 ABI of aarch64 has the same rules, except that there an
+// unnamed bit-field affects the struct's alignment.
 //
 // Members are added in their order, and each is assigned an offset. finish() sets the
 // size and the alignment of the struct or union.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Converts the C type of a system call's argument, such as the text "const struct iovec
-// *", to a D type. A name in it denotes the kernel's type, even if the D program
+// *", to a D type. A name in the text denotes the kernel's type, even if the D program
 // declares a different type of that name. Pointers refer to the memory of the process,
-// so their targets are userland.
+// so they are userland.
 #pragma once
 
 #include "libdtrace/compile/types/target_types.hpp"
@@ -11,9 +11,10 @@
 
 namespace dt {
 
-// Converts the text. `in` contains the kernel's types, with pointers into the memory of
-// a process (DebugTypes::place()). If `in` is null, only D's types are known. A pointer
-// to an unknown type becomes a pointer to void. Any other unknown type becomes long.
+// Converts the text. `in` contains the kernel's types, in which pointers are addresses
+// in a process (DebugTypes::place()). If `in` is null, only D's types are known. A
+// pointer to an unknown type becomes a pointer to void. Any other unknown type becomes
+// long.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

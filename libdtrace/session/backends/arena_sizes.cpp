@@ -38,9 +38,9 @@ constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
 {
-    // A thread of a target that is preempted while it fires keeps its shard, and there
-    // can be as many such threads as CPUs. An unused shard costs only address space and
-    // a page.
+    // A thread of a target that is preempted while it fires keeps its shard. Several
+    // threads of one CPU can be in this state, so there are more shards than CPUs. An
+    // unused shard costs only address space and a page.
     long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     return static_cast<dt_u32>(
         std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS - n_private}));
@@ -214,7 +214,7 @@ Layout layout_of(const dt_arena_config& config)
 struct Room {
     std::uint64_t file = no_limit;    // maximum size of each part
     std::uint64_t address = no_limit; // maximum size of all parts together
-    // size of the data part, if this process must touch all of it
+    // maximum size of the data part, if this process must touch all of it
     std::uint64_t touched = no_limit;
 };
 
@@ -315,7 +315,7 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
     if (state.options.by_user(DTRACEOPT_aggsize) &&
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
-    // With aggpercpu, the shard in which a value is found tells the CPU of the value.
+    // With aggpercpu, the shard in which a value is found identifies the value's CPU.
     // While the shard of a CPU is parked, the CPU's threads use other shards, so no
     // shard may be parked.
     if (state.options.flags.aggpercpu)
@@ -347,8 +347,8 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // The group has enough memory if it can hold eight times the maximum size of the
-    // busy shards.
+    // The targets' control groups have enough memory if each of them still allows eight
+    // times the maximum size of the busy shards.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {

@@ -4,10 +4,10 @@
 // The TSC may be used if the kernel's clock source is tsc. On most virtual machines,
 // the clock source is kvm-clock, hyperv_clocksource_tsc_page or xen, which also compute
 // the time from the TSC. There, the vDSO shows whether the kernel trusts the TSC. On
-// x86 it has three ways to read the time without a system call, and all three read the
-// TSC. The kernel disables them if the TSC is not the same on all CPUs. Therefore a
-// child process that is not allowed to make the system call tries to read the time
-// through the vDSO. If it succeeds, the TSC may be used.
+// x86, the vDSO has three ways to read the time without a system call, and all three
+// read the TSC. The kernel disables them if the TSC is not the same on all CPUs.
+// Therefore a child process in which the system call clock_gettime() is forbidden tries
+// to read the time through the vDSO. If the child succeeds, the TSC may be used.
 //
 // The kernel also disables the three ways if the administrator has chosen another clock
 // source (clocksource=hpet). In that case the TSC is used if its rate is the same in
@@ -30,7 +30,8 @@ struct ClockFacts {
 // read.
 std::string clock_source_name();
 
-// Determines all facts except the source. Runs a child process for a few milliseconds.
+// Determines all facts except the source, which the caller passes. Runs a child process
+// for a few milliseconds.
 ClockFacts clock_facts(std::string source);
 
 bool counter_is_clock(const ClockFacts& facts);

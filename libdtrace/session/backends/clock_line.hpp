@@ -28,7 +28,7 @@ struct ClockSample {
     std::uint64_t counter = 0, mono_ns = 0, wall_ns = 0;
 };
 
-// Reads the counter and the clocks. Tests override it.
+// Reads the counter and the clocks. Tests override these functions.
 class ClockSource {
 public:
     virtual ~ClockSource() = default;

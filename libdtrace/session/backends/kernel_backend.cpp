@@ -39,7 +39,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
 }
 
 // Uses the arena of the kernel module's device. From then on, the session also passes
-// the module the unwind tables with which it walks user stacks.
+// unwind tables to the module, which walks user stacks with them.
 void KernelBackend::use(ArenaMemory arena)
 {
     s_.arena.emplace(std::move(arena));

@@ -46,8 +46,8 @@ public:
     // Replaces the list of mappings of a process. Returns the error gone if there is no
     // such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
-    // Stores the pids of processes that have text for which ustack() found no table.
-    // Returns the number of pids stored.
+    // Stores the pids of the processes whose mappings the module requests for ustack()
+    // (kernel_unwind.hpp). Returns the number of pids stored.
     Result<std::uint32_t> take_unknown(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();

@@ -3,8 +3,10 @@
 // (kmod/unwind.h). There is one table for each file whose text a process has mapped.
 //
 // The table for a version of a file is created and passed only once. The mappings of a
-// process are passed when ustack() first finds the process in text that is unknown to
-// the module. This is repeated, at most once a second, while such text is found.
+// target are passed before its probes fire. The module requests the mappings of a
+// process when ustack() finds text of the process that is in no known mapping, or uses
+// mappings that are older than a second. While the mappings do not change, the module
+// requests them at most once a second.
 #pragma once
 
 #include "libdtrace/session/backends/kernel_device.hpp"
@@ -23,8 +25,8 @@ public:
     // process's stacks with tables. If this fails, prints a debug message, and the
     // module unwinds the stacks with frame pointers.
     void pass_maps(pid_t pid);
-    // Passes the mappings of the processes that ustack() has found, for a limited time
-    // in each call. now_ns is monotonic time.
+    // Passes the mappings that the module has requested, for a limited time in each
+    // call. now_ns is monotonic time.
     void pass_unknown(std::uint64_t now_ns);
 
 private:

@@ -165,8 +165,8 @@ pid_t parent_of(pid_t pid)
 {
     const std::string stat =
         read_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
-    // The name is in parentheses, and may itself contain parentheses. The state and the
-    // parent follow the name.
+    // The process name is in parentheses, and may itself contain parentheses. The state
+    // and the parent's pid follow the name.
     const std::size_t name_end = stat.rfind(')');
     int parent = 0;
     if (name_end == std::string::npos ||

@@ -98,8 +98,8 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Touches the memory that firings will write to, before any target maps that memory. The
-// kernel then charges the memory to dtrace's control group.
+// Touches the memory that firings will write to, before any target maps that memory.
+// The kernel then charges the memory to dtrace's control group.
 void ProcessBackend::touch_arena()
 {
     if (!arena_is_charged_to_us_)
@@ -114,11 +114,11 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether a target's control group has too little memory left for the arena. The
-// kernel charges a page of the arena to the group of the process that touches the page
-// first. The limit is four times the size of n_busy_shards() shards. The groups of the
-// targets that existed when the arena was created had at least eight times the size of
-// these shards. The groups of later targets may have less.
+// Returns whether a target's control group has too little memory left for the arena.
+// The kernel charges a page of the arena to the group of the process that touches the
+// page first. The limit is four times the size of n_busy_shards() shards. The groups of
+// the targets that existed when the arena was created had at least eight times the size
+// of these shards. The groups of later targets may have less.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -193,8 +193,8 @@ void ProcessBackend::fire(std::uint32_t probe)
     host_->fire(probe);
 }
 
-// Reports that profile-n samples only the targets, if the user has named no processes and
-// therefore expects samples of all CPUs.
+// Reports that profile-n samples only the targets, if the user has named no processes
+// and therefore expects samples of all CPUs.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {

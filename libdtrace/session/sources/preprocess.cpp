@@ -105,8 +105,8 @@ static Result<Fd> file_of(std::string_view text)
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
         return errno_error("create a memory file for the preprocessor");
-    // The default mode of a memfd is 0777. Only our user needs access, because the
-    // preprocessor, which may reopen /dev/stdin, runs as our user.
+    // The default mode of a memfd is 0777. The preprocessor may reopen /dev/stdin, so
+    // the owner needs access. Other users do not need access.
     if (fchmod(file.get(), 0600) != 0)
         return errno_error("set the permissions of the preprocessor's memory file");
     for (std::size_t done = 0; done < text.size();) {

@@ -7,9 +7,9 @@ namespace dt {
 
 static constexpr int max_depth = 64; // limit for nested classes
 
-// Returns whether the entry is a copy constructor, a move constructor or a destructor
-// that is user-provided. The C++ standard uses this word for a function that the author
-// of the class declared and did not delete or default in the class.
+// Returns whether the entry is a "user-provided" copy constructor, move constructor or
+// destructor. The C++ standard uses this term for a function that the author of the
+// class declared and did not delete or default in the class.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);

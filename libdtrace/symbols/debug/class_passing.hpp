@@ -2,10 +2,11 @@
 // Determines which C++ classes are passed by address: those that are "non-trivial for
 // the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
 //
-// Some compilers record this (DW_AT_calling_convention). If it is not recorded, it
-// follows from the class's declarations and members. DWARF 5 records whether a declared
-// function is defaulted, and GCC adds this fact to older versions of DWARF. If the
-// result depends on this fact and the fact is not recorded, the result is Unknown.
+// Some compilers record how a class is passed (DW_AT_calling_convention). For other
+// compilers, ClassPassing derives the result from the C++ class's declarations and
+// members. DWARF 5 records whether a declared function is defaulted, and GCC adds this
+// fact to older versions of DWARF. If the result depends on this fact and the fact is
+// not recorded, the result is Unknown.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Indexes the names in debug data. It walks the top level of each unit, and descends
-// into namespaces and types.
+// Indexes the names in debug data. Walks the top level of each unit, and descends into
+// namespaces and types.
 #include "libdtrace/symbols/debug/debug_types_state.hpp"
 
 namespace dt {
 
 // Returns whether the unit's language allows a struct's name without a keyword, as C++
-// does. Also true for a unit without a language, because it may be in such a language.
+// does. Also returns true if the unit does not record its language, because it may be
+// such a language.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {

@@ -57,7 +57,7 @@ struct DebugType {
     Passing passing = Passing::ByMembers;
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t align = 0; // as declared, in bytes; 0 if the type determines it
+    std::uint64_t align = 0; // in bytes; 0 if the kind and members determine it
     bool is_signed = false;
     // Whether a Struct, Union or Enum is defined, not only declared.
     bool is_complete = true;
@@ -139,8 +139,8 @@ public:
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
     // Finds the function that starts at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
-    // Returns, once, the messages about tables of a file that were truncated because
-    // they were too large.
+    // Returns the messages about tables of a file that were truncated because they were
+    // too large. Each message is returned only once.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
     // Returns the DebugTypes that owns an entry, and the entry's number there. The data

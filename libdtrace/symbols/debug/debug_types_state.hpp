@@ -20,7 +20,7 @@
 
 namespace dt {
 
-constexpr int max_namespaces = 64; // limit of nested namespaces and types
+constexpr int max_namespaces = 64; // maximum nesting of namespaces and types
 // The maximum number of members, enumerators or parameters of a type or function.
 constexpr std::size_t max_debug_members = 1 << 16;
 
@@ -66,7 +66,7 @@ struct DwarfTypes::State {
     Fd alternate_file;
     std::unique_ptr<Dwarf, End> alternate;
     std::unique_ptr<Dwarf, End> dwarf;
-    std::string path; // of `file`
+    std::string path; // path of `file`
 
     std::vector<Dwarf_Die> entries; // indexed by DebugRef - 1
     std::unordered_map<const void*, DebugRef> refs;

@@ -17,8 +17,8 @@ std::string_view name_of(Dwarf_Die* die);
 std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned attribute);
 bool has(Dwarf_Die* die, unsigned attribute);
 
-// Follows a reference. If the entry only refers to a type unit, finds the type in that
-// unit.
+// Follows a reference. If the referenced entry only refers to a type unit, finds the
+// type in that unit.
 bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into);
 // Finds the entry's type, without typedefs and qualifiers.
 bool plain_type(Dwarf_Die* die, Dwarf_Die& into);

@@ -108,7 +108,7 @@ private:
             const ElfSection* section = file.find(type);
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
-                continue; // functions() has noted the error
+                continue; // data() records a table that is too large
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)

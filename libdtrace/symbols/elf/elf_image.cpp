@@ -43,7 +43,7 @@ struct ElfImage::State {
     ElfKind kind = ElfKind::shared_object;
 
     // functions() sets the following four members. The names in the member `functions`
-    // are views into buffers that the other three own.
+    // are views into buffers that `file`, the other three members and frame_names own.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;

@@ -56,7 +56,7 @@ constexpr std::size_t segments = 256;
 constexpr std::size_t sections = 1 << 18;
 constexpr std::size_t functions = std::size_t{4} << 20;    // in one symbol table
 constexpr std::size_t name_bytes = std::size_t{512} << 20; // in one symbol table
-constexpr std::size_t symbols = std::size_t{8} << 20;      // of any kind, in one table
+constexpr std::size_t symbols = std::size_t{8} << 20;      // all kinds, in one table
 } // namespace elf_limits
 
 class DebugTypes;
@@ -72,8 +72,8 @@ public:
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
-    // Opens an image that is not a file (the vDSO). It has no debug file that
-    // .gnu_debuglink names.
+    // Opens an image that is not a file (the vDSO). Its .gnu_debuglink is ignored if
+    // `name` contains no slash.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
     ~ElfImage();
@@ -92,8 +92,8 @@ public:
     // are invalid or unreadable are omitted. An image without any source has an empty
     // table.
     const FunctionTable& functions();
-    // Returns, once, the messages about tables of the file that were truncated because
-    // they were too large.
+    // Returns the messages about tables of the file that were truncated because they
+    // were too large. Each message is returned only once.
     std::vector<std::string> take_cuts();
 
     // Returns the link-time address of a variable from the symbol tables.

@@ -11,9 +11,10 @@
 // The functions of a stripped image that only .eh_frame describes are named
 // fde.ADDRESS. Probe descriptions can name them, but symbol lookups skip them.
 //
-// Names are views into the symbol tables, which the table's owner keeps. They are the
-// names in the file without the @version, and may contain anything but NUL. Pass them
-// through printable_name() before printing them on a terminal.
+// Names are views into the file's symbol tables, which the owner of the FunctionTable
+// keeps in memory. They are the names in the file without the @version, and may contain
+// anything but NUL. Pass them through printable_name() before printing them on a
+// terminal.
 #pragma once
 
 #include <cstddef>
@@ -82,8 +83,8 @@ public:
     // nested. Returns null if there is none.
     const Function* at(std::uint64_t addr) const;
     // These functions search for a mangled or plain name, which several static
-    // functions may share. find() returns one function. It prefers a symbol without an
-    // old version, then a global symbol. find_all() returns all functions.
+    // functions may share. find() returns one function. It prefers a symbol that is not
+    // an old version, then a global symbol. find_all() returns all functions.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
     // Returns, in the order of addresses, the functions with a name that matches a glob

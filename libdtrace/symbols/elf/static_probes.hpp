@@ -34,7 +34,7 @@ struct StaticProbe {
 };
 
 struct StaticProbes {
-    std::vector<StaticProbe> probes; // by provider, name, function
+    std::vector<StaticProbe> probes; // sorted by provider, name, function
     // Pairs of a provider's name and the text of a definition of that provider
     // (usdt/definition_notes.hpp). A provider may have several definitions.
     std::vector<std::pair<std::string, std::string>> definitions;

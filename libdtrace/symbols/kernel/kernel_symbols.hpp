@@ -83,8 +83,8 @@ public:
 
     // Returns the function that a symbol is a variant of. For "foo", "foo.isra.0" (a
     // clone that the compiler makes) and "foo_noprof" (called by the allocator macros
-    // since Linux 6.10), this is foo. Returns "" for a part of a function ("foo.cold",
-    // "foo.part.0").
+    // since Linux 6.10), returns "foo". For a part of a function ("foo.cold",
+    // "foo.part.0"), returns "".
     static std::string_view function_of(std::string_view symbol);
     // Returns the kernel's own spelling of a module name: "vmlinux" for "kernel",
     // "unix" and "genunix", and '_' instead of '-'.

@@ -2,7 +2,8 @@
 // Loads arbitrary bytes as DOF. Loading must refuse or accept them without accessing
 // memory outside the arena. Programs that are accepted are fired.
 //
-// libFuzzer calls the function below. In the ordinary tests, fuzz_test.cpp calls it.
+// libFuzzer calls LLVMFuzzerTestOneInput(). In the ordinary tests, fuzz_test.cpp calls
+// it.
 #include <sys/mman.h>
 
 #include <cstdint>

@@ -59,7 +59,7 @@ dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
     return status;
 }
 
-// Runs until exit(). Returns all output.
+// Runs the session until its D program calls exit(). Returns all output.
 inline std::string run(const SessionHandle& session)
 {
     std::string text;

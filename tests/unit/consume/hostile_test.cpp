@@ -347,7 +347,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     for (const std::string word : {"true", "false"}) {
         Session s;
         Entry command{DTRACEACT_SYSTEM, 5, s.types.string_type(), "%s"};
-        command.constant = "truest"; // has more than the five bytes of the value
+        command.constant = "truest"; // longer than the five bytes of the value
         const std::uint32_t epid = s.clause({command});
         s.record(epid, field(word, 5));
         s.drain();

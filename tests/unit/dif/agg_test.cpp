@@ -188,8 +188,8 @@ TEST(Aggregation, StacksAsKeysDifferByEachFrameAndAreZeroPadded)
         .aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");
 
-    // The first stack is deep. What it leaves in the key's memory must not affect later
-    // keys.
+    // The first stack is deep. The frames that it leaves in the key's memory must not
+    // affect later keys.
     const std::vector<Words> stacks = {{1, 2, 3, 4}, {1, 2}, {1, 2, 3},    {},  {1},
                                        {2, 1},       {1, 2}, {1, 2, 3, 4}, {1}, {1}};
     for (const Words& stack : stacks) {

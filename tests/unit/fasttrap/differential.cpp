@@ -42,7 +42,8 @@ std::uint64_t undefined_flags(const Instruction& insn)
     }
 }
 
-// After a shift, Intel processors clear the adjust flag, and AMD processors set it.
+// Returns whether insn is a shift. After a shift, Intel processors clear the adjust
+// flag, and AMD processors set it.
 bool is_shift(const Instruction& insn)
 {
     switch (x86::operation_of(insn)) {

@@ -164,7 +164,7 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     before[Reg::rsi] = 0x1234;
     before.rip = 0x401000;
 
-    for (std::uint64_t at : {7U, 8U}) { // after a step, and after the trap
+    for (std::uint64_t at : {7U, 8U}) { // after a single step, or after the trap byte
         Registers regs = before;
         SlotRun run = prepare_out_of_line(out, slot, regs);
         EXPECT_EQ(regs.rip, slot.value);
@@ -179,7 +179,7 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     EXPECT_EQ(original_address(out, run, slot), TargetAddr{0x401000});
     EXPECT_EQ(original_address(out, run, slot + 7), TargetAddr{0x401007});
     EXPECT_EQ(original_address(out, run, TargetAddr{5}), TargetAddr{5});
-    EXPECT_EQ(finish_out_of_line(out, run, regs), SlotEnd::unfinished); // a fault
+    EXPECT_EQ(finish_out_of_line(out, run, regs), SlotEnd::unfinished); // faulted
     EXPECT_EQ(regs, before);
 
     regs.rip = 0x500000; // as after sigreturn(2) or execve(2)

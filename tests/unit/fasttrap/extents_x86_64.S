@@ -282,7 +282,7 @@ ex_loaded:
         end ex_before_loaded
 
         .p2align 4, 0x90
-        function ex_named_by_chance             /* data looks like a branch into it */
+        function ex_named_by_chance             /* data looks like a branch into this function */
         sub $8, %rsp
         push %rax
         pop %rax
@@ -331,7 +331,7 @@ ex_stack_arm: place ex_stack_arm_place
         end ex_jumps_by_the_stack
 
         .p2align 4, 0x90
-        function ex_hidden                      /* data, decoded as an instruction, would swallow its first bytes */
+        function ex_hidden                      /* the data decodes as an instruction that overlaps the code after it */
         test %edi, %edi
         jne 2f
         ret

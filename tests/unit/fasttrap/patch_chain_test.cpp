@@ -201,7 +201,7 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
         std::memcpy(&distance, jcc + 2, sizeof distance);
         return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
     };
-    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3)); // enters the function
+    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3)); // as a call does
     EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
 }
 

@@ -258,8 +258,8 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 
 TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
 {
-    // Two rets whose jumps would overlap: the kept bytes of the first begin with the
-    // second ret.
+    // Two rets. Their jumps would overlap, because the kept bytes of the first jump
+    // begin with the second ret.
     WindowPlan plan = Text("c3 c3 203006 06").site(0, 1, 0, 1).site(1, 2, 1, 2).plan();
     ASSERT_EQ(plan.windows.size(), 1U);
     ASSERT_EQ(plan.refused.size(), 1U);

@@ -148,8 +148,8 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Returns the address at which a run begins: the start of the sequence, an instruction
-// to whose copy a stub jumps, or the end of a punned window.
+// Returns the address at which a run begins. This is the start of the sequence, the end
+// of a punned window, or an instruction that has a copy to which a stub jumps.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -342,7 +342,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // a head or tail faulted: rsp points to no stack
+                return skipped; // a head or tail faults if rsp points to no stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];

@@ -105,8 +105,9 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
     EXPECT_EQ(session.hits(1), 60u);
 }
 
-// The agent compares the client's count of execs with its own. The reply to expect() is
-// still unread when the client is moved.
+// A client that is moved must keep its count of execs, because the agent compares this
+// count with its own. When the test moves the client, the reply to expect() is still
+// unread.
 TEST(Tasks, AClientThatIsMovedAfterAnExecCanPlant)
 {
     Session session;

@@ -32,9 +32,9 @@ TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
     }
 }
 
-// The second word is the abort address of a restartable sequence. The first word is the
-// signature that glibc has registered (RSEQ_SIG). The kernel kills a process if the
-// signature is not before the abort address.
+// The address of the second word is used as the abort address of a restartable
+// sequence. The kernel kills a process if the word before the abort address is not the
+// signature that glibc has registered (RSEQ_SIG).
 static const std::uint32_t signed_place[2] = {0x53053053, 0};
 
 TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
@@ -47,9 +47,9 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
-        // Case 3 pretends that the thread is in a restartable sequence of the program.
-        // Compiled code must then not change rseq_cs. At the next preemption, the
-        // kernel clears rseq_cs, because the thread is not really in a sequence.
+        // If `how` is 3, the thread seems to be in a restartable sequence of the
+        // program. Compiled code must then not change rseq_cs. At the next preemption,
+        // the kernel clears rseq_cs, because the thread is not really in a sequence.
         struct rseq_cs its_own {};
         its_own.abort_ip = reinterpret_cast<std::uint64_t>(&signed_place[1]);
         unsigned kept = 0;

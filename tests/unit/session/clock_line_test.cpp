@@ -98,13 +98,13 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
     line.tend(clock, source.now_ns());
     source.pass(100'000'000);
     line.tend(clock, source.now_ns());
-    source.mono += 7e9; // during the sleep, the counter stands still
+    source.mono += 7e9; // the counter did not advance during the sleep
     line.tend(clock, source.now_ns());
     EXPECT_NEAR(static_cast<double>(read_line(clock, source.counter())), source.mono,
                 1000);
     std::uint64_t last = read_line(clock, source.counter());
     source.pass(2'000'000'000);
-    source.mono -= 1e9; // a correct clock never does this
+    source.mono -= 1e9; // a correct clock never goes back
     line.tend(clock, source.now_ns() + 2'000'000'000);
     EXPECT_GE(read_line(clock, source.counter()), last);
 }

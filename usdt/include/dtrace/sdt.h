@@ -31,9 +31,9 @@
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
  * Define DTRACE_USE_SEMAPHORES before this file is included, in all files that contain
- * probes of such providers. Without this definition, the macros for semaphores do not
- * compile, because the note would not name the semaphore, and no tracer would increment
- * it.
+ * probes of a provider with semaphores. Without this definition, the macros for
+ * semaphores do not compile, because the note would not name the semaphore, and no
+ * tracer would increment it.
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and
  * arrays (as their address), and floating-point values of 4 or 8 bytes. Other
@@ -204,8 +204,8 @@
  * of a template can depend on a type, so the template gets the size as a number: bytes
  * + 16 if signed + 32 if floating-point. With -masm=intel, the operand is in Intel
  * syntax and follows a $. So constants look the same as in AT&T syntax, and dtrace
- * recognises the other operands. The template contains \044 instead of the $, because clang omits a
- * $ there. The assembler converts \044 to $.
+ * recognises the other operands. The template contains \044 instead of the $, because
+ * clang omits a $ there. The assembler converts \044 to $.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -389,8 +389,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #define DTRACE_SDT_RVALUE_(x) ((void)0, (x))
 #define DTRACE_SDT_BYTES_(x) sizeof(__typeof__(DTRACE_SDT_RVALUE_(x)))
 /*
- * GCC's type classes: 1 integers, 2 to 4 similar types, 5 pointers, 8
- * floating-point.
+ * GCC's type classes: 1 integers, 2 characters, 3 enumerations, 4 booleans, 5
+ * pointers, 8 floating-point.
  */
 #define DTRACE_SDT_CLASS_(x) __builtin_classify_type(DTRACE_SDT_RVALUE_(x))
 #define DTRACE_SDT_IS_FLOATING_(x, n)                                          \

@@ -189,10 +189,10 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 #endif
 
 /*
- * DTRACE_USDT_FIRE(probe, values...): fires if the probe is traced, and
- * evaluates the values only then. Values may be integers, enumerations,
- * pointers, arrays (as their address), float and double. Missing values are 0.
- * More than 12 values, or a long double, do not compile.
+ * DTRACE_USDT_FIRE(probe, values...) fires the probe if it is traced. Only then
+ * are the values evaluated. Values may be integers, enumerations, pointers,
+ * arrays (as their address), float and double. Missing values are 0. More than
+ * 12 values, or a long double, do not compile.
  *
  * The C type of a value decides how it is converted to a word, because the probe's type
  * is not known here. An int is not converted to a double, even if the probe declares a

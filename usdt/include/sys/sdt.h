@@ -77,8 +77,8 @@
 
 /*
  * STAP_PROBE_ASM() expands to string literals for an asm statement. Other literals may
- * precede and follow them. The operands are the text for the note. They are
- * STAP_PROBE_ASM_TEMPLATE(n) if the inputs of the statement include
+ * precede and follow them. Its argument `operands` is the text for the note. Pass
+ * STAP_PROBE_ASM_TEMPLATE(n) as this argument if the inputs of the statement include
  * STAP_PROBE_ASM_OPERANDS(n, values).
  */
 #ifdef __ASSEMBLER__

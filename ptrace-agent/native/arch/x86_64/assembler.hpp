@@ -21,15 +21,16 @@ namespace dt::native::x86 {
 
 class Assembler : public Xbyak::CodeGenerator {
 public:
-    // at: the distance of the code from the image's base.
+    // `at` is the distance of the code from the image's base.
     Assembler(std::uint64_t image, std::uint64_t at)
         : Xbyak::CodeGenerator(buffer_bytes, buffer()), image_(image), at_(at)
     {
         setDefaultJmpNEAR(true);
     }
 
-    // Returns the address to use in this code for an offset from the image's base.
-    // The distance between image, config and code never changes.
+    // Returns the address that a RIP-relative operand in this code needs for an offset
+    // from the image's base. The distances between the image, the config and the code
+    // never change.
     const void* image_at(std::uint64_t offset) const
     {
         return getCode() + static_cast<std::int64_t>(offset - at_);

@@ -4,9 +4,10 @@
 // with a locked instruction.
 //
 // The addition is the last instruction of the sequence. If the thread is interrupted
-// before it (by preemption, a signal or a debugger's step), the kernel continues it at
-// `abort`, which adds to the shared set. So no sequence is tried twice, and a thread
-// that is single-stepped does not repeat it forever.
+// before the addition (by preemption, a signal or a debugger's step), the kernel
+// continues the thread at `abort`. The code at `abort` adds to the shared set. So no
+// sequence is tried twice, and a thread that is single-stepped does not repeat a
+// sequence forever.
 //
 //        test that rseq_cs is 0, arm       (do not disturb a sequence of the program)
 //        start:  find the set of this CPU  (cpu_id is out of range if not registered)

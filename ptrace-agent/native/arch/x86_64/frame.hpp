@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The code, the registers and the exits of one routine, which all classes that emit
-// parts of the routine share.
+// The code, the registers and the exits of one routine. All classes that emit parts of
+// the routine share them.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/register_pool.hpp"

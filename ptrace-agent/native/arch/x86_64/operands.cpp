@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the arguments of a static probe. The runtime does the same in
-// runtime/operands.c. There are three kinds:
+// Emits code that reads the arguments of a static probe. The runtime does the same in
+// runtime/operands.c. There are three kinds of arguments:
 //
 //   direct   a full register that the routine never changes: used in place
 //   moved    another register, a part of one, or a constant: read each time it is used
@@ -9,10 +9,10 @@
 //            execute the clause instead
 //
 // Memory is read only where it is expected to be readable: near the stack pointer, at
-// an address that the program's file contains, in the thread's own area, or in a range
-// that the agent found readable. The engine reads any other address. If the memory has
-// been unmapped since, the load faults. The agent then continues the thread in the
-// engine (`Fixup`), which reports the fault.
+// an address that the program's file contains, in the thread's own area (%fs or %gs),
+// or in a range that the agent found readable. The engine reads any other address. If
+// the memory has been unmapped since, the load faults. The agent then continues the
+// thread in the engine (`Fixup`), which reports the fault.
 #include "ptrace-agent/native/arch/x86_64/operands.hpp"
 
 #include "ptrace-agent/runtime/operands.h"

@@ -87,7 +87,7 @@ void Recorder::take_shard()
     a_.mov(ecx, ptr[rbx + offsetof(dt_rt_site, epid)]);
     a_.mov(ptr[rax + offsetof(dt_rechdr, epid)], ecx);
     static_assert(offsetof(dt_rechdr, flags) == offsetof(dt_rechdr, cpu) + 2);
-    a_.mov(ptr[rax + offsetof(dt_rechdr, cpu)], cpu.cvt32()); // no flags
+    a_.mov(ptr[rax + offsetof(dt_rechdr, cpu)], cpu.cvt32()); // also clears `flags`
     a_.mov(ptr[rax + offsetof(dt_rechdr, timestamp)], r11);
     registers_.release(cpu);
 }

@@ -25,8 +25,8 @@ std::optional<Reg64> argument_register(const ClausePlan& plan, std::uint32_t n);
 
 class RegisterPool {
 public:
-    // save: the registers that the routine saves on the stack. compile() emits the
-    // routine once with an empty list to find out which registers these are.
+    // `save` lists the registers that the routine saves on the stack. compile() first
+    // emits the routine with an empty list, to find out which registers these are.
     RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
 
     // Returns a register of the pool that is not in `but`, for a value that is not

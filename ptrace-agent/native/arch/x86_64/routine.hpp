@@ -67,10 +67,11 @@ private:
     void shift(std::uint32_t insn);
     void load_builtin(Reg64 to, std::uint32_t id);
     void predicate();
-    Reg64 source(std::uint32_t reg); // reg: a DIF register; r0 is loaded into rcx
+    Reg64 source(std::uint32_t reg); // `reg` is a DIF register; r0 is loaded into rcx
     Reg64 destination(std::uint32_t reg);
 
-    // Defined in state.cpp. Access the thread, its variables, and the clock.
+    // Defined in state.cpp. These functions access the thread, its variables and the
+    // clock.
     void find_thread();
     void find_variable(std::uint32_t id, Label& absent);
     void need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
