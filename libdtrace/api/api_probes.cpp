@@ -44,7 +44,7 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
         unsigned n = 0;
         auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), n);
         if (error == std::errc{} && stop == name.data() + name.size()) {
-            if (static_cast<int>(n) >= argc)
+            if (argc < 0 || n >= static_cast<unsigned>(argc))
                 return std::nullopt;
             result += argv[n];
         } else if (name == "target") {

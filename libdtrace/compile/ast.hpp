@@ -127,7 +127,6 @@ enum class IdentKind {
     AggFunc,    // an aggregating function: a row of dif/actions.h
     Inline,     // named expression
     Enumerator,
-    Symbol, // symbol of the target
 };
 
 struct Ident {

@@ -50,6 +50,7 @@ Ident copy_of(const Ident& ident)
     copy.libact = ident.libact;
     copy.agg_func = ident.agg_func;
     copy.agg_arg = ident.agg_arg;
+    copy.needs_kernel = ident.needs_kernel;
     copy.inline_parameters = ident.inline_parameters;
     return copy;
 }

@@ -74,7 +74,8 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;
     pid_t pid = 0;
     const char* end = spec.provider.data() + spec.provider.size();
-    if (digits == 0 || !s_.providers.may_be_static(spec) ||
+    if (digits == 0 || digits == spec.provider.size() ||
+        !s_.providers.may_be_static(spec) ||
         std::from_chars(spec.provider.data() + digits, end, pid).ptr != end)
         return "";
     auto opened = s_.processes.untraced().open(pid);

@@ -8,7 +8,9 @@
 #include "libdtrace/session/sources/preprocess.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unistd.h>
+#include <unordered_set>
 #include <utility>
 
 namespace dt {
@@ -347,11 +349,15 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
     prog->source = std::move(source);
     prog->program = std::make_shared<Program>(std::get<Program>(std::move(compiled)));
     for (const CompiledClause& clause : prog->program->clauses) {
+        // A firing runs a clause once, even if several of its descriptions match the
+        // probe.
         std::vector<std::uint32_t> ids;
+        std::unordered_set<std::uint32_t> known;
         for (const ProbeSpec& probe : clause.probes) {
             auto found = matcher_.match(probe);
             if (auto* hit = std::get_if<ProbeMatch>(&found))
-                ids.insert(ids.end(), hit->ids.begin(), hit->ids.end());
+                std::copy_if(hit->ids.begin(), hit->ids.end(), std::back_inserter(ids),
+                             [&](std::uint32_t id) { return known.insert(id).second; });
         }
         prog->matched.push_back(std::move(ids));
     }

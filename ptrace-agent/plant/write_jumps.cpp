@@ -91,6 +91,8 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
     }
 }
 
+constexpr const char* tables_full = "the tables of the runtime in the target are full";
+
 // Connects a site in the runtime with its tracepoint. The site fires as soon as a jump
 // leads to it. Returns false if the runtime's tables are full.
 bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
@@ -105,7 +107,7 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 }
 
 // Builds the patch of a window. If the runtime's tables are full, or if an instruction
-// cannot be relocated, returns null and records the reason no_room for its sites.
+// cannot be relocated, returns null and records the reason for its sites.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {
@@ -128,7 +130,8 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
         planted->probed.push_back({*number, served.back()->at()});
     }
     Result<Patch> patch = ok ? build_patch(space, window, taken.place, work.builder)
-                             : Error{Code::busy, no_room};
+                             : Error{Code::busy, tables_full};
+    const std::string refused = patch ? tables_full : patch.error().text;
     ok = ok && patch;
     for (std::size_t i = 0; ok && i < served.size(); ++i)
         ok = claim(space, planted->probed[i].site, *served[i]);
@@ -147,7 +150,7 @@ std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
         runtime.free_site(probed.site);
     for (Tracepoint* tp : served) {
         tp->site.reset();
-        work.report.reasons[tp->at()] = no_room;
+        work.report.reasons[tp->at()] = refused;
     }
     space.patches.space().give_back(taken.place, taken.n_bytes);
     return nullptr;

@@ -287,8 +287,10 @@ public:
                 std::size_t end = std::min(text_.find('\n', pos_), text_.size());
                 visit(text_.substr(pos_ + 1, end - pos_ - 1), Place{line_, 1});
                 pos_ = end;
-            } else if (c == '/' && text_.substr(pos_, 2) == "/*") {
+            } else if (text_.substr(pos_, 2) == "/*") {
                 skip_comment();
+            } else if (text_.substr(pos_, 2) == "//") {
+                pos_ = std::min(text_.find('\n', pos_), text_.size());
             } else if (c == '"' || c == '\'') {
                 skip_quoted(c);
                 fresh = false;

@@ -29,11 +29,19 @@ std::string quoted_text(std::string_view text)
     return out + "\"";
 }
 
+// Returns the text of an expression at a place where a comma separates expressions or
+// ends the expression.
+std::string element(const Node& node)
+{
+    bool comma = node.kind == NodeKind::Binary && node.op == Op::Comma;
+    return comma ? "(" + expression(node) + ")" : expression(node);
+}
+
 std::string list(const std::vector<NodePtr>& nodes)
 {
     std::string out;
     for (const NodePtr& node : nodes)
-        out += (out.empty() ? "" : ", ") + expression(*node);
+        out += (out.empty() ? "" : ", ") + element(*node);
     return out;
 }
 
@@ -85,7 +93,7 @@ std::string expression(const Node& node)
         return operand(*node.left) + " " + op(node) + " " + operand(*node.right);
     case NodeKind::Assign:
         return expression(*node.left) + " " + assign_text(node.op) + " " +
-               expression(*node.right);
+               element(*node.right);
     case NodeKind::Cond:
         return operand(*node.cond) + " ? " + operand(*node.left) + " : " +
                operand(*node.right);

@@ -124,7 +124,7 @@ std::uint64_t control_group_left(const std::string& groups,
             if (each.unified != unified)
                 continue;
             std::string path = line.substr(second + 1);
-            if (each.root != "/" && path.starts_with(each.root))
+            if (each.root != "/" && (path + "/").starts_with(each.root + "/"))
                 path = path.substr(each.root.size());
             // This loop goes from the group up to the root of the mount.
             for (;;) {

@@ -28,6 +28,8 @@ END
 		this->y = x ? twice[x] : sizeof (struct pair);
 		x++;
 		by["c", x] += -x << 3;
+		x = (x++, pid);
+		this->y = by["d", (x, 7)];
 	}
 	trace(offsetof(struct pair, b));
 }

@@ -43,6 +43,12 @@ TEST(Descriptions, AreReadFromTheRightAndWrittenCompletely)
                                words, &desc),
               0);
     EXPECT_EQ(text_of(desc), ":::tick-5s");
+    for (const char* text : {"tick-$2", "tick-$2147483648", "tick-$4294967295",
+                             "tick-$99999999999999999999"})
+        EXPECT_EQ(dtrace_xstr2desc(session.get(), DTRACE_PROBESPEC_NAME, text, 2, words,
+                                   &desc),
+                  -1)
+            << text;
 }
 
 TEST(Descriptions, WithAnIdAreThoseOfItsProbe)

@@ -252,6 +252,18 @@ TEST(KernelNames, AnInlineThatIsAnAddressOfTheKernelTakesItsModule)
     EXPECT_FALSE(kernel.program.needs_kernel);
 }
 
+TEST(KernelNames, AnInlineStillNeedsTheKernelAfterAnotherProgramWasRefused)
+{
+    Kernel kernel;
+    kernel.options.kernel = true;
+    EXPECT_EQ(kernel.error("inline unsigned long at = (unsigned long)&`jiffies; "
+                           "BEGIN { trace(1); }"),
+              "");
+    EXPECT_NE(kernel.error("BEGIN { trace(unknown_name); }"), "");
+    EXPECT_EQ(kernel.error("BEGIN { trace(at); }"), "");
+    EXPECT_TRUE(kernel.program.needs_kernel);
+}
+
 TEST(KernelNames, ArgumentsOfAFunctionHaveTheTypesOfItsPrototype)
 {
     Kernel kernel;

@@ -156,7 +156,7 @@ TEST(ControlLine, OptionsAreFoundPastCommentsAndStringsOnly)
 {
     auto options = scan_options("/*\n#pragma D option a\n*/\n"
                                 "BEGIN { trace(\"#pragma D option b\"); '\"'; }\n"
-                                "// don't\n#pragma D option c=1\n");
+                                "// don't read /etc/*.d\n#pragma D option c=1\n");
     ASSERT_EQ(options.size(), 1u);
     EXPECT_EQ(options[0].name, "c");
     EXPECT_EQ(options[0].at.line, 6);

@@ -1,0 +1,8 @@
+/*
+ * A clause runs once for a firing, even if several of its descriptions match the probe.
+ * @flags: -q
+ * @stderr
+ */
+int n;
+BEGIN, dtrace:::B*, BEGIN { n++; }
+BEGIN { printf("%d", n); exit(0); }
