@@ -62,16 +62,29 @@ std::shared_ptr<ElfImage> image_of(const char* path)
 
 class OwnExtents : public testing::Test {
 protected:
+    // The extents are computed once for all tests, because this program is large if it
+    // was built with sanitizers.
+    static void SetUpTestSuite()
+    {
+        image = image_of("/proc/self/exe");
+        extents = map_extents(*image);
+    }
+    static void TearDownTestSuite()
+    {
+        extents.reset();
+        image.reset();
+    }
+
     // Converts an address in this process to a link-time address.
-    std::uint64_t link_addr(const void* at) const
+    static std::uint64_t link_addr(const void* at)
     {
         const Function* known = image->functions().find("extents_test_throws");
         return reinterpret_cast<std::uint64_t>(at) -
                reinterpret_cast<std::uint64_t>(&extents_test_throws) + known->addr;
     }
 
-    std::shared_ptr<ElfImage> image = image_of("/proc/self/exe");
-    std::unique_ptr<ExtentMap> extents = map_extents(*image);
+    static inline std::shared_ptr<ElfImage> image;
+    static inline std::unique_ptr<ExtentMap> extents;
 };
 
 TEST_F(OwnExtents, ALandingPadIsABranchTarget)
