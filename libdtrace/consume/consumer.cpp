@@ -3,6 +3,7 @@
 // sorts the records and runs them.
 #include "libdtrace/consume/consumer.hpp"
 
+#include "libdtrace/consume/arena_reader.hpp"
 #include "libdtrace/consume/cpu_flows.hpp"
 
 #include "dif/distribution.h"
@@ -14,7 +15,6 @@
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/round.hpp"
 #include "libdtrace/consume/runner.hpp"
-#include "libdtrace/consume/shard_reader.hpp"
 #include "libdtrace/consume/structured.hpp"
 
 #include <algorithm>
@@ -23,7 +23,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <limits>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -31,10 +30,6 @@
 namespace dt {
 
 namespace {
-
-// An aggregation buffer that contains this many bytes is read before the next round,
-// and its memory may then be returned to the system (Config::returns_memory).
-constexpr std::uint64_t early_bytes = 1 << 20;
 
 int thread_lives(dt_u32 owner)
 {
@@ -61,12 +56,10 @@ std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unse
 struct Consumer::Impl {
     explicit Impl(Config given)
         : config(completed(std::move(given))),
-          arena(static_cast<const dt_arena*>(config.arena)),
-          n_shards(std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS)),
-          reader(config, n_shards), ecbs(arena),
-          runner(config.symbols ? *config.symbols : no_symbols, config.events)
+          arena(static_cast<const dt_arena*>(config.arena)), ecbs(arena),
+          runner(config.symbols ? *config.symbols : no_symbols, config.events),
+          reader(config, ecbs, runner.aggregates, drops)
     {
-        liars.resize(n_shards);
         runner.aggregates.limit_memory(config.max_aggregated_bytes);
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
@@ -87,48 +80,22 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
-    // Copies records from the shards, starting at next_shard, until all shards have
-    // been read or the round has enough records. `began` is the start time of the
-    // round.
-    Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
-    // Returns how many full buffers a round may copy. Between two rounds, the threads
-    // on n CPUs fill at most about n shared shards. Only forged data can fill more.
-    std::uint64_t round_buffers() const
-    {
-        return std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2;
-    }
-    std::uint64_t round_bytes() const
-    {
-        return round_buffers() * arena->plan.principal_bytes;
-    }
-    Result<Ok> snapshot(DrainKind kind);
-    void return_memory(std::uint32_t shard);
-    Result<Ok> snapshot_counters();
-    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
-                           std::size_t place);
     Result<Ok> run(std::size_t index, Output& out, RecordSink& sink);
     Result<Ok> run_records(bool final, std::size_t n, Output& out, RecordSink& sink);
-    Result<Ok> drain_round(DrainKind kind, std::uint64_t began, std::uint32_t& n_left,
-                           Output& out, RecordSink& sink);
-    void distrust(std::uint32_t shard, const char* what);
-    void drop_key(std::uint32_t shard);
+    Result<Ok> drain_round(DrainKind kind, std::uint64_t began, Output& out,
+                           RecordSink& sink);
 
     Config config;
     const dt_arena* arena;
-    std::uint32_t n_shards;
-    ShardReader reader;
     HexSymbolizer no_symbols;
     EcbTable ecbs;
     Runner runner;
     Round round;
-    ByteBuffer agg_copy;
     DropCounts drops;
-    std::vector<bool> liars; // shards with invalid records, already reported
-    bool dropped_keys = false;
+    ArenaReader reader;
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
-    std::size_t n_due = 0; // number of records that the last round had no time to run
-    std::uint32_t next_shard = 0, next_agg_shard = 0;
+    std::size_t n_due = 0; // number of records that the last round had no time for
     CpuFlows flows;
 };
 
@@ -155,171 +122,10 @@ Display& Consumer::display()
     return impl_->runner.display;
 }
 
-void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
-{
-    if (!liars[shard] && config.events)
-        config.events->complain("buffer " + std::to_string(shard) + " " + what +
-                                ": a traced process has overwritten the buffer, and "
-                                "the rest of its data is lost");
-    liars[shard] = true;
-}
-
-// Counts a key that was dropped. The first dropped key is also reported, with advice
-// for the user.
-void Consumer::Impl::drop_key(std::uint32_t shard)
-{
-    drops.lose_aggregated(shard);
-    if (!std::exchange(dropped_keys, true) && config.events)
-        config.events->complain("aggregations use " +
-                                std::to_string(config.max_aggregated_bytes >> 20) +
-                                " MiB, the maximum for this session: further keys are "
-                                "dropped; use fewer keys, or remove some with trunc()");
-}
-
-Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
-                                   std::uint32_t& n_left)
-{
-    const std::uint64_t room_bytes = arena->plan.principal_bytes;
-    // With the buffer policy "fill", a shard whose first buffer is full has the records
-    // of END in its second buffer.
-    const int n_buffers =
-        arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
-    const std::uint64_t enough = round_bytes();
-    std::uint64_t copied = 0;
-    for (; n_left > 0 && copied < enough; n_left--) {
-        const std::uint32_t shard = next_shard;
-        next_shard = (next_shard + 1) % n_shards;
-        for (int buffer = 0; buffer < n_buffers; buffer++) {
-            std::byte* to = round.room(room_bytes);
-            if (!to)
-                return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
-            const dt_s64 n = reader.take_records(kind, shard, to, room_bytes, began);
-            if (n < 0)
-                break;
-            auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
-            copied += bytes;
-            if (bytes > 0 && !round.collect(bytes, shard, ecbs, config.clock()))
-                distrust(shard, "holds a record that belongs to no clause");
-        }
-    }
-    return Ok{};
-}
-
-void Consumer::Impl::take_aggregations(std::uint32_t shard,
-                                       std::span<const std::byte> bytes,
-                                       std::size_t place)
-{
-    while (bytes.size() >= sizeof(dt_aggent)) {
-        auto entry = load_as<dt_aggent>(bytes.data());
-        std::uint64_t needed =
-            sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
-        if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
-            return distrust(shard, "holds an aggregation with an impossible size");
-        EcbState* ecb = ecbs.find_in(shard, entry.epid);
-        auto described = ecb ? ecb->aggregations.find(entry.action)
-                             : decltype(ecb->aggregations.end()){};
-        if (!ecb || described == ecb->aggregations.end() ||
-            described->second.desc.id != entry.aggvar)
-            return distrust(shard, "holds an aggregation that belongs to no clause");
-        // The entry is untrusted. Its key and its value must have the lengths that the
-        // clause determines.
-        const AggDesc& desc = described->second.desc;
-        AggDesc*& declared = described->second.declared;
-        if (!declared)
-            declared = &runner.aggregates.declare(AggDesc(desc));
-        auto body = bytes.subspan(sizeof entry);
-        const Merge merged =
-            entry.key_bytes != desc.key_bytes || entry.value_bytes != desc.value_bytes
-                ? Merge::Misfit
-                : runner.aggregates.merge(
-                      *declared, body.first(entry.key_bytes),
-                      body.subspan(entry.key_bytes, entry.value_bytes), place);
-        if (merged == Merge::Misfit)
-            return distrust(shard,
-                            "holds an aggregation that does not match its clause");
-        if (merged == Merge::NoRoom)
-            drop_key(shard);
-        bytes = bytes.subspan(entry.bytes);
-    }
-}
-
-// Reads the counters of native code. These counters do not belong to a shard.
-Result<Ok> Consumer::Impl::snapshot_counters()
-{
-    constexpr std::uint64_t room_bytes =
-        2 * DT_COUNTERS_BYTES; // enough for the largest entry
-    std::byte* to = agg_copy.room(room_bytes);
-    if (!to)
-        return Error{Code::limit, "read the counters of aggregations: out of memory",
-                     ENOMEM};
-    for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
-        // dt_drain_counters() converts the counters to aggregation entries. These
-        // entries are handled as entries of the last shard, which no target maps.
-        for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
-            dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
-            if (n == 0)
-                break;
-            take_aggregations(n_shards - 1, {to, static_cast<std::uint64_t>(n)},
-                              set > 0 ? set - 1 : arena->counters.n_cpus);
-        }
-    }
-    return Ok{};
-}
-
-// Returns the memory of a shard's inactive aggregation buffer, which has just been
-// read, to the system. Called only for shards that do not belong to a CPU. These shards
-// are rarely used: threads take one only while the shards of the CPUs are held or
-// parked.
-void Consumer::Impl::return_memory(std::uint32_t shard)
-{
-    auto* header = static_cast<dt_shard*>(
-        dt_at(arena, arena->shards + shard * arena->shard_bytes));
-    const std::uint32_t active =
-        __atomic_load_n(&header->agg_active, __ATOMIC_RELAXED) & 1;
-    constexpr std::uintptr_t page = 4096;
-    const auto begin =
-        reinterpret_cast<std::uintptr_t>(header) + arena->plan.agg[active ^ 1];
-    const std::uintptr_t end = (begin + arena->plan.agg_bytes) & ~(page - 1);
-    // A failure is ignored, because it only leaves the memory in use.
-    if (begin % page == 0 && begin < end)
-        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_REMOVE);
-}
-
-// Reads the aggregations of all shards once. Except in the last drain, stops when the
-// round has read enough. The next round then starts with the first shard that was not
-// read.
-Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
-{
-    const std::uint64_t room_bytes = arena->plan.agg_bytes;
-    std::byte* to = agg_copy.room(room_bytes);
-    if (!to)
-        return Error{Code::limit, "read the aggregations: out of memory", ENOMEM};
-    // Between two rounds, threads can fill round_buffers() buffers and, in addition,
-    // the buffers of all shards that can be parked.
-    const std::uint64_t enough =
-        (round_buffers() + arena->plan.n_parkable) * room_bytes;
-    std::uint64_t copied = 0;
-    for (std::uint32_t n_left = n_shards;
-         n_left > 0 && (copied < enough || kind == DrainKind::Final); n_left--) {
-        const std::uint32_t shard = next_agg_shard;
-        next_agg_shard = (next_agg_shard + 1) % n_shards;
-        const dt_s64 n = reader.take_aggregations(kind, shard, to, room_bytes);
-        if (n <= 0)
-            continue;
-        const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
-        copied += bytes;
-        take_aggregations(shard, {to, bytes}, std::min(shard, arena->counters.n_cpus));
-        if (config.returns_memory && shard >= arena->counters.n_cpus &&
-            bytes >= early_bytes)
-            return_memory(shard);
-    }
-    return snapshot_counters();
-}
-
 Result<Ok> Consumer::snapshot()
 {
     impl_->reader.begin_snapshot();
-    return impl_->snapshot(DrainKind::Round);
+    return impl_->reader.snapshot(DrainKind::Round);
 }
 
 Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
@@ -353,14 +159,13 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
-    std::uint32_t n_left = impl_->n_shards;
     impl_->reader.begin_drain();
     if (final)
-        if (auto counted = impl_->snapshot(kind); !counted)
+        if (auto counted = impl_->reader.snapshot(kind); !counted)
             return counted;
     for (;;) {
-        auto done = impl_->drain_round(kind, began, n_left, out, sink);
-        if (!done || !final || n_left == 0)
+        auto done = impl_->drain_round(kind, began, out, sink);
+        if (!done || !final || !impl_->reader.has_unread())
             return done;
     }
 }
@@ -368,8 +173,7 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 // Runs one round of a drain. The final drain consists of as many rounds as it needs.
 // Any other drain consists of one round, and leaves the remaining records to the next
 // drain.
-Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
-                                       std::uint32_t& n_left, Output& out,
+Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Output& out,
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
@@ -379,7 +183,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     // be processed.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
-        if (auto collected = collect(kind, began, n_left); !collected)
+        if (auto collected = reader.collect(kind, began, round); !collected)
             return collected;
         // A locked shard may still deliver records that are older than `began`. So the
         // watermark is the earliest time at which a shard was last read; shards that
@@ -387,7 +191,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
         watermark = std::max(watermark, std::min(began, reader.read_until()));
     }
     if (!final)
-        if (auto counted = snapshot(kind); !counted)
+        if (auto counted = reader.snapshot(kind); !counted)
             return counted;
     round.order();
     auto records = round.records();
@@ -398,7 +202,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     // together are no larger than the records of two rounds. Without this limit,
     // forged timestamps could fill the memory.
     else if (!final && runner.display.temporal &&
-             round.held_bytes() <= 2 * round_bytes())
+             round.held_bytes() <= 2 * reader.round_bytes())
         n = static_cast<std::size_t>(
             std::partition_point(
                 records.begin(), records.end(),
@@ -489,25 +293,12 @@ Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry,
 
 double Consumer::fullest() const
 {
-    const auto size = static_cast<double>(impl_->arena->plan.principal_bytes);
-    std::uint64_t most = 0;
-    for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
-        most = std::max(
-            most, std::uint64_t{dt_fill(impl_->arena, shard, DT_BUFFER_PRINCIPAL)});
-    return std::min(1.0, static_cast<double>(most) / size);
+    return impl_->reader.fullest();
 }
 
-// Returns whether aggregations should be read now. The buffers are large, so that a
-// delayed consumer loses nothing. Their pages use no memory until they are written, and
-// frequent reads keep most pages unwritten.
 bool Consumer::wants_snapshot() const
 {
-    const std::uint64_t mark =
-        std::min(impl_->arena->plan.agg_bytes / 4, dt_u64{early_bytes});
-    for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
-        if (dt_fill(impl_->arena, shard, DT_BUFFER_AGGREGATION) >= mark)
-            return true;
-    return false;
+    return impl_->reader.wants_snapshot();
 }
 
 std::optional<int> Consumer::exit_status() const

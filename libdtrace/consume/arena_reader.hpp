@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Reads the buffers of one arena for the consumer.
+//
+//   shards ──collect()──> Round           records, which the round sorts by time
+//   shards ──snapshot()──> Aggregates     aggregation buffers, and the counters of
+//                                         native code
+//
+// Each drain or snapshot reads a limited number of buffers, because a hostile target can
+// fill buffers faster than the consumer reads them. The next one continues with the
+// first shard that was not read. Data from a shard are checked against the clause that
+// they claim to belong to. A shard with invalid data is reported once, and the rest of
+// the data that were read from it are discarded.
+#pragma once
+
+#include "libdtrace/consume/aggregates.hpp"
+#include "libdtrace/consume/consumer.hpp"
+#include "libdtrace/consume/drops.hpp"
+#include "libdtrace/consume/ecb_table.hpp"
+#include "libdtrace/consume/round.hpp"
+#include "libdtrace/consume/shard_reader.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dt {
+
+class ArenaReader {
+public:
+    // The references must outlive this object. config.owner and config.alive must be
+    // set.
+    ArenaReader(const Consumer::Config& config, EcbTable& ecbs, Aggregates& aggregates,
+                DropCounts& drops);
+
+    // Must be called before snapshot().
+    void begin_snapshot() { reader_.begin_snapshot(); }
+    // Must be called before the first collect() of a drain, and before the snapshots of
+    // that drain.
+    void begin_drain();
+
+    // Copies the records of shards to `round`, until all shards have been read or the
+    // round has enough records of this arena. `began` is the start time of the drain.
+    Result<Ok> collect(DrainKind kind, std::uint64_t began, Round& round);
+    // Returns whether this drain has not yet read the records of some shards.
+    bool has_unread() const { return n_unread_ > 0; }
+    // Returns the time up to which the records of all shards have been copied.
+    std::uint64_t read_until() const { return reader_.read_until(); }
+    // Returns the maximum size of the records that one round copies from this arena.
+    std::uint64_t round_bytes() const;
+
+    // Reads the aggregations of all shards once. Except in the last drain, stops when
+    // enough has been read.
+    Result<Ok> snapshot(DrainKind kind);
+
+    // Return the values that Consumer::fullest() and Consumer::wants_snapshot()
+    // describe, for this arena.
+    double fullest() const;
+    bool wants_snapshot() const;
+
+private:
+    std::uint64_t round_buffers() const;
+    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
+                           std::size_t place);
+    Result<Ok> snapshot_counters();
+    void return_memory(std::uint32_t shard);
+    void distrust(std::uint32_t shard, const char* what);
+    void drop_key(std::uint32_t shard);
+
+    const Consumer::Config& config_;
+    const dt_arena* arena_;
+    std::uint32_t n_shards_;
+    EcbTable& ecbs_;
+    Aggregates& aggregates_;
+    DropCounts& drops_;
+    ShardReader reader_;
+    ByteBuffer agg_copy_;
+    std::vector<bool> liars_; // shards with invalid data, already reported
+    bool dropped_keys_ = false;
+    std::uint32_t next_shard_ = 0, next_agg_shard_ = 0, n_unread_ = 0;
+};
+
+} // namespace dt
