@@ -17,7 +17,7 @@ constexpr Flag flags[] = {
     {'a', nullptr, "claim the anonymous enabling and print its records", "grabanon"},
     {'A', nullptr,
      "save the program as the anonymous enabling, or remove it if there is no program"},
-    {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
+    {'b', "size", "size of the principal buffer (k, m, g, t)", "bufsize"},
     {'B', nullptr, "show each piece of output, quoted, on its own line"},
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor on programs first"},

@@ -394,7 +394,7 @@ int Tracing::run()
         die(session_, "could not enable tracing");
     // With -a, the claimed program of anonymous tracing has its own values of the
     // options, so the options are read again.
-    rows_.read_options();
+    read_format();
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;
         if (!args_.quiet && dtrace_getopt(session_, size.option, &got) == 0 &&

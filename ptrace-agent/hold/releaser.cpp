@@ -31,8 +31,9 @@ void Releaser::report_lost_signals(const Thread& thread)
     if (n != 0)
         client_.report_error(thread.process->pid,
                              std::to_string(n) +
-                                 " signals of a thread were lost, because its signal "
-                                 "queue was full");
+                                 (n == 1 ? " signal of a thread was lost"
+                                         : " signals of a thread were lost") +
+                                 ", because its signal queue was full");
 }
 
 void Releaser::detach_thread(Thread& thread, int signal)

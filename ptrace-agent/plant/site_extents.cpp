@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// Number of bytes after an extent in which the next neighbour is searched. A window is
-// shorter.
+// The number of bytes after an extent in which the next neighbour is searched for. A
+// window is shorter.
 constexpr std::uint64_t n_examined = 64;
 
 static bool is_jcc(const Instruction& insn)
@@ -36,28 +36,36 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits which bytes after the end of the extent the site's patch may overwrite, or use
-// unchanged as the end of a punned jump. The patch may use the bytes up to the next
-// breakpoint or window. `end` is the end of the extent before clip(). If clip() has
-// moved the end, the patch may use no byte after the new end.
+// Limits the bytes after the extent that the site's patch may use. The patch may
+// overwrite these bytes, or may rely on up to `most_steady` of them as the unchanged
+// end of a punned jump. It must not use the byte at `used` or any later byte. `end` is
+// the end of the extent before clip(). If clip() has moved the end, the patch must not
+// use any byte after the extent.
+static void limit_after(PatchSite& site, TargetAddr end, TargetAddr used,
+                        std::uint64_t most_steady)
+{
+    const TargetAddr limit = site.end == end ? used : site.end;
+    site.limit_behind(limit);
+    site.n_steady = static_cast<std::uint8_t>(
+        std::min<std::uint64_t>(most_steady, limit - site.end));
+}
+
+// Limits the bytes after the extent to those before the next breakpoint or window.
+// `end` is the end of the extent before clip().
 static void limit_blocks_after(AddressSpace& space,
                                const std::vector<TargetAddr>& breakpoints,
                                TargetAddr end, PatchSite& site)
 {
-    if (site.end != end) {
-        site.limit_behind(site.end);
-        site.n_steady = 0;
-        return;
-    }
-    site.beyond = std::max(site.beyond, end);
+    constexpr std::uint64_t most_steady = 4; // bytes of a jump's offset
+    if (site.end == end)
+        site.beyond = std::max(site.beyond, end);
     TargetAddr first = end + n_examined;
     auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
     if (near != breakpoints.end())
         first = std::min(first, *near);
     if (const Planted* other = space.patches.first_from(end))
         first = std::min(first, std::max(end, other->patch.at));
-    site.limit_behind(first);
-    site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
+    limit_after(site, end, first, most_steady);
 }
 
 // Excludes the breakpoints and the existing windows from the site's extent.
@@ -139,10 +147,7 @@ PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,
         [](const PatchSite& other, TargetAddr at) { return other.at < at; });
     if (next != sites.end())
         free = std::min(free, next->at);
-    site.limit_behind(site.end == end ? free : site.end);
-    std::uint64_t n_free = site.end == end ? free - site.end : 0;
-    site.n_steady =
-        static_cast<std::uint8_t>(std::min<std::uint64_t>(site.n_steady, n_free));
+    limit_after(site, end, free, site.n_steady);
     return site;
 }
 

@@ -352,13 +352,15 @@ def functions_of_modules_are_probed_and_modules_can_be_removed(output):
     if not counts or counts[0] < 10 or not later or later[-1] < 10:
         raise AssertionError(f"{counts} {later}")
 
-# The load is not part of the command, so the command itself is sampled only rarely.
+# The load is not part of the command. profile must sample the load nevertheless.
 @script("""
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
-for again in 1 2; do
-    dtrace -qn 'profile-197 /execname == "dd"/ { @n["dd"] = count(); @f[func(arg0)] = count(); }
-        tick-100ms { @n["tick"] = count(); }' -c 'sleep 1'
-done
+sample() {
+    dtrace "$@" -qn 'profile-197 /execname == "dd"/ { @n["dd"] = count(); @f[func(arg0)] = count(); }
+        tick-100ms { @n["tick"] = count(); } tick-1s { exit(0); }'
+}
+sample -c 'sleep 1'
+sample
 dtrace -qn 'tick-10ms /curthread != 0/ { printf("tick sees a thread\\n"); exit(0); }' -p $load
 dtrace -qn 'inline uint64_t *ticks = &`jiffies_64; tick-10ms { printf("after %d\\n", *ticks > 0); exit(0); }' -c 'sleep 1'
 kill $load

@@ -2,14 +2,16 @@
 // A program that exits, executes itself again or creates processes while work() is
 // called:
 //   exec N       executes itself again N times with execve()
-//   badexec N    calls execve() N times; each call fails (no such file, too many arguments)
+//   badexec N    calls execve() twice in each of N rounds; both calls fail (no such
+//                file, too many arguments)
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
 //   closes FILE  closes every descriptor, opens others and writes to them
 //   forks N      creates N children while three threads call work()
 //   clones N     creates tasks with clone(), with their own or shared memory, with and without
 //                thread-local storage
 //   untraced N   creates tasks that are not reported to a tracer
-//   exits FILE   calls _exit() in one of four threads; FILE contains the number of calls
+//   exits FILE   calls _exit() while four other threads call work(); FILE contains the
+//                number of calls
 //   atexit       has exit handlers and destructors that call work()
 //   crash        handles SIGSEGV once in its own handler, then dies from the default action
 #define _GNU_SOURCE
@@ -175,7 +177,7 @@ static int clone_many(long n, int more)
     return 0;
 }
 
-static int exit_in_thread(const char* file)
+static int exit_with_threads(const char* file)
 {
     pthread_t threads[4];
     int fd = open(file, O_CREAT | O_RDWR, 0600);
@@ -234,7 +236,7 @@ int main(int argc, char** argv)
     if (!strcmp(how, "untraced"))
         return clone_many(atol(what), CLONE_UNTRACED);
     if (!strcmp(how, "exits"))
-        return exit_in_thread(what);
+        return exit_with_threads(what);
     if (!strcmp(how, "crash")) {
         signal(SIGSEGV, on_crash);
         return (int)crash(NULL);
