@@ -113,7 +113,7 @@ enum dtk_kind {
 	 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
-	DTK_TICK,	/* `where` is the ns between firings; a firing is on one CPU */
+	DTK_TICK,	/* `where` is the ns between firings, each of which is on one CPU */
 	/*
 	 * For DTK_UPROBE, DTK_URETURN and DTK_USTATIC, `where` is the address of a
 	 * struct dtk_uprobe.
@@ -174,9 +174,9 @@ struct dtk_uprobe {
 	/*
 	 * The address of an array of struct dt_operand. For a DTK_USTATIC, they are the
 	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
-	 * the jump's destination, and the values of all later operands are the first
-	 * address and the end of each part of the function. The jump is a return if its
-	 * destination is outside all parts.
+	 * the jump's destination. After it, there are two operands for each part of the
+	 * function, which contain the start and the end of the part. The jump is a return
+	 * if its destination is outside all parts.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;
@@ -219,8 +219,8 @@ struct dtk_uprobe {
  *   - an array of n_sites struct dtk_site. Their fields `where` and `more` contain no
  *     addresses. If a site needs an address, its text (see below) names the kernel
  *     function or tracepoint.
- *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to 8
- *     bytes
+ *   - for each program, the length of its DOF as a dt_u64, then the DOF, padded to a
+ *     multiple of 8 bytes
  *   - the names of the probes, as in DTK_PROBES
  *   - a text for each site, followed by a NUL. The text is empty if the site needs no
  *     name.
@@ -243,7 +243,7 @@ struct dtk_claim {
 	 * nothing
 	 */
 	dt_u64 file;
-	/* the size of the space at `file`; the module replaces it by the file's size */
+	/* the size of the space at `file`; the module sets it to the file's size */
 	dt_u64 file_bytes;
 	dt_u64 program_bytes, total_bytes; /* set by the module */
 };
@@ -323,8 +323,8 @@ struct dtk_unwind_maps {
 #define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /*
- * The number of a lock's owner that the kernel module stores in the arena while it
- * holds the lock on CPU `cpu`. In user space, the owner is a thread id, which is always
+ * The number that the kernel module stores in a lock of the arena when code on CPU
+ * `cpu` takes the lock. A program in user space stores a thread id, which is always
  * smaller. The consumer takes over the locks of threads that have exited, but never
  * those of a CPU.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
- * or both. Each argument of the probe is the address of this structure. The same
- * structure is declared in libdtrace/providers/kernel/net.d. The translators there give
- * each argument its D type, and read the members of that type from the structure.
+ * or both. All arguments of the probe have the same value, the address of this
+ * structure. libdtrace/providers/kernel/net.d declares the structure for D programs. The
+ * translators in that file give each argument its D type, and read the members of that
+ * type from the structure.
  *
  * If there is no packet, the addresses and ports are those of the socket.
  */

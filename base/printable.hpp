@@ -5,7 +5,7 @@
 // that it passes. If such text were printed unchanged, control characters in it could
 // move the cursor, change the window's title or make the terminal send input as if it
 // came from the keyboard. The functions below replace each byte of a control character
-// by a backslash and three octal digits (\ooo). The escaped bytes are:
+// with a backslash and three octal digits (\ooo). The escaped bytes are:
 //   - bytes below 0x20, and 0x7f
 //   - the C1 controls U+0080 to U+009F in UTF-8; U+009B has the same effect as ESC [
 //   - bytes that are not UTF-8, because an 8-bit terminal treats the byte 0x9b as ESC [

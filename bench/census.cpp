@@ -119,8 +119,9 @@ public:
     }
 
 private:
-    // Finds the returns of all functions. The pid provider does not count a jump to a
-    // part that the compiler split off as a return, so this function does not either.
+    // Finds the returns of all functions. For the pid provider, a jump to a part that
+    // the compiler split off from the function is not a return. Such jumps are therefore
+    // skipped.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -215,8 +216,9 @@ private:
         print_reasons(return_reasons);
     }
 
-    // Prints each refused site, how far the bytes around it may be moved, and "alone"
-    // if the site is also refused when it is the only site of the plan.
+    // Prints each refused site with the start of its extent, the end of its extent and
+    // the end of the next extent. Adds "alone" if the site is also refused when it is
+    // the only site of the plan.
     void list_refused(const char* kind, const Sites& sites,
                       const dt::WindowPlan& refused)
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long does a D script of 1,000 clauses take from text to DOF?
+// How long does it take to compile a D script of 1,000 clauses to DOF?
 //
 // The clauses are of the kinds that are common in long scripts: latency between entry
 // and return, counts by key, predicates over strings, printf with several values,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What does it cost to plan and build 50,000 jumps, and how many sites get one?
 //
-// For each program, the benchmark first finds the functions and how far bytes may be
-// moved. This step is not timed. Parts that the compiler split off from functions, and
-// returns in them, do not count. Then it plans windows, finds places for their
-// trampolines and builds the patches: for all entries, for all returns, and for both
-// together.
+// For each program, the benchmark first finds the functions, and the extents of their
+// entries and returns (fasttrap/extents.hpp). This step is not timed. Parts that the
+// compiler split off from functions, and returns in them, do not count. Then it plans
+// windows, finds places for their trampolines and builds the patches: for all entries,
+// for all returns, and for both together.
 //
 // The simulated address space is empty except for the module. For each 16 MiB of text,
 // an area of at least 4 MiB is mapped at an address from common_reach(). If no area has

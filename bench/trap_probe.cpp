@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Measures the cost of one firing of an entry probe that is a breakpoint of the agent,
-// compared with the minimal cost of a breakpoint under ptrace.
+// Measures the cost of one firing of an entry probe for which the agent uses a
+// breakpoint, compared with the minimal cost of a breakpoint under ptrace.
 //
-// Children measure three loops: calls of a function without a probe; calls of the same
-// function with an entry probe whose clause is @ = count(); and int3 instructions under
-// a minimal tracer, which makes four calls for each stop: waitpid(), PTRACE_GETREGS,
-// PTRACE_SETREGS and PTRACE_CONT. The goal is that a call with the probe takes at most
-// 1.25 times as long as an int3 under the minimal tracer. The function begins with push
-// %rbp. To emulate this instruction, the agent also writes to the child's stack.
+// Child processes measure three loops:
+//   - calls of a function without a probe
+//   - calls of the same function with an entry probe whose clause is @ = count();
+//   - int3 instructions under a minimal tracer, which makes four calls for each stop:
+//     waitpid(), PTRACE_GETREGS, PTRACE_SETREGS and PTRACE_CONT
+// The goal is that a call with the probe takes at most 1.25 times as long as an int3
+// under the minimal tracer. The function begins with push %rbp. To emulate this
+// instruction, the agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "ptrace-agent/wire/client.hpp"

@@ -22,9 +22,10 @@ static int dt_needs_target(struct dt_mstate *m)
 }
 
 /*
- * Records a string in a key, padded with zeros. If the string is the last part
- * of the key, the words after its NUL are neither written nor compared, because
- * they cannot differ between keys with this string.
+ * Records a string in a key, and pads it with zeros. If the string is the last
+ * part of the key, it is padded only to a multiple of 8 bytes. The rest of the
+ * key is neither written nor compared, because keys with the same string cannot
+ * differ there.
  */
 static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 				 dt_u8 *to, dt_u64 value)

@@ -3,9 +3,9 @@
  * The structures of the arena, which is the memory of one session in one
  * contiguous region.
  *
- *   offset 0              program_bytes                 private_at        total_bytes
- *   | program (read-only) | session | globals | ...      | shards | own | shards |
- *                         | <- shared: targets write here -> | <- private -> |
+ *   offset 0              program_bytes             private_at    total_bytes
+ *   | program (read-only) | session | globals | ... | shards | own | shards |
+ *                         | <- shared: targets write here -> |<- private -> |
  *
  * Only the arena's owner, which loads programs, writes the program part. Other
  * hosts map this part read-only. Its tables have a fixed capacity and grow in
@@ -90,8 +90,9 @@ struct dt_short {
 /*
  * An entry of a clause: an action, one value of an action with several values,
  * or a part of an aggregation's key. The values of printf(), for example, are
- * consecutive entries of its kind, and `ntuple` of the first one is their
- * number. The parts of a key precede the entry of their aggregation.
+ * consecutive entries of the kind DTRACEACT_PRINTF, and `ntuple` in the first
+ * of these entries is the number of values. The parts of a key precede the
+ * entry of their aggregation.
  */
 struct dt_action {
 	dt_u32 kind;
@@ -134,8 +135,8 @@ struct dt_clause {
 	dt_u32 pad;
 };
 /*
- * A firing of the clause makes a record, because an action records data or the
- * clause has no actions except speculate().
+ * A firing of the clause writes a record, because an action records data or
+ * the clause has no actions except speculate().
  */
 #define DT_CLAUSE_RECORDS 0x1
 #define DT_CLAUSE_COMMITS 0x2
@@ -186,7 +187,8 @@ struct dt_probe {
 struct dt_ecb {
 	dt_u32 probe; /* id of the probe, from 1 */
 	dt_u32 clause;
-	dt_u32 next; /* EPID of the probe's next ECB in the program; 0: none */
+	/* EPID of the probe's next ECB, in the order of the clauses; 0: none */
+	dt_u32 next;
 	dt_u32 pad;
 };
 
@@ -196,8 +198,11 @@ struct dt_var {
 	dt_u8 kind, scope;
 	dt_u16 flags;
 	struct dif_type type;
-	dt_off
-	    storage; /* global: in the arena; local: in a shard's locals */
+	/*
+	 * global variable: offset in the arena; clause-local variable: offset
+	 * in the locals of a shard
+	 */
+	dt_off storage;
 	dt_off name;
 };
 
@@ -229,7 +234,8 @@ struct dt_shard_plan {
 	dt_u64 spec_bytes;
 	dt_u32 agg_buckets; /* a power of two */
 	dt_u32 n_specs;
-	dt_u32 n_parkable; /* shards 0 to n_parkable - 1 can be parked (shard.c) */
+	/* shards 0 to n_parkable - 1 can be parked (shard.c) */
+	dt_u32 n_parkable;
 	dt_u32 unused;
 };
 
@@ -401,7 +407,7 @@ DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
  */
 struct dt_rec_error {
 	dt_u32 action; /* number of the action from 1; 0: the predicate */
-	dt_u32 offset; /* of the DIF instruction in the DIFO, in bytes */
+	dt_u32 offset; /* byte offset of the DIF instruction in the DIFO */
 	dt_u32 fault;  /* DTRACEFLT_* */
 	dt_u32 pad;
 	dt_u64 value; /* the address that caused the fault, or 0 */

@@ -2,9 +2,10 @@
 /*
  * Allocates and drains the counters that native code increments. Aggregations
  * that only add to words, for example count() and sum(), have counters. If the
- * key consists of integers and names of the probe, only the first keys have
- * counters. Aggregations with other keys have no counters, and neither have
- * lquantize() and llquantize() with a key.
+ * key consists of a few integers and names of the probe, a new key gets
+ * counters if the table of keys has a free entry for it (counters.h).
+ * Aggregations with other keys have no counters, and neither do lquantize() and
+ * llquantize() with a key.
  *
  *   set 0         is for threads that do not know their CPU; they use locked
  *                 instructions
@@ -27,7 +28,7 @@
 #include "dif/load.h"
 
 /*
- * The number of entries in a table of keys that a hash can select: SMALL for
+ * The number of entries that a hash can select in a table of keys. SMALL is for
  * values of up to 32 bytes, LARGE for distributions. If the free space of a set
  * is too small, the number is halved, but not below LEAST.
  */

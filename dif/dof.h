@@ -88,9 +88,8 @@ struct dof_ecbdesc {
 	dof_secidx pred;    /* DIFOHDR section of the predicate, or NONE */
 	dof_secidx actions; /* ACTDESC section of the clause, or NONE */
 	dt_u32 line;	    /* source line of the clause */
-	dt_u64
-	    /* number of the clause, the same for all its probe descriptions */
-	    uarg;
+	/* number of the clause, the same for all its probe descriptions */
+	dt_u64 uarg;
 };
 
 struct dof_probedesc {

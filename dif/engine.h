@@ -35,9 +35,9 @@ struct dt_arena_config {
 	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
-	/* maximum number of parked shards (shard.c); at most half of n_shards */
+	/* maximum number of parked shards; at most half of all (shard.c) */
 	dt_u32 n_parkable;
-	/* number of CPUs with their own set of counters; 0: as many as shards */
+	/* number of CPUs with their own set of counters; 0: one per shard */
 	dt_u32 n_cpus;
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* space for DIF, its tables, and strings */
@@ -74,8 +74,8 @@ void dt_arena_layout(const struct dt_arena_config *config,
 dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 
 /*
- * Lays out the arena in mem, which must be zeroed and have the total_bytes that
- * dt_arena_layout() returned.
+ * Creates the arena in mem, which must contain only zeros. The size of mem must
+ * be the total_bytes that dt_arena_layout() returned.
  */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
@@ -91,9 +91,10 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 
 /*
  * Changes the provider name of a probe whose process has exited, so that
- * another process can use the probe. The clauses stay enabled at the probe. If
- * the probe `like`, which may be 0, has the same provider name, the two probes
- * share the string. Returns 0, or -1 if the heap is full.
+ * another process can use the probe. The clauses stay enabled at the probe.
+ * `like` is another probe, or 0. If the provider name of that probe is equal to
+ * the new name, the two probes share the string. Returns 0. Returns -1 if the
+ * heap is full or there is no such probe.
  */
 int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 		    dt_u32 like);
@@ -132,8 +133,9 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
 /*
- * Returns the value for the lock of a shard that its holder is about to leave:
- * DT_SHARD_PARKED if the shard's aggregation buffer is almost full, or 0.
+ * Returns the value that the holder of a shard must store in its lock to
+ * release it: DT_SHARD_PARKED if the shard can be parked and its aggregation
+ * buffer is almost full, or 0.
  */
 dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
 		     const struct dt_shard *shard);
@@ -184,11 +186,12 @@ dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
- * Drains one set of counters, from 0 to arena->counters.n_cpus: writes an entry
- * (struct dt_aggent) for each value that has changed since the previous drain.
- * Takes no lock. The caller sets *from to 0 before the first call, and repeats
- * the call until *from is DT_COUNTERS_DONE. These calls read each counter
- * exactly once. Returns the number of bytes written to `to`.
+ * Drains the counters of one set. `set` is the number of the set, from 0 to
+ * arena->counters.n_cpus inclusive. Writes an entry (struct dt_aggent) for each
+ * value that has changed since the previous drain. Takes no lock. The caller
+ * sets *from to 0 before the first call, and repeats the call until *from is
+ * DT_COUNTERS_DONE. These calls read each counter exactly once. Returns the
+ * number of bytes written to `to`.
  */
 #define DT_COUNTERS_DONE (~0ull)
 dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,

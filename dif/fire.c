@@ -107,7 +107,7 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the record of a clause. Does nothing if the clause makes
+ * Reserves space for the record of a clause. Does nothing if the clause writes
  * no record, or if its record belongs to a speculation. Returns 0 if there is
  * no space or the lease has expired. The clause must then not run.
  */

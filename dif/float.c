@@ -68,8 +68,8 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
 	/*
 	 * cvtsi2sd takes a signed integer, so a is halved before the conversion
-	 * and doubled after it. The bit that is shifted out is added to the
-	 * lowest remaining bit (or), so that it still affects the rounding.
+	 * and doubled after it. The bit that is shifted out is ORed into the
+	 * lowest remaining bit, so that it still affects the rounding.
 	 */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * dt_flop - compute a floating-point instruction, a row f* of DIF_OPS
+ * dt_flop - execute a floating-point instruction, a row f* of DIF_OPS
  * @op: the instruction, DIF_OP_F*
  * @a, @b: the values of the registers r1 and r2: the bits of doubles, or
  * integers if the instruction converts an integer

@@ -92,8 +92,9 @@ struct dt_host_ops {
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
 	/*
-	 * Runs chill() for `value` ns, breakpoint() or panic(). `action` is the
-	 * number of the action in dif/actions.h. Returns 0 or -1.
+	 * Runs the action chill(), breakpoint() or panic(), whose number in
+	 * dif/actions.h is `action`. For chill(), `value` is the time in ns.
+	 * Returns 0, or -1 on failure.
 	 */
 	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
@@ -116,19 +117,20 @@ struct dt_host {
 	dt_u32 shard;
 	dt_u32
 	    owner; /* nonzero thread id, stored in locks that the host takes */
-	/* 1: a traced process fires the probe; 0 in BEGIN, END and tick */
+	/* 1 if a traced process fires the probe; 0 in BEGIN, END and tick */
 	dt_u32 has_target;
 	/*
-	 * 1: the host is the consumer or the agent, and uses only private
-	 * shards if the arena has any
+	 * 1 if the host is the consumer or the agent; such a host uses only
+	 * private shards, if the arena has any
 	 */
 	dt_u32 own_shards;
-	/* number of tests of a busy shard before the next shard is tried */
+	/* how often a busy shard's lock is tested before other shards' locks */
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's
-	 * aggregation buffer. A host that locks shards itself must then store
-	 * dt_shard_idle() in the lock instead of 0, and set this to 0.
+	 * aggregation buffer. A host that locks and unlocks shards itself must
+	 * then unlock the shard by storing the result of dt_shard_idle() in the
+	 * lock, instead of 0. It must also set `fills` to 0 before a firing.
 	 */
 	dt_u32 fills;
 	/* owner of thread-local variables: pid << 32 | tid of the target */

@@ -187,8 +187,9 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 }
 
 /*
- * Returns the offset of a string in the heap that is equal to s: the string at
- * `old` if that is equal, otherwise a new copy. Returns 0 if the heap is full.
+ * Returns the offset of a heap string that is equal to s. Uses the string at
+ * offset `old` if it is equal to s, and otherwise makes a copy of s. Returns 0
+ * if the heap is full.
  */
 static dt_off dt_shared_string(struct dt_loader *l, const char *s, dt_off old)
 {

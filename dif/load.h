@@ -29,9 +29,9 @@ struct dt_loader {
 	dt_u32 n_difos, n_clauses, n_enablings, n_vars;
 
 	/*
-	 * The most recently copied tables: the number of the section, and the
-	 * offset of its copy in the arena. DIFOs that share a table share the
-	 * copy.
+	 * The section numbers of the most recently copied tables, and the
+	 * offsets of their copies in the arena. DIFOs that share a table share
+	 * its copy.
 	 */
 	dt_u32 cached_sec[DT_LOAD_CACHE];
 	dt_off cached_at[DT_LOAD_CACHE];
@@ -44,8 +44,8 @@ struct dt_loader {
 int dt_refuse(struct dt_loader *l, dt_u64 where, const char *text);
 
 /*
- * Checks all rules for a DIFO that is in the heap and whose variables have been
- * declared. Returns 0, or -1 with the error filled in.
+ * Checks that a DIFO obeys all rules. The DIFO must be in the heap, and its
+ * variables must have been declared. Returns 0, or -1 with the error filled in.
  */
 int dt_verify(struct dt_loader *l, const struct dt_difo *difo);
 

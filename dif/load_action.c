@@ -67,7 +67,7 @@ static int dt_agg_known(dt_u32 kind)
 	}
 }
 
-/* Computes the size and the alignment of the value that an entry records. */
+/* Computes the size and the alignment of the value that an action records. */
 static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			  const struct dt_difo *difo, dt_u32 *bytes,
 			  dt_u32 *align)

@@ -7,8 +7,8 @@
  * their actions. A value of 1, 2, 4 or 8 bytes is aligned to its size, any
  * other value to 8 bytes. The parts of an aggregation's key are laid out in the
  * same way, from offset 0 of the key, which is separate from the record. The
- * entry of the first part and the entry of the aggregation contain the key's
- * size.
+ * size of the key is stored in the action that computes its first part, and in
+ * the action of the aggregation.
  *
  * The compiler also checks the rules about speculation, but DOF is not trusted.
  * The rules make sure that a clause does not write to a buffer while it commits

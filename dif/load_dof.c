@@ -101,7 +101,7 @@ int dt_dof_check(struct dt_loader *l)
 			continue;
 		if (sec.offset + sec.size > l->hdr.loadsz)
 			return dt_refuse(
-			    l, at, "DOF section is beyond the loadable part");
+			    l, at, "DOF section extends beyond the loadable part");
 		if (sec.offset < end)
 			return dt_refuse(l, at, "DOF sections overlap");
 		end = sec.offset + sec.size;

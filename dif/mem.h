@@ -120,8 +120,8 @@ static inline int dt_same(const void *a, const void *b, dt_u64 bytes)
 }
 
 /*
- * Returns the length of a string, of which at most max bytes are read. Returns
- * max if none of them is a NUL.
+ * Returns the length of a string. Reads at most max bytes, and returns max if
+ * none of them is a NUL.
  */
 static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 {

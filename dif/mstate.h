@@ -31,9 +31,9 @@ struct dt_tuple {
 };
 
 /*
- * The value of a dynamic variable whose address the D program has loaded. While
- * *gen_word without DT_DYN_WRITING is equal to gen, the memory still belongs to
- * this variable.
+ * The value of a dynamic variable whose address the D program has loaded. The
+ * memory belongs to this variable until *gen_word changes to a generation other
+ * than gen. The bit DT_DYN_WRITING in *gen_word is not part of the generation.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* offset in the arena and size of the value */
@@ -261,7 +261,7 @@ dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 void dt_work_measure(struct dt_mstate *m);
 /*
  * Counts a piece of work: a clause, an action, or an instruction that may take
- * a long time. Every 16th piece measures the time of the firing. If the time
+ * a long time. At every 16th piece, the time of the firing is measured. If it
  * exceeds the host's budget, the current clause ends and no other clause of the
  * firing runs.
  */
@@ -463,8 +463,8 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 }
 /*
  * Locks a shard for the consumer. Returns 0, or -1 if the shard stayed locked.
- * Each failed test of the lock uses one of *spins, a number that several calls
- * may share. If the holder has died, takes the lock and sets *stolen to 1.
+ * Each failed test of the lock reduces *spins by one. Several calls may share
+ * this limit. If the holder has died, takes the lock and sets *stolen to 1.
  */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,

@@ -172,7 +172,7 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
-/* Only structures use the instruction ldtsm, and they never have slots. */
+/* Implements ldtsm, which is only for structures. They never have slots. */
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
 {
 	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);

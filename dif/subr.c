@@ -12,7 +12,7 @@
 #define DT_CALL_KERNEL(m, name) dt_subr_of_kernel(m, DIF_SUBR_##name)
 #define DT_CALL_NONE(m, name) dt_subr_refused(m)
 
-/* Raises a fault. The verifier refuses all calls that would end here. */
+/* Raises a fault. The verifier refuses every call that would lead here. */
 static dt_u64 dt_subr_refused(struct dt_mstate *m)
 {
 	dt_fault(m, DTRACEFLT_ILLOP, 0);

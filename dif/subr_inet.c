@@ -92,7 +92,7 @@ static void dt_text_ipv6(struct dt_text *t, const dt_u8 *a)
 	for (int i = 0; i < 8; i++)
 		groups[i] = (dt_u32)a[2 * i] << 8 | a[2 * i + 1];
 	len = dt_zero_run(groups, 8, &at);
-	/* ::ffff:1.2.3.4 and ::1.2.3.4 have a dotted end, :: and ::1 do not */
+	/* ::ffff:1.2.3.4 and ::1.2.3.4 end in dotted form; :: and ::1 do not */
 	if (at == 0 && ((len == 5 && groups[5] == 0xffff) || len == 6))
 		n = 6;
 	for (int i = 0; i < n; i++) {

@@ -231,8 +231,8 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 }
 
 /*
- * Copies the string or structure at D address `from` to the storage `to` of v.
- * Returns 0 if there was a fault.
+ * Copies the string or structure at D address `from` to `to`, which is the
+ * storage of the variable v. Returns 0 if there was a fault.
  */
 static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 			  dt_u8 *to, dt_u64 from)

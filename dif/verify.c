@@ -155,7 +155,7 @@ static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	return 0;
 }
 
-/* Checks a variable that is held by reference and is not a string. */
+/* Checks that the variable is declared with a structure or array type. */
 static int dt_check_object(struct dt_check *c, dt_u32 id, dt_u32 scope,
 			   dt_u32 kind)
 {

@@ -112,7 +112,8 @@ struct Displaced {
     std::span<const std::byte> copy_text() const { return copy; }
 };
 
-// The state of one thread that executes a slot. Keep it until finish_out_of_line().
+// The state of one thread while it runs in a slot. The caller must keep it until
+// finish_out_of_line() has returned.
 struct SlotRun {
     TargetAddr slot;
     std::array<std::uint64_t, 2> saved{}; // original values of the spare registers

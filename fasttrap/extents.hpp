@@ -13,8 +13,8 @@
 // targets:
 //
 //   - the target of a direct jump, branch or call of any function
-//   - a symbol of any type, the start of a range of .eh_frame, a landing pad of
-//     exceptions
+//   - a symbol of any type, the start of a range of .eh_frame, an exception landing
+//     pad
 //   - an endbr64
 //   - an address of text in an instruction or in an aligned word of data: a pointer to a
 //     function, a label of a computed goto, an entry of a switch table of addresses
@@ -154,7 +154,7 @@ private:
     struct Tables {
         std::vector<TargetAddr> targets;
         bool explained = false; // a table has an entry inside the function
-        bool too_many = false;  // too many labels that a table may be relative to
+        bool too_many = false; // too many possible base addresses; tables were not read
     };
     Tables read_tables(const Dispatch& dispatch, const ReadModule& read);
     void read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory of a target, as emulation needs it.
+// The interface through which emulation accesses the memory of a target.
 //
 // read() and write() transfer all bytes, or return false and transfer none. They never
 // fault. An emulated instruction writes at most once, after all other steps that can

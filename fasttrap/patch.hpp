@@ -90,7 +90,7 @@
 
 namespace dt {
 
-// The place of a probe, and how far the bytes around it may be moved.
+// The place of a probe, and the bytes around it that may be moved.
 //
 // [first, end) is the extent. It contains no branch target except `first`. An
 // instruction starts at `first`.
@@ -107,17 +107,16 @@ struct PatchSite {
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // The end of the last branch of the function that leads back to its entry, if the
-    // function's entry is also the start of a loop. If the window contains all such
-    // branches, their copies skip the site's head. 0 if there are no such branches, or
-    // if they should fire the probe.
+    // If branches in the function lead back to its entry, this is the end of the last
+    // one. If the window contains all of these branches, their copies skip the site's
+    // head. 0 if there are no such branches, or if they should fire the probe.
     TargetAddr loop_end;
     // Bit k is set if a window with Window::way == k must not be tried again, because
     // the TrampolineSpace did not find space for it.
     std::uint32_t avoid = 0;
 
-    // Shortens the blocks after `end` so that they end at `to`, which is at or after
-    // `end`.
+    // Shortens the blocks after `end` so that none of them extends beyond `to`, which is
+    // at or after `end`.
     void limit_behind(TargetAddr to);
 };
 

@@ -163,10 +163,10 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// If the branch must not fire the probe at its destination (loop_end), returns the
-// address in the trampoline after the head and tail of that site, where the branch
-// continues. Otherwise returns nothing. If two heads precede one instruction, the
-// branch skips the first head and executes the second.
+// A branch back to a site skips the site's head and tail if the branch ends at or
+// before the site's loop_end. For such a branch, returns the address in the trampoline
+// at which the branch continues. Otherwise returns nothing. If two heads precede one
+// instruction, the branch skips the first head and executes the second.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {

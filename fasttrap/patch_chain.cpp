@@ -104,9 +104,9 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         auto limit = std::upper_bound(ends.begin(), ends.end(), chain.end);
         if (limit == ends.end())
             return std::nullopt;
-        // If this block has four bytes, the highest byte of its jump's displacement is
-        // the first byte of the next block. Reserve a byte for a prefix there, so that
-        // this byte need not be the opcode of the next jump.
+        // If this block has four bytes, the displacement of its jump ends in the first
+        // byte of the next block. Leave space for a prefix there. Without a prefix, the
+        // highest byte of the displacement would be the opcode of the next jump.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())

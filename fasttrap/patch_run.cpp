@@ -132,8 +132,8 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Returns true only if the caller did not know that the branch exists, and therefore
-// passed a site whose extent is too long.
+// A caller passes extents into which no branch leads, as far as it knows. So the result
+// is true only if there is a branch that the caller did not know.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

@@ -92,8 +92,8 @@ private:
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
 // Follows the flow of control from the members of code.entered in `range`, and adds
-// everything that it reaches inside the range to the known code. Removes other
-// instructions that overlap the reached ones from `instructions`.
+// everything that it reaches inside the range to the known code. If other members of
+// `instructions` overlap the reached instructions, removes them from `instructions`.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

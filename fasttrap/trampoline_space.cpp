@@ -23,13 +23,14 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16; // in large areas, for dt_rt_enter's address
+// The first bytes of a large area are reserved for the address of dt_rt_enter.
+constexpr std::uint64_t enter_bytes = 16;
 // A page with fewer free bytes is crowded, which means that it has only small holes.
 constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
 // Areas of at most this size are used only for stubs.
 constexpr std::uint64_t small_area = 4 * page_bytes;
-constexpr int max_tries = 4096; // addresses to try for a pair's or chain's trampoline
+constexpr int max_tries = 4096; // addresses that one pass of take_chain() tries
 
 } // namespace
 

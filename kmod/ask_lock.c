@@ -29,7 +29,7 @@ int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
 enum {
 	DT_OWNER_FLAGS = 7, /* low bits of the owner's address that are flags */
 	/*
-	 * An rw_semaphore's count: bit 0 is set if a writer holds the
+	 * In the count of an rw_semaphore, bit 0 is set if a writer holds the
 	 * semaphore, and bits 8 to 62 are the number of readers.
 	 */
 	DT_RW_WRITER = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * D's subroutines for locks: mutex_*() for a struct mutex, rw_*() for a
- * struct rw_semaphore. They run in any context, and read the lock as memory
- * that may be invalid.
+ * struct rw_semaphore. They run in any context. If the address of the lock is
+ * invalid, they fail.
  */
 #ifndef KMOD_ASK_LOCK_H
 #define KMOD_ASK_LOCK_H

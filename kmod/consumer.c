@@ -241,7 +241,7 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 		return dt_syscall_attach(c, site);
 	case DTK_TRACEPOINT:
 		return dt_tracepoint_attach(c, site);
-	case DTK_STABLE_ROW: /* fbt.c attaches the rows of functions */
+	case DTK_STABLE_ROW: /* fbt.c attaches the rows that have a function */
 		return dt_stable_tracepoint_attach(c, site, &dt_stables[site->where]);
 	case DTK_PROFILE:
 	case DTK_TICK:

@@ -118,8 +118,8 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 void dt_anonymous_begin(void);
 void dt_anonymous_end(void);
 /*
- * Describes the anonymous consumer. If the caller requested a copy of the file,
- * transfers the consumer to the caller.
+ * Describes the anonymous consumer. If the caller passed an address for a copy
+ * of the file that dtrace -A wrote, also transfers the consumer to the caller.
  */
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
@@ -136,9 +136,10 @@ struct dt_context {
 	unsigned long skip_begin, skip_end;
 	unsigned long caller; /* 0: use the second frame of stack() */
 	int error; /* errno */
-	u32 in_stack_args; /* arg6 is at frame + 8, later arguments follow */
+	/* 1 if arg6 is at frame + 8, with later arguments after it */
+	u32 in_stack_args;
 	/*
-	 * 1: regs are those of a process at the entry or the return of a
+	 * 1 if regs are those of a process at the entry or the return of a
 	 * function, where the return address is at regs->sp
 	 */
 	u32 at_call;

@@ -8,8 +8,8 @@
  * When a CPU goes offline, perf removes its counters, and does not restore them
  * later. A hotplug callback cannot create a software event, because perf takes
  * the hotplug lock for that. The callback marks the CPU and queues work, which
- * closes the dead counters of this CPU and opens new ones. Events are not
- * counted between the moment when the CPU comes online and the work.
+ * closes the dead counters of this CPU and opens new ones. Events that occur
+ * after the CPU has come online and before the work runs are not counted.
  *
  * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
  * run a probe inside a probe. If an NMI arrives inside a probe, dt_kfire()

@@ -17,8 +17,9 @@
  * the consumer that used most of the time is killed. None of its probes fires
  * any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
  *
- * A program like fbt::: { @ = count(); } is not killed, because its firings are
- * short, and the traced functions and ftrace use enough of the time.
+ * A program like fbt::: { @ = count(); } is not killed. Its firings are short,
+ * and the traced functions and ftrace use more than the remaining 3 % of the
+ * time.
  *
  * Reading the clock can take longer than a short firing. Most firings are
  * therefore not measured. After each measured firing, a random number of

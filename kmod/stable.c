@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The rows of abi/stable.h as an array, and the function that selects the
- * arguments for rows whose probes always fire and have no arguments.
+ * The rows of abi/stable.h as an array, and dt_choose_always(), which is for
+ * probes that always fire and have no arguments.
  */
 #include "abi/stable.h"
 

@@ -8,16 +8,16 @@
  * buffer in its original state. For this purpose, a copy of the bio follows the
  * arguments. The iterator of the copy is reset according to the bio's vectors.
  *
- * A thread waits in one of three functions, and each wait fires once:
- *   submit_bio_wait()   for the bio in its argument
- *   io_schedule()       for a page, a buffer or a request. These are not
- *                       arguments, so the probe shows a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. If
- *                       the kernel does not check for hung tasks, this function
- *                       calls io_schedule(), and only the probe there fires.
- *                       Otherwise this function calls io_schedule_timeout(),
- *                       which is not probed, because submit_bio_wait() calls
- *                       io_schedule_timeout() too
+ * The wait probes fire in three functions, but only once for each wait:
+ *   submit_bio_wait()   waits for the bio in its argument.
+ *   io_schedule()       waits for a page, a buffer or a request. These are not
+ *                       arguments, so the probe shows a bio without a device.
+ *   blk_io_schedule()   waits for direct input and output. The probe shows a
+ *                       bio without a device here, too. If the kernel does not
+ *                       check for hung tasks, blk_io_schedule() calls
+ *                       io_schedule(), and only the probe in io_schedule()
+ *                       fires. Otherwise it calls io_schedule_timeout(), which
+ *                       is not probed, because submit_bio_wait() calls it too.
  */
 #include "abi/stable.h"
 

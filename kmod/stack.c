@@ -52,7 +52,7 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	unsigned long *first = NULL, pc;
 
 	if (x->regs && user_mode(x->regs))
-		return; /* the probe is in user code: no kernel stack */
+		return; /* a probe in user code has no kernel stack */
 	/*
 	 * If the unwinder is started with registers, it begins with the caller
 	 * of the interrupted function. The pc in the registers is added here.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stacks of the current task: program counters, the innermost first. These
- * functions run in any context.
+ * Walks the stacks of the current task. A stack is stored as an array of
+ * program counters, the innermost first. These functions run in any context.
  */
 #ifndef KMOD_STACK_H
 #define KMOD_STACK_H
@@ -10,7 +10,7 @@
 
 /*
  * Stores the kernel stack, starting at the probe, in at most @max entries.
- * Returns the number of stored entries: 0 if the probe is in user code.
+ * Returns the number of stored entries, which is 0 for a probe in user code.
  */
 s64 dt_kernel_stack(const struct dt_context *x, u64 *pcs, u32 max);
 /* Returns the number of frames of the kernel stack, at most 1024. */

@@ -96,7 +96,8 @@ void dt_forbidden_changed(void)
 static void dt_name_of(unsigned long address, char *name)
 {
 	snprintf(name, DT_NAME_BYTES, "%ps", (void *)address);
-	strreplace(name, ' ', 0); /* the module's name follows a space */
+	/* The module's name follows a space. Cut it off. */
+	strreplace(name, ' ', 0);
 }
 
 /* Copies the kernel's kprobe blacklist. The caller holds kprobe_mutex. */

@@ -29,7 +29,7 @@
 
 #define DT_MAX_TABLES 8192u
 #define DT_MAX_RULES (1u << 22)	  /* per table */
-#define DT_ALL_RULES (1ull << 25) /* per consumer: 400 MB */
+#define DT_ALL_RULES (1ull << 25) /* per consumer; they use 400 MB */
 #define DT_MAX_MAPS (1u << 16)	  /* per process */
 #define DT_MAX_PROCESSES (1u << 16)
 #define DT_BUCKET_BITS 10
@@ -51,14 +51,15 @@ struct dt_process {
 	 */
 	unsigned long told_at;
 	/*
-	 * true if the consumer has passed the same maps at least twice in a
-	 * row; a probe at an address outside the maps then requests new maps
-	 * (strangers) only if told_at is at least one second ago
+	 * True if the consumer has passed the same maps at least twice in a
+	 * row. A probe that encounters an address outside these maps then
+	 * requests new maps (see strangers) only if told_at is at least one
+	 * second ago. If is_same is false, it always requests new maps.
 	 */
 	bool is_same;
 	/*
-	 * a thread group that has used the maps since told_at, by its number in
-	 * the initial PID namespace; 0: none
+	 * the number, in the initial PID namespace, of a thread group that has
+	 * used the maps since told_at, or 0 if there is none
 	 */
 	u32 used_by;
 	u32 n;
@@ -71,9 +72,9 @@ struct dt_unwind {
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
 	/*
-	 * thread groups whose maps are missing or incomplete, so that the
-	 * consumer must pass new ones, by their number in the initial PID
-	 * namespace; 0: free entry
+	 * The numbers, in the initial PID namespace, of thread groups whose
+	 * maps are missing or incomplete. The consumer must pass new maps for
+	 * them. An entry is 0 if it is free.
 	 */
 	u32 strangers[DT_STRANGERS];
 };
@@ -128,9 +129,10 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Changes the frame to that of the code that the signal interrupted. Its
- * registers are in the struct ucontext at the stack pointer, from which
- * rt_sigreturn() will restore them.
+ * Changes the frame of the code that calls rt_sigreturn() after a signal
+ * handler to the frame of the code that the signal interrupted. The registers
+ * of the interrupted code are in the struct ucontext at the stack pointer, from
+ * which rt_sigreturn() will restore them.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {

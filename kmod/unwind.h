@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * ustack() with tables: the call frame information of a process's files, in the
- * form in which the consumer passes it (struct dtk_unwind_rule).
+ * Walks the stack of a process for ustack() with tables. They contain the call
+ * frame information of the process's files, in the form in which the consumer
+ * passes it (struct dtk_unwind_rule).
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *

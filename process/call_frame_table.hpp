@@ -51,9 +51,9 @@ struct FrameRow {
     bool is_of_signal = false;
 };
 
-// Reads an address in a DW_EH_PE_* encoding. `at` is the address of its first byte.
-// Returns nothing if it cannot be read, is indirect, or is relative to anything but
-// `at`.
+// Reads an encoded address (DW_EH_PE_*). `at` is the location of the encoded bytes.
+// Returns nothing if the encoded address cannot be read, is indirect, or is relative to
+// anything but `at`.
 std::optional<std::uint64_t>
 read_frame_address(class FrameReader& in, std::uint8_t encoding, std::uint64_t at);
 

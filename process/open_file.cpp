@@ -125,10 +125,10 @@ std::string OpenFile::path() const
 
 // Returns the first lines of fdinfo: pos, flags, mnt_id. The fdinfo of an epoll
 // instance is not read, because the read could cause a deadlock. For a read of any
-// length the kernel computes all lines. It takes a lock of the epoll instance for that,
-// and also holds this lock while it writes to the program's memory. If that write waits
-// for the thread whose probe fires, because the thread handles page faults
-// (userfaultfd), the read would never return.
+// length the kernel computes all lines, and takes a lock of the epoll instance.
+// epoll_wait(2) holds the same lock while it writes events to the program's memory. If
+// the thread whose probe fires handles page faults (userfaultfd), that write may wait
+// for this thread. The read of fdinfo would then never return.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The memory of a target: reads and writes of its bytes.
+// Reads and writes the memory of a target.
 //
 // A process and its vfork children share one address space. An exec creates another
 // one. Text is read and written through /proc/PID/mem, which ignores page protections.

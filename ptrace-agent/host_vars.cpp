@@ -156,7 +156,7 @@ int FiringHost::progenyof(std::uint64_t pid)
     return 0;
 }
 
-// Sends a signal to the stopped thread, which receives the signal when the thread
+// Sends a signal to the stopped thread. The thread receives the signal when it
 // continues. Returns -1 if the signal cannot be sent.
 int FiringHost::raise(int signal)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Finds the call frame information of a process's objects in its memory: the sorted
-// table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). The program headers
-// that are mapped with each object lead to it.
+// Finds the call frame information of each object that a process has mapped. It is the
+// sorted table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). The object's
+// program headers, which are also mapped, lead to it.
 //
-// Everything is read from the target's memory through the caller's accessor, and
-// nothing from files, because a target chooses the names and the contents of the files
-// that it maps. All numbers are checked. The caller's accessor limits how much is read.
+// Everything is read from the target's memory through the caller's accessor. Files are
+// not read, because a target chooses the names and the contents of the files that it
+// maps. All numbers are checked. The caller's accessor limits how much is read.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -27,7 +27,7 @@ struct FrameTable {
     TargetAddr begin, end;    // the text that the table describes
     std::uint64_t header = 0; // the address of .eh_frame_hdr
     // The address and the number of the entries. An entry consists of two 32-bit
-    // offsets from `header`: that of a function, and that of its FDE.
+    // offsets from `header`: one leads to a function, and one to its FDE.
     std::uint64_t entries = 0, n_entries = 0;
 };
 

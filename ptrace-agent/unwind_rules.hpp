@@ -11,7 +11,7 @@
 //
 // Text without call frame information has the rule that libunwind falls back to
 // (DT_RT_FROM_GUESS). Examples of such text are code that was generated at run time,
-// and code of Go. There is no rule for a signal frame, or for a CFA that is based on a
+// and Go code. There is no rule for a signal frame, or for a CFA that is based on a
 // register other than %rsp and %rbp.
 //
 // Mappings and files are read only once. When mappings change, the owner must create a

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/style.md that a program can check: the layout, file-local names that files compiled together
-have in common, sizes of classes and folders, commit subjects, and words. Prints each violation with its location.
+"""Checks the rules of docs/style.md that a program can check: the layout, file-local names that occur in more than one
+of the files that are compiled together, sizes of classes and folders, commit subjects, and words. Prints each violation
+with its location.
 
     tests/style.py [CHECK...]    the names of the check_ functions below, without this prefix; default: all"""
 import collections, io, os, pathlib, re, subprocess, sys, tokenize

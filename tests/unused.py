@@ -42,10 +42,10 @@ class Findings:
     """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
-        # From USR to (place, name). A static function in a header has different USRs in C and C++.
+        # Maps a USR to (place, name). A static function in a header has different USRs in C and C++.
         self.declared = {}
         self.defined = set()
-        # From the USR of a caller ("" outside functions) to the USRs of the called functions.
+        # Maps the USR of a caller to the USRs of the called functions. The USR is "" for calls outside functions.
         self.calls = collections.defaultdict(set)
         self.roots = set()
         self.unresolved = set()  # names that templates call and only their instances resolve

@@ -22,8 +22,8 @@ namespace dt::usdt {
 
 constexpr char definition_section[] = ".note.dtrace";
 constexpr char definition_owner[] = "dtrace";
-// The note type. It is none of the generic types, which readelf would describe in a
-// misleading way.
+// The note type. It differs from all generic types, because readelf would describe a
+// note of a generic type in a misleading way.
 constexpr std::uint32_t definition_type = 0x44540001; // "DT", version 1
 
 struct DefinitionNote {

@@ -6,7 +6,7 @@
 //   #define APP_QUERY_START_ENABLED() ...
 //
 // A macro calls an inline function, so that arguments are checked and converted as in a
-// call. The function contains the nop and its note, in the format of SystemTap's
+// call. The function contains the nops and their note, in the format of SystemTap's
 // <sys/sdt.h>. The header needs no other header, no library and no object from `dtrace
 // -G`, because each file that includes the header contains the semaphores and the
 // definitions of the providers in section groups. The linker keeps one copy of each

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Creates the object file that `dtrace -G` writes: the providers' semaphores and
-// definitions, in the same section groups as in the headers from `dtrace -h`, so that a
-// program may have both. The file contains no code, and the objects that it is linked
-// with need no changes.
+// Creates the object file that `dtrace -G` writes. It contains the semaphores and the
+// definitions of the providers, in the same section groups as in the headers from
+// `dtrace -h`. A program may therefore use this file and such headers. The file
+// contains no code, and the objects that it is linked with need no changes.
 #pragma once
 
 #include "base/result.hpp"

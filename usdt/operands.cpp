@@ -260,8 +260,9 @@ std::vector<std::string_view> words_of(std::string_view arguments, std::size_t m
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Blanks inside parentheses and brackets, and blanks around PTR, belong to
-        // the operand. If a parenthesis is not closed, a blank before a size ends it.
+        // Blanks inside parentheses and brackets, and blanks around PTR, belong to the
+        // operand. If a parenthesis is not closed, the operand ends at a blank before a
+        // size.
         std::size_t end = at;
         int depth = 0;
         for (; end < arguments.size(); end++) {

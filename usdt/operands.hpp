@@ -6,7 +6,7 @@
 //
 //   argument = [size @] operand     size = [-] 1 2 4 8 [f]    minus: signed, f: floating-point
 //   operand  = $ constant | % register | [%segment :] [constant] ( [base] [, index [, scale]] )
-//   constant = numbers and symbols with + and - between
+//   constant = numbers and symbols with + or - between them
 //
 // Programs that were built with -masm=intel have Intel syntax: "4@DWORD PTR -20[rbp]
 // 8@rax -4@7", and with clang "8@[rsp - 16]". Our headers add a $: "8@$rax -4@$7". The

@@ -29,7 +29,7 @@ struct ProviderSource {
     std::vector<SourceProbe> probes;
     // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
-    std::string definition; // D text; empty: no definition is included
+    std::string definition; // D text. If it is empty, no definition is included.
 };
 
 // Returns the name of the n-th argument in C. The first argument has number 1.

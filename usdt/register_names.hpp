@@ -16,7 +16,7 @@ struct Register {
     bool high_byte = false, vector = false, rip = false;
 };
 
-// Returns the register with this name, which has no %: rax, r8d, xmm3, rip.
+// Returns the register with this name. The name has no %, for example rax or xmm3.
 std::optional<Register> register_by_name(std::string_view name);
 
 // Parses the complete text as a decimal, hexadecimal (0x1f) or octal (017) number.

@@ -147,7 +147,7 @@ def callgrind(args, mode):
     return traced - bare_of(args, mode)
 
 def by_the_wall(victim, calls):
-    """Returns the elapsed ns per call. They include the time for which the victim is stopped."""
+    """Returns the elapsed ns per call, including the time for which the victim is stopped."""
     before, began = victim.calls, time.perf_counter()
     victim.run("work", 1, calls)
     return (time.perf_counter() - began) * 1e9 / (victim.calls - before)
@@ -172,8 +172,8 @@ def ltrace(args):
         return by_the_wall(victim, 10000) - bare_of(args, "work")
 
 def strace():
-    """Measures strace with a dd that makes two system calls for each byte. Returns the ns per system call.
-    The time to start dd is subtracted."""
+    """Runs dd, which makes two system calls for each byte, with and without strace. Returns the ns by which
+    strace slows down a system call. The time to start dd is subtracted."""
     need("strace", root=False)
     def seconds(n, *under):
         began = time.perf_counter()

@@ -120,7 +120,7 @@ class Many:
         return sorted(self.ask(str(CALLS))[0] for _ in range(ROUNDS))[ROUNDS // 2]
 
 def ours_kib(pid):
-    """Returns the proportional set size (Pss) of a process in KiB, as a dictionary by the mapping's name."""
+    """Returns a dictionary with the proportional set size (Pss) in KiB of each mapping of a process."""
     found, name = {}, ""
     with open(f"/proc/{pid}/smaps") as smaps:
         for line in smaps:

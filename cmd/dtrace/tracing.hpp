@@ -72,6 +72,6 @@ private:
 // Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first of these signals
 // stops tracing and prints the remaining records. The second one discards them.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
-// Closes the session, which releases the targets. If this takes long, a second
-// interrupt ends dtrace immediately.
+// Closes the session, which releases the targets. A second interrupt during the release
+// ends dtrace immediately.
 void release_targets(dtrace_hdl_t* session);

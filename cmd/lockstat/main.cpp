@@ -97,8 +97,9 @@ struct Command {
     int go = -1; // pipe; the process executes the command when it reads a byte
 };
 
-// Forks the process of the command, which waits for a byte from the pipe. Probes fire
-// only after the later call of dtrace_go(), so the fork is not measured.
+// Forks the process that will execute the command. The process first waits for a byte
+// from the pipe. The fork is not measured, because probes fire only after dtrace_go(),
+// which is called later.
 Command prepare(const Arguments& args)
 {
     int ends[2];

@@ -101,8 +101,9 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
     }
 }
 
-// Sets raw.caller to the function that caused the event, and removes the code of locks
-// from the stack. Returns false if -f excludes the record.
+// For contention, removes the frames of lock code from the top of the stack, and sets
+// raw.caller to the function that caused the event. Returns false if -f excludes the
+// record.
 bool Records::find_caller(Raw& raw, const Event& event)
 {
     if (event.kind == 'C') {

@@ -114,7 +114,8 @@ struct Arch {
     // no free byte below the stack pointer. text is the function, or its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
-    // For patches (patch.hpp). These functions are thread-safe.
+    // The remaining members are for patches (patch.hpp). The functions among them are
+    // thread-safe.
     std::size_t jump_bytes; // length of the jump that replaces a window
     std::byte jump_prefix;  // redundant prefix; any number of them may precede a jump
     std::size_t head_bytes;

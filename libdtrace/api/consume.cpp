@@ -4,7 +4,7 @@
 // dtrace_sleep() polls the fill levels of buffers every 5 ms, because a wake-up by the
 // target would cost the target far more than a poll costs dtrace. If an aggregation
 // buffer fills up, dtrace_sleep() reads all aggregation buffers. It returns early
-//   - if a principal buffer is a quarter full,
+//   - if a principal buffer is a quarter full (only with bufpolicy=switch),
 //   - if the last round of dtrace_work() ran out of time,
 //   - if exit() was called or the session has a status other than OKAY,
 //   - if the number of held targets has changed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The interface of the compiler. It runs the passes in their order, and catches a
-// CompileError to return its diagnostic.
+// The interface of the compiler. It runs the passes in order. If a pass throws a
+// CompileError, the caller receives the diagnostic that the error contains.
 //
 // A program that fails to compile changes nothing: its types are rolled back, its new
 // names are erased, and what the checker recorded about older names (types, keys, uses)

@@ -34,7 +34,7 @@ struct CompileOptions {
     bool argref = false;       // accept unused macro arguments
     bool defaultargs = false;  // missing macro arguments are 0 or ""
     bool pspec = false;
-    // the program was given with -n: a description without a clause is allowed
+    // the program was given with -n, so a description without a clause is allowed
     bool string_program = false;
     bool library = false;   // the text is the D library source_name
     bool keep_text = false; // fill in Program::text
@@ -47,13 +47,13 @@ struct CompileOptions {
     std::vector<std::string> macro_args; // [0] is $0
     // Answers the compiler's questions about the session.
     Environment* environment = &no_environment();
-    // The default numbers of frames of ustack() and jstack(), and of bytes for the
-    // strings of jstack().
+    // The default number of frames that ustack() and jstack() record, and the default
+    // number of bytes for the strings of jstack().
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // the maximum for all stacks
-    // The session uses the kernel module, so names that only this module can compute
-    // are allowed.
+    // The session uses the kernel module. So a program may use names whose values only
+    // this module can provide.
     bool kernel = false;
 };
 

@@ -2,8 +2,8 @@
 // The interface through which the compiler asks about the session, its probes and
 // targets, and the kernel.
 //
-// The default implementations are for a compiler without a session, which tests use:
-// they refuse no option, and know no probes, no targets and no kernel.
+// The default implementations are for a compiler without a session, as in some tests.
+// They accept every option, and know of no probes, targets or kernel.
 #pragma once
 
 #include "base/result.hpp"
@@ -81,8 +81,8 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// The weakest attributes of a set of probes: those of the probes' descriptions, and
-// those of their arguments.
+// The weakest attributes in a set of probes. `descriptions` is for the probe
+// descriptions, and `arguments` is for the probes' arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses formats: splits the text into conversions.
+// Parses formats by splitting their text into conversions.
 //
 //   %  flags  width  .precision  size+conversion
 //      #0- +'?@  digits or *      a row of FORMAT_CONVERSIONS

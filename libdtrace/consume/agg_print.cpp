@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// printa(): prints a row in the default form, and all rows of joined aggregations.
+// Implements printa(). Prints a row in the default form, and all rows of joined
+// aggregations.
 #include "libdtrace/consume/agg_print.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"

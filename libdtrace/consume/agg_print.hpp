@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// printa(): prints rows of keys and values, in the default form or with a format.
+// Implements printa(). Prints rows of keys and values, in the default form or with a
+// format.
 //
 // The columns of a row are the aggregations of the statement. The key is taken from the
 // first column that contains it. A column without this key prints as zero or as an

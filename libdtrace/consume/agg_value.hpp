@@ -15,8 +15,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns true if `arg` is valid for this aggregating function, and values that the
-// function makes with `arg` have value_bytes bytes.
+// Returns whether `arg` is valid for this aggregating function and gives its values a
+// size of value_bytes bytes.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges the value `from` into the value `into` by the rules of the aggregating
@@ -28,7 +28,7 @@ void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
 std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
                                   std::size_t value_bytes);
 
-// Returns a / b, and 0 if b is 0. INT64_MIN / -1 wraps.
+// Returns a / b, or 0 if b is 0. INT64_MIN / -1 wraps.
 std::int64_t divide(std::int64_t a, std::int64_t b);
 
 // Returns a bucket's count after normalization.

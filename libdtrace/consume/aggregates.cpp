@@ -290,7 +290,8 @@ std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
         if (id == 0 || table_id == id)
             for (auto& [key, entry] : table)
                 all.push_back({entry.get(), {}});
-    // A hash table has no defined order. Sorting by creation makes walks repeatable.
+    // A hash table has no defined order. Sorting the entries by their time of creation
+    // makes the order of walks reproducible.
     std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
         return a.entry->order < b.entry->order;
     });

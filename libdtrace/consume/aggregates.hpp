@@ -137,7 +137,8 @@ public:
     void denormalize(std::uint32_t id) { normalize(id, 1); }
     void clear_all(); // implements dtrace_aggregate_clear()
 
-    // Returns the entries of one aggregation (0: of all) in the given order.
+    // Returns the entries of one aggregation, or of all aggregations if id is 0, in the
+    // given order.
     std::vector<AggEntry*> entries(std::uint32_t id, AggOrder order,
                                    const Display& display, bool reverse = false);
     // Returns the rows of several aggregations, joined by key. A column without that

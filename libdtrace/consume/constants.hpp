@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Constants in records: values that the compiled clause determines.
+// Checks the values in records that are constants of the program.
 //
 // A target can forge any record of a clause that fires in it. Some values in records
-// are constants of the program, for example the aggregation in trunc(@a), the option in
-// setopt(), and a command of system() without conversions. A record in which a constant
+// are constants, for example the aggregation in trunc(@a), the option in setopt(), and
+// the command of system() if it contains no conversions. A record in which a constant
 // has a different value is forged.
 #pragma once
 

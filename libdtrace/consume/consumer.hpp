@@ -14,11 +14,12 @@
 //         consumer.snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// With the option temporal, records are printed in the order of time. A round prints
-// the records whose timestamps are before the start of the round, because no shard can
-// deliver older records in a later round. Newer records wait for the next round.
-// DrainKind::Final prints all records. Without temporal, a round prints all of its
-// records, sorted only within the round.
+// With the option temporal, records are printed in chronological order. A round prints
+// the records that are older than the watermark, which is usually the start of the
+// round, because no shard can deliver older records in a later round. If a shard was
+// locked and could not be read, the watermark is the time at which that shard was last
+// read. Newer records wait for the next round. DrainKind::Final prints all records.
+// Without temporal, a round prints all of its records, sorted only within the round.
 //
 // Targets can write the data part of the arena. The engine copies buffers within their
 // bounds. This code checks each record against its clause before use. A shard with an

@@ -243,8 +243,9 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // In %f, the largest long double has 4933 digits before the point. The constants
-    // leave enough space for them, in addition to the precision and the width.
+    // With %f, the largest long double has 4933 digits before the decimal point. The
+    // constants leave enough space for them, in addition to the precision and the
+    // width.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),

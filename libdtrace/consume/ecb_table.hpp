@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The meaning of a record's EPID: the arena's ECB joined with the program's clause.
+// Finds the meaning of a record's EPID. Each entry of the table joins one of the
+// arena's ECBs with its clause in the program.
 //
 //   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
 //        └─────────────> probe names

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// printf: a parsed Format bound to the records that its values come from.
+// Implements printf. A FormatPlan is a parsed Format that is bound to the parts of the
+// record that contain the values.
 //
 //   Format + RecordDesc[] ──once──> FormatPlan ──per record──> text
 //
-// Binding determines everything that does not depend on the data: the printer, the
-// sign, the offsets. Integers and strings without flags have a fast path without any
-// lookups, which allows millions of records a second.
+// Binding determines everything that does not depend on the data, such as the printer,
+// the sign and the offsets. Integers and strings without flags have a fast path without
+// any lookups, which allows millions of records a second.
 //
 // Widths and precisions for `*` come from records, which a target can forge. They are
 // limited to max_width, so that one record cannot request gigabytes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Outputs: a stdio stream, a callback, a string.
+// Implements the outputs to a stdio stream, a callback and a string.
 //
 // freopen() works on descriptors, not on the stream. It duplicates the stream's
 // original descriptor, opens the file, and uses dup2() to replace the stream's

@@ -2,10 +2,10 @@
 // Destinations of the consumer's text.
 //
 // Printers append to text() and then call commit(). The text that was appended since
-// the last commit() is a piece. A FileOutput writes the piece to its FILE, a
+// the last commit() is a piece. A FileOutput writes the piece to its FILE. A
 // HandlerOutput passes it to a callback (the C API's buffered handler). After an output
-// has failed (the disk is full, or the pipe is closed), every further commit() fails
-// and discards the text.
+// has failed (for example because the disk is full or the pipe is closed), every
+// further commit() fails and discards the text.
 #pragma once
 
 #include "base/fd.hpp"

@@ -121,8 +121,8 @@ public:
     // Events, setopt() changes only the display options.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
-    // Runs the command of a system() action like system(3), and returns the same value.
-    // A session continues to handle its targets' events while the command runs.
+    // Runs the command of a system() action, and returns the same value as system(3). A
+    // session continues to handle its targets' events while the command runs.
     virtual int run_command(const std::string& command)
     {
         return std::system(command.c_str());

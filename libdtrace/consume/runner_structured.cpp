@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints a record's statements in a format for programs (structured.hpp). The sink is
-// called in the same way as for text output. The record's line is printed after the
+// Prints the values of a record in a machine-readable format (structured.hpp). The sink
+// is called in the same way as for text output. The record's line is printed after the
 // sink has been called for all actions, and does not contain the actions that the sink
 // skipped.
 #include "libdtrace/consume/numbers.hpp"

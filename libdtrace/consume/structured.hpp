@@ -3,20 +3,23 @@
 //
 // json: one object per line. Its "type" is one of:
 //
-//   record       "time" (monotonic ns), "cpu", "probe", "values": one per statement
-//                that records, {"action": "trace", "value": ...}, {"action": "printf",
-//                "text": ...}, {"action": "printa", "aggregations": [...]}, ...
-//   aggregation  "name", "function", "keys", "value"; for a distribution "buckets"
+//   record       "time" (monotonic ns), "cpu", "probe", and the array "values", which
+//                has one object for each statement that records data:
+//                {"action": "trace", "value": ...}, {"action": "printf", "text": ...},
+//                {"action": "printa", "aggregations": [...]}, ...
+//   aggregation  "name", "function", "keys", and "value"; a distribution has "buckets"
+//                instead of "value"
 //   drop         "kind", "count", "total", "message"; for some kinds "cpu"
-//   error        "cpu", "probe", "fault", "message"; "action" (0: the predicate), "address",
-//                "source" if they are known
+//   error        "cpu", "probe", "action" (0: the predicate), "fault", "message";
+//                "address" and "source" if they are known
 //
 // Integers are numbers, with the sign of their type. Strings are text, stacks are
 // arrays of frames with the innermost first, and structures are objects. Bytes that are
 // not text are {"bytes": "0a1b.."}. Future versions may add fields.
 //
-// folded: the input of flame graphs. A line is "outermost;...;innermost N". In an
-// aggregation, N is the value, and the line contains all keys in their order. A record
+// folded: the input of flame graphs. A line is "outermost;...;innermost N". For an
+// aggregation, the line contains all keys in their order, or the aggregation's name if
+// it has no keys. N is the value, or the sum of all buckets of a distribution. A record
 // prints a line with N = 1 for each of its stacks, and the lines of its printa()
 // actions, but nothing else.
 #pragma once
@@ -65,7 +68,8 @@ void put_structured(std::string& out, const PrintContext& context, OutputForm fo
 void put_json(std::string& out, const FaultEvent& event);
 void put_json(std::string& out, const DropEvent& event);
 
-// Returns a value as JSON by its type, or as bytes if the type is null.
+// Converts a value to JSON according to its type. If the type is null, returns the
+// bytes of the value.
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
 // Returns a number, or a string for values that JSON numbers cannot represent: "inf",
 // "-inf", "nan".

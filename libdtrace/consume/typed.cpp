@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// print(): prints a value by its type.
+// The print() action, which prints a value according to its type.
 //
 // Offsets and sizes come from debug data, which the target's author controls. Therefore
 // every access is limited to the available bytes, and nesting is limited to a depth
@@ -43,12 +43,13 @@ constexpr std::size_t indent_columns = 4;
 
 using Bytes = std::span<const std::byte>;
 
-// Appends a value. `end` is the size of `out` at which the rest is omitted.
+// Appends a value. When the size of `out` reaches `end`, the rest of the value is
+// omitted.
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
 // Returns the name of the type as its author declared it, without the qualifier
-// userland. For an unnamed struct, returns "struct ", including the blank.
+// userland. For an unnamed struct, returns "struct " with the trailing space.
 std::string written(const Type* type)
 {
     std::string text = type_text(type);
@@ -266,8 +267,8 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        // No newline follows the closing brace of a structure or union. The D program
-        // prints it.
+        // Nothing is printed after the closing brace of a structure or union. The D
+        // program must print the newline itself.
         out.push_back('\n');
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts a value to JSON by its type. For people, typed.cpp prints such values as
-// text.
+// Converts a value to JSON according to its type. typed.cpp prints the same values as
+// text for people.
 #include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"

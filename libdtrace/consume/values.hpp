@@ -3,9 +3,9 @@
 // symbols, hex dumps.
 //
 // These functions need only one value's bytes and its RecordDesc. All append to a
-// string. Widths are those of classic DTrace: integers in 4, 6, 9 or 17 columns by
-// size, text after two blanks in a column of 33 (trace) or 50 (keys). Quiet mode omits
-// the padding of trace().
+// string. The widths are those of classic DTrace. An integer fills 4, 6, 9 or 17
+// columns, depending on its size. Text is printed after two spaces and fills 33 columns
+// (trace) or 50 (keys). Quiet mode omits the padding of trace().
 #pragma once
 
 #include "base/printable.hpp"
@@ -25,8 +25,8 @@ struct PrintContext {
     const Display& display;
 };
 
-// The part of the output in which a value is printed. The number is the width of the
-// field for text there, in characters. Text is left-justified, except in a packed
+// The part of the output in which a value is printed. Each enumerator is the width, in
+// characters, of a text field in that part. Text is left-justified, except in a packed
 // table.
 enum class Column { Trace = 33, Key = 50, Packed = 16 };
 

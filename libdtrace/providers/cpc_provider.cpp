@@ -77,7 +77,8 @@ Result<Ok> set_event(CpcCounter& counter, std::string_view name,
         if (!same_name(event.name, name))
             continue;
         if (mask)
-            return refusal("only raw events (r with hexadecimal digits) take a mask");
+            return refusal(
+                "only raw events (r followed by hexadecimal digits) take a mask");
         counter.type = event.type;
         counter.config = event.config;
         return Ok{};

@@ -4,9 +4,11 @@
 //   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
 //
 // EVENT is a row of abi/cpc.h, or rHEX for a raw event of the processor. MODE is user,
-// kernel or all. MASK is shifted to the bits above the low 8 bits of a raw event. The
-// names of events contain dashes, so a probe's name is parsed from its end. A
-// description that names a probe creates it. A description with a pattern creates one
+// kernel or all. Only raw events can have a MASK. The processor's event code is then
+// HEX | MASK << 8, and HEX has at most two digits. The names of events contain dashes,
+// so a probe's name is parsed from its end.
+//
+// A description that names a probe creates it. A description with a pattern creates one
 // probe for each matching event of this machine, in mode all, with the event's default
 // count. A pattern creates probes only if the description names the provider cpc, so
 // ":::" creates none.

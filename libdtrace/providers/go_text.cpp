@@ -7,8 +7,8 @@
 
 namespace dt {
 
-// The maximum length in bytes of a function's check of the stack, including the
-// instructions before the check.
+// The maximum number of bytes from the start of a function to the end of its stack
+// check.
 constexpr std::uint64_t longest_check = 96;
 
 AddressRange go_text(ElfImage& image)

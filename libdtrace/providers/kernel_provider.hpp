@@ -13,8 +13,8 @@
 
 namespace dt {
 
-// A place where a probe fires, like struct dtk_site of abi/ioctl.h. A symbol name may
-// be given instead of the address.
+// A place where a probe fires. The members correspond to those of struct dtk_site
+// (abi/ioctl.h), but a symbol name may be given instead of the address.
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind
     std::uint64_t where = 0;

@@ -26,8 +26,8 @@ struct Piece {
 };
 
 // Runs work(thread, i) for each i below n, until given_up is set. Uses n_threads
-// threads, including the calling thread, or fewer if no more can be started. Rethrows
-// an exception of work().
+// threads, including the calling thread, or fewer if no more can be started. If work()
+// throws an exception, share() rethrows it.
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)

@@ -73,7 +73,8 @@ private:
         // the modules in which each description has been matched
         std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
-        // The operands of return sites at indirect jumps, indexed by their encoding.
+        // The operands of each return site at an indirect jump. The key consists of the
+        // bytes of these operands, so that sites with equal operands share an entry.
         std::map<std::string, StaticArguments> jumps;
     };
     enum class Over { all, not_searched };

@@ -45,12 +45,12 @@ struct ProbeSite {
     // that begins at `end` ends at `beyond`. `further` contains the blocks after it.
     TargetAddr beyond;
     FurtherBlocks further{};
-    // For Entry: the end of the function's last branch that leads back to its first
-    // instruction; 0 if there is none. Known together with the extents.
+    // For Entry: the end of the last branch that leads back to the first instruction of
+    // the function; 0 if there is no such branch. Set with the extents.
     TargetAddr loop_end;
     bool restartable = false; // is in a restartable sequence; set with the extents
     bool unknown = false;     // is not known to be code; set with the extents
-    // Set for Go code before a check of the stack, or without a check. A jump's
+    // Set for Go code that runs before a stack check or without one. A jump's
     // trampoline writes below the stack pointer, which is not allowed there.
     bool no_stack = false;
     bool planted = false;                       // set by the backend
@@ -69,7 +69,7 @@ public:
     // Returns null if the probe is not a probe of a process.
     const ProcessProbe* probe(std::uint32_t id) const;
     ProcessProbe* probe(std::uint32_t id);
-    // Returns the ids of the probes of a process that have sites, ascending.
+    // Returns the ids of a process's probes that have sites, in ascending order.
     std::vector<std::uint32_t> of_process(pid_t pid) const;
 
     // Adds the sites in the module. Sites that the probe already has are not changed.

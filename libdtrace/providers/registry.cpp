@@ -60,9 +60,10 @@ std::size_t Registry::slot_of(Hash hash, std::string_view provider,
     }
 }
 
-// Copies a name into the registry's memory. Returns `before`, the name of the previous
-// probe, if it is equal, because most probes differ from the previous one only in the
-// function's name.
+// Copies a name into the registry's memory. `before` is the same part of the previous
+// probe's name. If it is equal to `text`, returns `before` and copies nothing. This
+// saves memory, because most probes differ from the previous one only in the function's
+// name.
 std::string_view Registry::keep(std::string_view text, std::string_view before)
 {
     if (text == before)
@@ -81,7 +82,7 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     Hash hashed = hash(provider, module, function, name);
     std::size_t slot = slot_of(hashed, provider, module, function, name);
     if (const std::uint32_t known = slots_[slot].id; known != 0) {
-        at(known).waiting = false; // a new process has the pid of one that has exited
+        at(known).waiting = false; // a new process reuses the pid of an exited one
         return known;
     }
     if (std::uint32_t id = recycled(owner, module, function, name); id != 0) {

@@ -62,8 +62,9 @@ public:
     // If `kin` is empty, add() reuses no probes.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
     // Makes probes available for reuse. No process may be able to fire them any more,
-    // and all of their records must have been consumed. The next probe with the same
-    // names, except the provider's, takes over the id of one of them.
+    // and all of their records must have been consumed. When add() later needs a probe
+    // of the same kin with the same module, function and name, it renames one of these
+    // probes instead of creating a new one.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
     // Returns the probes that were reused under a new name since the last call. The
     // caller must set the new names in the arena and in the consumer.

@@ -94,9 +94,9 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (row.provider != name_)
             continue;
         Names names = names_of(row);
-        // These parts are compared first, because module_of() and sites() may have to
-        // read all symbols of the kernel. Most descriptions, such as BEGIN and tick-1s,
-        // name no probe of the table.
+        // The function and the name are compared first, because module_of() and sites()
+        // may have to read all symbols of the kernel. Most descriptions, such as BEGIN
+        // and tick-1s, match no probe of the table.
         if (!part_means(spec.function, names.function) ||
             !part_means(spec.name, names.name))
             continue;

@@ -19,7 +19,8 @@
 
 namespace dt {
 
-// The addresses of the functions in the rows, looked up once.
+// The addresses of the functions that abi/stable.h names. All of them are looked up at
+// the first request.
 class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
@@ -60,11 +61,11 @@ private:
     std::string_view name_;
 };
 
-// Returns the number of rows. The kernel module compares this number with its own, to
-// check that both have the same table.
+// Returns the number of rows in abi/stable.h. The kernel module compares this number
+// with its own, to check that both have the same table.
 std::size_t n_stable_rows();
 
-// Returns one provider for each name in the table.
+// Returns one provider for each provider name in abi/stable.h.
 std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,
                                                               StablePlaces& places);
 

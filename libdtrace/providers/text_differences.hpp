@@ -47,8 +47,8 @@ struct Difference {
     TargetAddr end() const { return at + now.size(); }
 };
 
-// Returns the differences in all executable file mappings, ascending. `notes` receives
-// a message about each file that could not be compared.
+// Returns the differences in all executable file mappings, in ascending order. `notes`
+// receives a message about each file that could not be compared.
 std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
                                          const ProcessMaps& maps,
                                          std::vector<std::string>& notes);

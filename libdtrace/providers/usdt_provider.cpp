@@ -60,8 +60,8 @@ std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
     return in_d(probe.provider, max_name - pid.size()) + pid;
 }
 
-// Returns the address in the process of a variable or function of the module. Returns
-// nullopt if the module has no such symbol.
+// Returns the address at which a variable or function of the module is loaded in the
+// process. Returns nullopt if the module has no such symbol.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
 {
     auto at = module.image->find_variable(symbol);

@@ -20,11 +20,11 @@
 
 namespace dt {
 
-// Writes the programs that the session has enabled to a file. The kernel module reads
-// the file if its parameter `anonymous` names it.
+// Writes the enabled programs of the session to the file `to`. When the kernel module
+// is loaded, it reads the file that the module parameter `anonymous` names.
 int save_anonymous(SessionState& state, FILE* to);
 // Sets the options and compiles the programs of a claimed enabling (struct
-// dtk_anonymous). The state must have its arena and consumer.
+// dtk_anonymous). The state must already have an arena and a consumer.
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from);
 

@@ -41,7 +41,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // EndedProcess::n; a later process may have the same pid
+        std::uint64_t n; // EndedProcess::n, because pids are reused
     };
     EndedProcess* at(const Turn& turn);
 

@@ -29,8 +29,9 @@ void ProbeRecycler::recycle()
            retired_.front().since_ns < s_.consumer->consumed_until()) {
         ProgramProbes& probes = *retired_.front().probes;
         sort_ids(probes.ids);
-        // If the program that the process now executes has some of the same functions,
-        // their probes have sites again. Such probes are still in use.
+        // The process may now execute a program that has some of the same functions as
+        // the ended program. The probes of these functions have sites again. They are
+        // still in use, so they are not recycled.
         const std::string provider = "pid" + std::to_string(probes.pid);
         std::erase_if(probes.ids, [&](std::uint32_t id) {
             const ProcessProbe* probe = s_.probes.probe(id);

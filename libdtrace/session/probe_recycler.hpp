@@ -24,8 +24,8 @@ public:
     void end_program(ps_prochandle& process);
     // Gives the registry the retired probes whose records have been read.
     void recycle();
-    // Gives the probes that the registry has reused their new names in the arena.
-    // Returns 0, or -1 after SessionState::fail().
+    // Renames, in the arena, the probes that the registry has reused for another
+    // process. Returns 0, or -1 after SessionState::fail().
     int rename();
 
 private:

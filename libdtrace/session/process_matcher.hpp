@@ -43,8 +43,8 @@ private:
     ps_prochandle& process_;
     // The name that descriptions use for the pid provider of this process.
     const std::string provider_;
-    // The results, so that a description that several clauses contain is matched only
-    // once. The key consists of the four parts of the description.
+    // The results of matching. If several clauses contain the same description, it is
+    // matched only once. The key consists of the four parts of the description.
     using Names = std::tuple<std::string, std::string, std::string, std::string>;
     std::map<Names, std::vector<std::uint32_t>> matched_;
 };

@@ -22,7 +22,7 @@ public:
     explicit SearchedProcesses(ImageCache& images) : images_(images) {}
 
     // Returns the current symbols of a process, and keeps them. Forgets the process if
-    // that fails. Code::permission: this user may not search the process.
+    // that fails. Returns the error permission if this user may not search the process.
     Result<ProcessSymbols*> read(pid_t pid)
     {
         auto known = by_pid_.find(pid);

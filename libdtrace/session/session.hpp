@@ -52,8 +52,8 @@ public:
     // Handles events of targets and calls tend(). Used while waiting without consuming
     // records.
     void serve_targets();
-    // Writes the executed programs for the kernel module, which enables them when it is
-    // loaded.
+    // Writes the programs that exec() has added. When the kernel module is loaded, it
+    // reads the file and enables the programs.
     int save_anonymous(FILE* to);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state that the parts of a session share: options, probes, targets, the executed
-// programs and, while the session traces, the arena and its consumer.
+// The state that the parts of a session share: options, probes, targets, the programs
+// that exec() has added and, while the session traces, the arena and its consumer.
 //
 //   Session ──owns──▶ SessionState, ProgramCompiler, SiteReports, Targets, Backend
 //                     the last four hold a reference to the state, and change it

@@ -23,7 +23,7 @@ constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 // limit.
 std::optional<std::string> demangle(std::string_view name);
 
-// Returns the demangled form, or the name itself where demangle() returns nullopt. Each
+// Returns the demangled form, or the name itself if demangle() returns nullopt. Each
 // thread caches up to 16,384 results, because stacks repeat names.
 std::string demangled_or_same(std::string_view name);
 

@@ -94,7 +94,8 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
 }
 
 // Opens a mapped file that has been unlinked, through one of the target's descriptors.
-// Opens only descriptors whose link in /proc/PID/fd contains the mapping's path.
+// Opens a descriptor only if its link in /proc/PID/fd is the mapping's path, followed
+// by " (deleted)".
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {
     const std::string folder = proc(pid, "fd");
@@ -128,7 +129,7 @@ bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> p
 }
 
 // Restores the link-time addresses in the dynamic section. glibc's dynamic linker has
-// replaced some of them by addresses in the process.
+// replaced some of them with addresses in the process.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
 {

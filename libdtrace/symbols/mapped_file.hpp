@@ -19,9 +19,9 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
-// The last method that image_of_mapping() tries: copies the segments from the target's
-// memory into the layout of a file. Section headers are available only if a segment
-// contains them.
+// Copies the segments from the target's memory into the layout of a file. This is the
+// last method that image_of_mapping() tries. Section headers are available only if a
+// segment contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 

@@ -127,9 +127,9 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     return nullptr;
 }
 
-// If an unmapped library is mapped again at the same address, makes its earlier Module
-// live again. Returns false if there is no such Module, or if the inode number now
-// belongs to another file. In that case image_of_mapping() returns a different image.
+// Makes the earlier Module of a library live again if the library is mapped again at
+// the same address. Returns false if there is no such Module, or if image_of_mapping()
+// returns a different image because the inode number now belongs to another file.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),

@@ -121,8 +121,8 @@ public:
 
     Symbol lookup(TargetAddr addr) const;
     // Finds a function in the modules that match_modules() selects. Looks up the exact
-    // name with FunctionTable::find(), then returns the first result of match(). The
-    // error not_found contains suggestions.
+    // name with FunctionTable::find(). If no module has it, returns the first result of
+    // match(). The error not_found contains suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
     // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,

@@ -2,9 +2,10 @@
 // Threads that wait for the client, and the limit of that wait.
 //
 // A thread that loads a library waits until the client has planted probes in the
-// library. The client may be stopped itself, or may block on a full pipe. So the thread
-// waits for at most 10 s, then it continues without probes in the library. From then on
-// the client is considered silent, and no thread waits for it until it sends a request.
+// library. The client may itself be stopped, or may block on a full pipe. So the thread
+// waits for at most 10 s, and then continues without probes in the library. From then
+// on the client is considered silent, and no thread waits for it until it sends a
+// request.
 //
 // A silent client gets at most one report of library changes per process. Further
 // changes are reported when the client sends a request again. No change is missed,

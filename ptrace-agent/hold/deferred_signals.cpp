@@ -135,8 +135,8 @@ void restore_deferred(Thread& thread, int signal)
     if (is_ours)
         set_siginfo(thread.tid, sent->info);
     // If the siginfo is not ours, another signal with the same number has arrived
-    // first. A standard signal of ours was merged with it. A real-time signal of ours
-    // follows it.
+    // first. If the signal is a standard signal, ours was merged with the other one. If
+    // it is a real-time signal, ours is still queued.
     if (is_ours || signal < SIGRTMIN)
         thread.deferred.erase(sent);
 }

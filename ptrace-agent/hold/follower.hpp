@@ -46,16 +46,17 @@ public:
 
     Reply set_follow(Reader& in); // handles the request `follow`
 
-    // Handles the stop at which a thread reports a new task. The task is a thread of
-    // its process, a process that shares its memory, or a process with its own memory.
+    // Handles the stop at which `parent` reports a new task. The task is a thread of
+    // the same process, a process that shares the memory of `parent`, or a process with
+    // its own memory.
     void handle_new_task(Thread& parent);
     // Plants the recorded probes in a followed child, and lets the child run.
     void begin(Thread& newborn);
     // Makes a vfork child a target when it executes a program, if its parent has
     // follow=exec.
     void become_target(Process& guest);
-    // Prepares a process after an exec, which leaves one thread, and an address space
-    // that contains nothing of ours. If another process still runs in the old address
+    // Prepares a process after an exec. Only one thread remains, and the new address
+    // space contains nothing of ours. If another process still runs in the old address
     // space, for example a vfork child of another thread, that process keeps its
     // probes.
     void begin_program(Thread& thread);

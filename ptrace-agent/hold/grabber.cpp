@@ -23,10 +23,10 @@
 namespace dt::agent {
 
 // A thread that exited before it was seized may have created another thread. So passes
-// over the list of threads are repeated until a pass finds no thread that is not
-// seized. The first pass has no deadline, because it takes a long time only if there
-// are many threads or the machine is busy. Later passes are short unless the process
-// keeps creating threads.
+// over the list of threads are repeated until a pass finds only seized threads. The
+// first pass has no deadline, because it takes a long time only if there are many
+// threads or the machine is busy. Later passes are short unless the process keeps
+// creating threads.
 Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;

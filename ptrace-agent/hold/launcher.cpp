@@ -36,12 +36,12 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
-// Returns whether the process group is orphaned (POSIX): no member has a parent that is
-// outside the group but in its session. The kernel sends SIGHUP to a group that becomes
-// orphaned while a member is stopped. A parent outside the group is usually a shell
-// with job control, which is an ancestor of the consumer. So only the consumer's
-// ancestors are examined. A group that cron, a service manager or a CI system has
-// started is orphaned.
+// Returns whether the process group is orphaned (POSIX), which means that no member has
+// a parent that is outside the group but in its session. The kernel sends SIGHUP to a
+// group that becomes orphaned while a member is stopped. A parent outside the group is
+// usually a shell with job control, which is an ancestor of the consumer. So only the
+// consumer's ancestors are examined. A group that cron, a service manager or a CI
+// system has started is orphaned.
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
@@ -105,7 +105,7 @@ struct Started {
 };
 
 // Starts a child, seizes it and waits for its exec. Fails when is_late() returns true.
-// If `inside` is true, the child is held at the exec event, else immediately after
+// If `inside` is true, the child is held at the exec event, otherwise immediately after
 // execve(2).
 static Result<Started> start_command(const Command& command, bool inside,
                                      std::uint64_t timeout_ns,
@@ -119,10 +119,11 @@ static Result<Started> start_command(const Command& command, bool inside,
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
-    // The command becomes a member of the consumer's group. If the agent stayed outside
-    // that group, the agent would be the only parent that keeps the group from being
-    // orphaned, and the group would become orphaned when the command or the agent
-    // exits. So the agent joins the group.
+    // The command joins the consumer's process group. Suppose that this group is
+    // orphaned, and that the agent, which is the command's parent, stays outside of it.
+    // The group is then no longer orphaned. When the command or the agent exits, the
+    // group becomes orphaned again, and the kernel sends SIGHUP to it if a member is
+    // stopped. To avoid this, the agent joins the group, too.
     if (is_orphaned(group))
         setpgid(0, group);
     pid_t pid = fork();

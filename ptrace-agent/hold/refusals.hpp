@@ -25,7 +25,7 @@ Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
 // Refuses a process that cannot be traced: a thread that is not a leader, dtrace
 // itself, a kernel thread, a zombie, a process that another tracer holds, a 32-bit
-// program, a process with a shadow stack.
+// program, or a process with a shadow stack.
 Result<Ok> check_grabbable(pid_t pid);
 // Returns the reason why the kernel refused, with this errno, to seize a process
 // (ptrace(2), "Ptrace access mode checking").

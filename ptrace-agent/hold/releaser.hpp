@@ -11,13 +11,14 @@
 //   4. Each thread is detached, with the signal of its stop.
 //
 // Some threads are detached later:
-//   - a thread that waits for its vfork child: at its next stop, or by the kernel when
-//     the agent exits
-//   - a thread with deferred signals that were not delivered yet, because the kernel's
-//     queue has no space for them, or because their original siginfo must be restored
-//     when the thread stops for them. The thread continues for at most a second and
-//     receives the signals at its next stops. In a group-stop the thread is detached at
-//     once, and the signals are lost.
+//   - A thread that waits for its vfork child is detached at its next stop, or by the
+//     kernel when the agent exits.
+//   - A thread may have deferred signals that were not delivered yet, because the
+//     kernel's queue has no space for them, or because their original siginfo must be
+//     restored when the thread stops for them. Such a thread continues for at most a
+//     second and receives the signals at its next stops. A thread in a group-stop is
+//     detached at once. It receives the queued signals without their original siginfo,
+//     and loses the signals for which the queue has no space.
 //
 // When the consumer has exited, all targets are released in rounds. In each round a
 // target gets a slice of time. If the slice is too short, the target's threads run

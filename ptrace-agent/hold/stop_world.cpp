@@ -2,13 +2,14 @@
 // Stops all threads of an address space, and resumes them.
 //
 // Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until each
-// thread has stopped, for whatever reason. A thread's stop stays pending, except in two
-// cases, in which the stop would become invalid if the text changed:
-//   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
-//     continued until the report arrives (take_raised_signal()).
-//   - an instruction that runs as a copy in a slot: it is finished. If the copy has not
-//     run yet, the pc is set back to the original instruction, which the thread then
-//     executes without firing again.
+// thread has stopped, for whatever reason. Most stops stay pending. In these cases the
+// agent acts at once, because the stop would become invalid if the text changed:
+//   - The kernel may have queued the SIGTRAP of a hit without reporting it yet. The
+//     thread is continued until the report arrives (take_raised_signal()).
+//   - A trap inside a window is undone (HitHandler::undo_stray()).
+//   - A thread in a slot is moved back to the program's text. If the copied instruction
+//     has not run yet, it is emulated, or the thread executes the original later,
+//     without firing again.
 //
 // A thread is treated as stopped without a report if it cannot run user code before it
 // handles our interrupt:
@@ -189,9 +190,9 @@ Thread* StoppedWorld::any_thread() const
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)
             continue;
-        // A thread in compiled code may be in a restartable sequence, which an injected
+        // A thread in native code may be in a restartable sequence, which an injected
         // call would end without a restart. So this function prefers a thread outside
-        // compiled code. Its second choice is a thread in compiled code, and its last
+        // native code. Its second choice is a thread in native code, and its last
         // choice is a thread that is stopped at a signal.
         user_regs_struct user;
         if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))

@@ -102,7 +102,7 @@ struct Thread {
     bool changes_base = false;          // its fs_base changes and does not identify it
     std::uint64_t gs_key = 0; // the gs_base that identifies it, or 0 (ThreadBases)
     pid_t number = 0;         // its tid in its pid namespace; 0 if not read yet
-    std::vector<DeferredSignal> deferred; // signals that arrived in our code
+    std::vector<DeferredSignal> deferred; // arrived while it was in our code
     bool queue_is_full = false;           // a deferred signal could not be queued
     // The signal with which the thread is to be resumed from its current stop, or 0.
     // Set by defer_signal(), and delivered by resume_thread().
@@ -202,7 +202,7 @@ struct Process {
     // Whether the client traces this process. A process that the client does not trace
     // has a record if it shares a target's memory or is being released.
     bool is_target = false;
-    bool created = false;      // the agent has started it, as its child
+    bool created = false;      // started by the agent, as the agent's own child
     bool started = true;       // false until the client has requested its start
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it
@@ -212,15 +212,16 @@ struct Process {
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client
     int answered_change = 0;   // number of the last change that the client has answered
-    bool change_held_back = false; // a change is not reported to a silent client yet
+    bool change_held_back = false; // a change will be reported when the client responds
     Follow follow = Follow::none;  // which of its probes its children inherit
     FollowExec follow_exec = FollowExec::none;
     pid_t parent = 0;      // for a vfork child: the process whose memory it shares
     bool followed = false; // it became a target as the child of a target
     Inheritance inherited; // for a followed child until its probes are planted
     TrapAction trap_action;
-    // Maps a signal mask without its SIGTRAP bit to whether SIGTRAP was blocked.
-    // Masks are not recorded at hits, because at a hit the kernel unblocks SIGTRAP.
+    // Whether a thread with a certain signal mask blocks SIGTRAP. The key is the mask
+    // without its SIGTRAP bit. A hit of a breakpoint unblocks SIGTRAP, so masks are
+    // recorded only at other stops.
     std::unordered_map<std::uint64_t, bool> trap_blocked;
 };
 

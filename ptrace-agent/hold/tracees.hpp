@@ -27,7 +27,9 @@
 
 namespace dt::agent {
 
-enum class Try { again, last };           // last: gives up after a timeout
+// If threads are late, Try::last gives up on the target. Try::again does not, because
+// the caller tries again.
+enum class Try { again, last };
 enum class Wait { block, poll, a_while }; // a_while: 20 ms
 enum class Waited { stopped, ended, late };
 
@@ -113,8 +115,8 @@ public:
     // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
-    // From now on StopHandler::secure_hit() is called before waitpid(2) takes the
-    // report of a SIGTRAP.
+    // Enables the calls of StopHandler::secure_hit(), which is then called before
+    // waitpid(2) takes the report of a SIGTRAP.
     void secure_hits() { secures_hits_ = true; }
     // Stops a running thread. If it stops for another reason than our interrupt, that
     // stop becomes pending. Returns false if the thread ended or did not stop in time.

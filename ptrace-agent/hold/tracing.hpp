@@ -78,10 +78,10 @@ constexpr std::uint64_t signal_bit(int signal)
     return 1ull << (signal - 1);
 }
 
-// All signals except those that an instruction can raise. The agent blocks these
-// signals while a thread runs, for example, the copy of an instruction. If a signal
-// that an instruction raises were blocked, the kernel would deliver it anyway and would
-// reset its handler.
+// The signals that no instruction raises. The agent blocks them, for example, while a
+// thread executes the copy of a displaced instruction. All other signals must stay
+// unblocked. If an instruction raised a blocked signal, the kernel would deliver the
+// signal anyway and would reset its handler.
 constexpr std::uint64_t asynchronous_signals =
     ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
       signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));

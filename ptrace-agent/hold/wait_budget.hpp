@@ -51,9 +51,9 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
-    // Returns for how many ns a thread has run since the budget was spent. The first
-    // call for a thread after restart() starts the measurement and returns 0. ran_ns is
-    // the thread's CPU time since it was created.
+    // Returns the CPU time, in ns, that a thread has used since the budget was spent.
+    // The first call for a thread after restart() starts the measurement and returns 0.
+    // ran_ns is the thread's CPU time since it was created.
     std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
     {
         return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;

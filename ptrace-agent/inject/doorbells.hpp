@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Doorbells: how threads in the runtime send the agent a request and wait for it.
+// Doorbells: how threads in the runtime send the agent a request and wait until it is
+// served.
 //
 //   runtime: write ──> write-protected page ──> waits in the kernel ────────> continues
 //   agent:                userfaultfd: which doorbell, address, thread ──> release()
@@ -44,8 +45,8 @@ struct Ring {
 class Doorbells {
 public:
     // Protects both doorbells and opens the gate. `userfault` is a new userfaultfd of
-    // the target. The target's pages at `at` must be present, so the caller has written
-    // to them. If this fails, the doorbells remain unarmed.
+    // the target. The caller must have written to the target's pages at `at`, so that
+    // they are present. If this fails, the doorbells remain unarmed.
     Result<Ok> arm(Fd userfault, TargetAddr at);
     void disarm()
     {

@@ -7,10 +7,10 @@
 // A thread is restored by setting its registers and its signal mask to their values
 // from before the call. Until then, Thread::late_call keeps these values.
 //
-// A late thread is in the stub (call_stub.S), or is about to enter it. The thread waits
-// for a lock in the kernel, gets no processor, or its control group is frozen. The stub
-// must stay in the text until the thread is restored. Until then no other thread may
-// use the stub, because the block in the stub describes the late thread.
+// A late thread is in the stub (call_stub.S), or is about to enter it. Possible causes
+// are a lock in the kernel, the lack of a processor, and a frozen control group. The
+// stub must stay in the text until the thread is restored. Until then no other thread
+// may use the stub, because the block in the stub describes the late thread.
 //
 // A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
 // stop at PTRACE_INTERRUPT. In these cases the call was not made.

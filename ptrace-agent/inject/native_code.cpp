@@ -77,8 +77,8 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// If a probe has more clauses, the engine executes all of them, because compiled code
-// is not worthwhile for such a probe.
+// If a probe has more clauses than this, the engine executes all of them, because
+// compiled code is not worthwhile for such a probe.
 constexpr std::size_t max_clauses = 8;
 
 // Stores the ECBs of a probe in `all`, in program order, and returns them. Returns none

@@ -15,9 +15,10 @@ namespace dt::agent {
 // Returns whether pc is in the runtime or in a trampoline.
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// Returns the window that contains pc, unless pc is the window's first byte. Otherwise
-// returns null. A thread reaches such a pc only by a branch that was unknown when the
-// window was planned.
+// Returns the window that begins before pc and contains pc, or null if there is none.
+// The kept bytes of a punned window count as part of the window. A thread reaches a pc
+// in the bytes before them only by a branch that was unknown when the window was
+// planned.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);

@@ -15,8 +15,8 @@
 // progress. So after eight deferred signals the agent blocks signals while the thread
 // runs in our code. If the agent dies during that time, deferred signals are lost. The
 // thread then restores its own mask when it leaves the runtime (runtime.h, masked_tid).
-// A thread under seccomp keeps the mask, because its filter could forbid the system
-// call.
+// A thread under seccomp keeps its signals blocked, because its filter could forbid the
+// system call that restores the mask.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

@@ -10,7 +10,7 @@
 namespace dt::agent {
 
 // At most three quarters of the table of stack-walking rules are used, because searches
-// in a fuller table are long.
+// in a fuller table are slow.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 void RuntimeMap::forget()

@@ -85,10 +85,11 @@ public:
     // Sets the list of probes that fire at a site (struct dt_rt_firing). An empty list
     // makes the site inert. Returns false if the table of these lists is full.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // Lets compiled code instead of the engine fire the only probe of a site. `clauses`
-    // has one element for each clause of the probe. Must be called after set_firings().
-    // A site keeps the data of its first compiled probe until the site is freed. If the
-    // site's probe is now a different one, nothing changes, and the engine fires it.
+    // Makes compiled code fire the only probe of a site, instead of the engine.
+    // `clauses` has one element for each clause of the probe. Must be called after
+    // set_firings(). A site keeps the data of its first compiled probe until the site
+    // is freed. If the site's probe is now a different one, nothing changes, and the
+    // engine fires it.
     struct Compiled {
         TargetAddr code;  // 0: the engine executes this clause and all later ones
         TargetAddr probe; // the struct dt_probe of the clause's probe

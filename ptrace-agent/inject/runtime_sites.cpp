@@ -152,9 +152,10 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
-// Returns the index of a list that contains these firings. If the present list of the
-// site is equal, returns that list. Otherwise returns a free or new list, because a
-// thread may be reading the present list. Returns nothing if the table is full.
+// Returns the index of a list that contains these firings. If the site's present list
+// contains the same firings, returns that list. Otherwise returns a free or new list,
+// because a thread may be reading the present list. Returns nothing if the table is
+// full.
 std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {

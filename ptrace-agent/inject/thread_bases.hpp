@@ -12,19 +12,19 @@
 // share an fs_base, that fs_base identifies neither of them. Both make upcalls, and the
 // agent answers according to the thread's tid. When one of them has exited or has been
 // found with a different fs_base, the shared fs_base identifies the other thread again.
-// If a thread changes its own fs_base again, the new fs_base never identifies it,
+// If a thread changes an fs_base that identified it, no later fs_base identifies it,
 // because two threads might exchange their fs_bases.
 //
 // If threads share an fs_base, the agent sets a gs_base that identifies each of them.
 // This value, the gs key, is an even number from 2048 to 4094 that no other thread of
-// the address space has. Few programs use %gs; a thread with a gs_base or %gs of its own
-// gets no key and makes an upcall for each firing. An access through %gs still
+// the address space has. Few programs use %gs; a thread with a gs_base or %gs of its
+// own gets no key and makes an upcall for each firing. An access through %gs still
 // faults, as it would with a gs_base of 0, unless vm.mmap_min_addr is 0. A new task
 // inherits the gs key of the task that created it; the agent removes the inherited key
-// at the new task's first stop. A gs key is also removed when its thread is detached. If
-// an agent was killed and has left a key behind, the next agent removes it. A thread
-// that changes its fs_base gets no gs key, because a program that exchanges the fs_bases
-// of threads may exchange their gs_bases, too.
+// at the new task's first stop. A gs key is also removed when its thread is detached.
+// If an agent was killed and has left a key behind, the next agent removes it. A thread
+// that has changed an fs_base that identified it gets no gs key, because a program that
+// exchanges the fs_bases of threads may exchange their gs_bases, too.
 #pragma once
 
 #include "ptrace-agent/hold/tracees.hpp"

@@ -101,8 +101,9 @@ static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
     return static_cast<std::uint64_t>(std::clamp<__int128>(sum, 0, highest_address));
 }
 
-// Returns the part of the mapping around an address that one area can serve. Returns
-// only the byte at the address if no mapping contains it.
+// Divides the mapping that contains an address into parts of common_text bytes, each of
+// which one area can serve. Returns the part that contains the address. If no mapping
+// contains the address, returns only the byte at the address.
 static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
 {
     const Mapping* mapping = find_mapping(mappings, at);
@@ -209,9 +210,9 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 // Maps areas for the stubs of a pair or chain. If possible, an area contains a complete
 // range of stub_reach_of(). In such an area, a stub finds room independently of the
 // other jumps of the chain. In a smaller area, success would depend on the random
-// addresses of the mappings. Windows near each other share areas: no area is mapped for
-// a stub if an existing area lacks fewer than `missing` bytes at each end of a range.
-// Returns whether an area was mapped.
+// addresses of the mappings. Windows near each other share areas. So no area is mapped
+// for a stub if an existing area already contains one of its ranges, except fewer than
+// `missing` bytes at each end of the range. Returns whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {
@@ -326,7 +327,7 @@ static void take_room(AddressSpace& space, Room& room,
         auto at = space.patches.space().take(window, bytes);
         if (!at && map_far_areas(space, room, window))
             at = space.patches.space().take(window, bytes);
-        // If a punned window has an area nearby, only its stub has found no room.
+        // If a punned window has an area nearby, only the room for its stub is missing.
         // Another area would not help, so none is mapped.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());

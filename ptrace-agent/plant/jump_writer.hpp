@@ -34,7 +34,7 @@ namespace dt::agent {
 
 // Why tracepoints have no jump.
 struct JumpReport {
-    std::string note; // why no tracepoint can have a jump, or empty if any can have one
+    std::string note; // why jumps are impossible, or empty if they are possible
     std::unordered_map<TargetAddr, std::string> reasons; // key: address
     // The memory of the plan, kept here because freeing it takes a long time. It is
     // freed after the threads have been resumed.

@@ -53,8 +53,8 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// An are_joined() of in_spans() that joins all neighbours. While no thread runs, the
-// text between two windows may be rewritten with the same bytes.
+// Joins all neighbours if it is passed to in_spans() as are_joined. While no thread
+// runs, the text between two windows may be rewritten with the same bytes.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)

@@ -189,7 +189,7 @@ static std::vector<std::uint32_t> fired_by_loops(const PlacedSites& work,
     return all;
 }
 
-// The state of one request `plant`.
+// The state of one `plant` request.
 struct Planter::Planting {
     Planting(pid_t of, std::shared_ptr<AddressSpace> in)
         : pid(of), space(std::move(in)), work(*space)
@@ -295,8 +295,9 @@ PeriodicTask Planter::periodic_task(const Planting& p)
     return PeriodicTask([this] { tracees_.pass_signals(); });
 }
 
-// In the second stop, plans again if the text has changed since it was read, or plans
-// the jumps if they have not been planned yet.
+// Makes the tracepoints again if the text has changed since it was read. Then plans the
+// jumps, unless they have been planned and the text has not changed. Called in the
+// second stop.
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;

@@ -152,8 +152,8 @@ static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
            a.major == b.major && a.minor == b.minor;
 }
 
-// Writes 0 as the number of entries before it changes the entries, and the new number
-// last. So a reader never finds an incomplete entry.
+// Sets the number of entries to 0, writes the entries, and then writes their number. So
+// a reader never finds an incomplete entry.
 void Statics::write_list(AddressSpace& space) const
 {
     if (entries_.empty() || space.runtime.image.value == 0)

@@ -100,7 +100,7 @@ public:
     // failed.
     std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
     std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
-    void forget(Tracepoint& tracepoint); // its text must be restored or unmapped before
+    void forget(Tracepoint& tracepoint); // the text must be restored or unmapped first
 
     // Restores the original bytes in a forked child, which has a copy of this memory.
     void restore_copy(pid_t child) const;

@@ -7,9 +7,10 @@
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 /*
- * If a write to a bell does not wait, the runtime writes again, at most this
- * many times. The limit is more than the number of threads that can write to a
- * bell at once.
+ * The maximum number of writes to the bells for one upcall. A write returns
+ * without an answer in a forked child, and while the agent has the bell
+ * unprotected for another thread. The runtime then writes to the other bell. The
+ * limit exceeds the number of threads that can write to a bell at once.
  */
 #define DT_RT_RINGS 4096
 

@@ -21,12 +21,15 @@ extern const struct dt_rt_config dt_rt_config
 struct dt_rt_noted {
 	/* the address of the word with the return address, and its value */
 	dt_u64 pc_at, pc;
-	/* address and value of the saved %rbp; pc_at and pc if it was not saved */
+	/*
+	 * The address of the word with the saved %rbp, and its value. If %rbp
+	 * was not saved, these are copies of pc_at and pc.
+	 */
 	dt_u64 bp_at, bp;
 };
 #define DT_RT_NOTED_FRAMES 24
 struct dt_rt_noted_stack {
-	/* pc and registers of the first frame; at is 0 if nothing is noted */
+	/* pc and registers of the first frame; `at` is 0 if nothing is noted */
 	dt_u64 at, sp, bp;
 	dt_u32 rules_seq, ranges_seq;
 	dt_u32 max; /* the maximum number of frames that was requested */

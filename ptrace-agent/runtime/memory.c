@@ -5,9 +5,9 @@
  * Loads. If the agent found the address readable before, dt_rt_copy() reads it
  * directly. If the memory has been unmapped since, the load faults, and the
  * agent turns this into a fault of the D clause. Any other address is read by
- * process_vm_readv(), page by page. So a failed load returns the first address
- * that is not readable in *bad, like a load of a probe with a breakpoint. If
- * the runtime may not make system calls, dt_rt_copy() reads all addresses.
+ * process_vm_readv(), page by page. So a failed load stores the first unreadable
+ * address in *bad, as it does when the probe fires through a breakpoint. If the
+ * runtime may not make system calls, dt_rt_copy() reads all addresses.
  *
  * Stores. If the runtime may make system calls, process_vm_writev() writes.
  * Otherwise dt_rt_copy() writes. Both honour page protection. The runtime never

@@ -5,7 +5,7 @@
  *
  * This code runs on the shard's stack inside the target, and interrupts the
  * target at any instruction. So it uses no libc, no thread-local storage and no
- * vector register, and it never waits.
+ * vector register. It waits only for the agent's replies to upcalls.
  */
 #include "ptrace-agent/runtime/host.h"
 

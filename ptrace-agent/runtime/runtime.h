@@ -67,11 +67,10 @@
  * Threads that leave. If a thread must leave the runtime, for example so that
  * the agent can detach from it, the agent sets config->gather and lets the
  * thread run. A thread that reaches the exit of the runtime then waits at the
- * gate. From there on, in the ranges header->leaves, its registers show where
- * the program is. %rbx is the address to return to. The program's flags, %rax,
- * %rcx and %rbx were pushed in reverse order. The last `depth` + 1 of these
- * four words are still on the stack, with the word of %rbx at the highest
- * address.
+ * gate. The ranges header->leaves contain the accesses to the gate and the rest
+ * of the exit. In these ranges, %rbx is the address to return to. The program's
+ * %rbx, %rcx, %rax and flags were pushed in this order. The first `depth` + 1 of
+ * these words are still on the stack.
  *
  * Asking the agent (upcalls). The agent can die at any time, so the runtime
  * must not do anything that harms the target without an agent. It executes no
@@ -143,16 +142,16 @@ struct dt_rt_header {
 	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
 		dt_u64 begin, end;
-		dt_u64 depth; /* saved words on the stack, not counting that of %rbx */
+		dt_u64 depth; /* number of saved words on the stack, without %rbx */
 	} leaves[DT_RT_LEAVES];
 };
 #define DT_RT_CONDITION_BYTES 16
 
 /*
- * A thread of the target. These are the entries of a hash table by fs_base with
- * linear probing. An entry with fs_base 0 is free. The entry of a thread that
- * has exited stays until another thread has the same fs_base. The agent then
- * replaces the ids.
+ * A thread of the target. The threads are in a hash table with linear probing,
+ * whose key is fs_base. An entry with fs_base 0 is free. The entry of a thread
+ * that has exited stays until another thread has the same fs_base. The agent
+ * then replaces the ids.
  */
 struct dt_rt_thread {
 	dt_u64 fs_base; /* or the gs key of a thread that fs_base does not identify */
@@ -250,11 +249,11 @@ struct dt_rt_site {
 #define DT_RT_CONDITIONAL 0x10
 
 /*
- * A semaphore of static probes that the agent incremented by one, and the place
- * in the file that was mapped at its address. While the same place of the file
- * is mapped at that address, the address contains the same semaphore. The list
- * is in private memory, so the list of a forked child describes the child's own
- * semaphores.
+ * A semaphore of static probes that the agent incremented by one. It may be
+ * decremented only if the place in the file that was mapped at its address is
+ * still mapped there. Otherwise the address contains something else by now. The
+ * list is in private memory, so the list of a forked child describes the child's
+ * own semaphores.
  */
 struct dt_rt_raised {
 	dt_u64 at;
@@ -335,11 +334,11 @@ struct dt_rt_config {
 	dt_u32 gather;	      /* 1: threads that leave the runtime wait at the gate */
 	dt_u32 has_bells;     /* 0: the kernel does not support or permit doorbells */
 	/*
-	 * The tid, in its own pid namespace, of the thread whose signals the
-	 * agent has blocked. 0: no thread. gather is set while the signals of
-	 * a thread are blocked. If the agent dies, that thread restores its own
-	 * mask, mask_before, by a system call when it leaves the runtime. It
-	 * does so only if its mask is still mask_now.
+	 * The tid of the thread whose signals the agent has blocked, in that
+	 * thread's own pid namespace. 0: no thread. gather is set while the
+	 * signals of a thread are blocked. If the agent dies, the thread makes a
+	 * system call when it leaves the runtime, which restores its previous
+	 * mask, mask_before. It does so only if its mask is still mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;
@@ -374,8 +373,8 @@ struct dt_rt_frame {
  */
 #define DT_RT_NOTES_BYTES 4096
 /*
- * The offset in the notes of the pid of the process whose thread uses the
- * stack. The pid is 0 if no thread uses it.
+ * At this offset, the notes contain the pid of the process whose thread uses
+ * the shard's stack, or 0 if no thread uses it.
  */
 #define DT_RT_NOTES_HOLDER 8
 /* The address of the frame on the shard's stack that begins at `stack`. */

@@ -64,8 +64,9 @@ public:
     // breakpoints that have probes are left alone.
     void undo(Thread& thread, bool all);
     // Undoes a trap inside a window if the trap has not been handled yet. Without this,
-    // the program would receive the SIGTRAP if the window is removed before the threads
-    // continue. If the window remains, the thread executes the trapping byte again.
+    // the program would receive the SIGTRAP if the window were removed before the
+    // threads continue. If the window remains, the thread executes the trapping byte
+    // again.
     void undo_stray(Thread& thread);
 
 private:

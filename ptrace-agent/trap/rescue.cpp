@@ -124,8 +124,7 @@ std::vector<std::string> Rescue::take_notes(AddressSpace& space,
     std::vector<std::string> notes;
     if (const std::size_t n = std::exchange(n_unprotected_, 0); n != 0)
         notes.push_back(std::to_string(n) + danger +
-                        "the table of the handler that restores the text has no room "
-                        "for them");
+                        "the table of the handler that restores the text is full");
     if (!installed() && !refusal_.empty()) {
         const auto n =
             std::count_if(fresh.begin(), fresh.end(), [](const Tracepoint* tp) {

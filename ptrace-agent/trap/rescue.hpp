@@ -6,10 +6,10 @@
 // A target with breakpoints has a SIGTRAP handler in a separate region. While the agent
 // lives, the handler receives only the program's own SIGTRAPs, and passes them on to
 // the program's handler. After the agent's death, the first hit of a breakpoint
-// restores all displaced bytes, beginning with that breakpoint's. The original
-// instruction then runs. rescue_code.S is the handler. TrapSignals installs it. If the
-// program calls sigaction(SIGTRAP), TrapSignals returns the program's own action, so
-// that the program does not see this handler.
+// restores all displaced bytes, beginning with the byte at that breakpoint. The
+// original instruction then runs. rescue_code.S is the handler. TrapSignals installs
+// it. If the program calls sigaction(SIGTRAP), TrapSignals returns the program's own
+// action, so that the program does not see this handler.
 //
 // Invariants
 //   - A breakpoint is in the table before it is in the text.
@@ -20,10 +20,11 @@
 // Not protected
 //   - a process in which a thread hits a breakpoint while it blocks SIGTRAP; the kernel
 //     kills the process
-//   - a program that ignores SIGTRAP or is under seccomp
+//   - a program in which the handler cannot be installed, for example because the
+//     program ignores SIGTRAP or runs under seccomp
 //   - breakpoints after the first max_entries
 //   - a thread that steps in a slot after the first max_rescue_slots
-// The agent reports the last two.
+// The agent reports all of these cases except the first one.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -117,10 +118,10 @@ public:
     // different signal mask during the step, `mask` is the mask to restore afterwards.
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
-    // Returns notes for the user about breakpoints in the text that would end the
-    // process if the agent were killed: those that did not fit into the table since the
-    // last call, and those among `fresh` if the target has no rescue. Returns none if
-    // the process has been killed.
+    // Returns notes for the user about unprotected breakpoints, which would kill the
+    // process if the agent were killed. These are the breakpoints that did not fit into
+    // the table since the last call. If the target has no rescue, they are the
+    // breakpoints in `fresh`. Returns no notes if the process has been killed.
     std::vector<std::string> take_notes(AddressSpace& space,
                                         std::span<Tracepoint* const> fresh);
 

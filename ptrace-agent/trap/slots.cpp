@@ -65,7 +65,8 @@ std::optional<TargetAddr> Slots::copy(AddressSpace& space, const Instruction& in
         return std::nullopt;
     static constexpr std::array jump{std::byte{0xff}, std::byte{0x25}, std::byte{0},
                                      std::byte{0},    std::byte{0},    std::byte{0}};
-    // The instruction, jmp *0(%rip), the address of the next instruction, then int3s.
+    // The slot contains the instruction, then jmp *0(%rip), then the address of the
+    // next instruction, then int3s.
     std::array<std::byte, slot_bytes> code;
     static_assert(15 + jump.size() + 8 <= slot_bytes);
     code.fill(std::byte{0xcc});

@@ -72,8 +72,9 @@ void TrapSignals::learn_action(Process& process, Thread& thread)
     }
 }
 
-// The offset of a system call's argument in the rescue's region: in the header's page,
-// after the header. No thread of the target uses these bytes.
+// The offset in the rescue's region at which the agent stores the argument of a system
+// call. It is in the header's page, after the header. No thread of the target uses
+// these bytes.
 constexpr std::uint64_t scratch_in_rescue = 0x1800;
 
 // Calls rt_sigaction(SIGTRAP) in the target. `wanted` and `previous` may be null. If
@@ -446,8 +447,8 @@ bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
         UserAction given{};
         if (in.value != 0 && !space->read_value(in, given))
             return false;
-        // libc would pass its own restorer to the kernel. The previous restorer does
-        // the same, so it is kept.
+        // libc would pass its own restorer to the kernel. The agent instead keeps the
+        // previous restorer, which has the same effect.
         if (in.value != 0)
             wanted =
                 TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
@@ -511,10 +512,10 @@ void TrapSignals::repair_after_trap(Thread& thread)
         is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
     // `blocked` may be wrong, because two threads whose masks are otherwise equal can
-    // differ in whether they block SIGTRAP. An example is the handler of another
-    // signal, which may have interrupted a SIGTRAP handler or not. If SIGTRAP has a
-    // handler, is_reset decides, because the kernel resets the handler if and only if
-    // SIGTRAP was blocked.
+    // differ in whether they block SIGTRAP. For example, the handler of another signal
+    // may block SIGTRAP only because it has interrupted a SIGTRAP handler. If SIGTRAP
+    // has a handler, is_reset decides, because the kernel resets the handler if and
+    // only if SIGTRAP was blocked.
     if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
     if (!is_reset)

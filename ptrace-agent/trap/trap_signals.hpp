@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keeps SIGTRAP's action, and its bit in the signal masks, as the program has set them,
+// Preserves the program's action for SIGTRAP and the SIGTRAP bit of its signal masks,
 // although breakpoints change them. Also installs the handler that restores the text if
 // the agent dies (rescue.hpp).
 #pragma once

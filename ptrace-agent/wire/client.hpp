@@ -191,8 +191,8 @@ struct PlantReport {
     // Sites that have a breakpoint, with the reason why they have no jump. Ascending by
     // site.
     std::vector<Refusal> breakpoints;
-    // Sites whose mapping has been removed or replaced since the client read it. An
-    // event libraries_changed reports this change, or has reported it.
+    // Sites whose mapping has been removed or replaced since the client read it. A
+    // libraries_changed event reports this change, or has already reported it.
     std::vector<std::uint32_t> gone; // ascending
     // Entry sites that also fire when a loop jumps back to the function's first
     // instruction.
@@ -223,7 +223,7 @@ struct ForgottenProbe {
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // the process has exited and is no longer a target
-        execed,            // the process has executed a new program, without probes
+        execed,            // the process runs a new program, which has no probes yet
         libraries_changed, // a thread waits for resume_after_library_change()
         forked,            // the process has forked `child`, which may be a target
         given_up,          // the process did not stop in time and is no longer traced
@@ -295,9 +295,9 @@ public:
     //   Code::invalid       it is this process or the agent
     Result<Target> grab(pid_t pid);
 
-    // Announces that n_sites sites will be planted. While n_threads threads of the
-    // caller make the sites, the agent prefaults memory for them if another processor
-    // is idle. Does not wait for a reply.
+    // Announces that n_sites sites will be planted. If other programs leave a processor
+    // idle, the agent prefaults memory for these sites while n_threads threads of the
+    // caller make them. Does not wait for a reply.
     void expect(std::size_t n_sites, unsigned n_threads = 1);
     // Returns how plant() would probe each site if it planted all of them now. The
     // target is not stopped or changed. So the plan does not include refusals that
@@ -306,9 +306,9 @@ public:
     // Fails with Code::busy if the target has probes.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
-    // Plants probes. The target is stopped while breakpoints are planted. For jumps it
-    // is stopped only twice for a short time, because the agent plans and builds them
-    // while the target runs. A refused site is not an error of the call.
+    // Plants probes. The target is stopped while breakpoints are planted. Jumps need
+    // only two short stops, because the agent plans and builds them while the target
+    // runs. A refused site is not an error of the call.
     //
     // `seen` lists the mappings from which the sites were made, in ascending order. The
     // agent compares them with the current mappings. If the list is empty, it compares

@@ -4,20 +4,24 @@
 //
 //   # The first comment of a file says what it asserts.
 //   case a sentence about what this case shows
+//   without float                 the host has no floating point
 //   args 1 -1                     arg0, arg1 ...
 //   target "bytes at 0x10000"     the traced process's memory
-//   var global 0x500 x string     scope: also thread, local; type: also int, bytes N
-//   array global 0x501 a int
+//   var global 0x500 x string     SCOPE, id, name and TYPE of a variable
+//   array thread 0x501 a int      SCOPE, id, name and TYPE of an array
 //   number pid 42                 the value that the host returns
 //   string execname "csh"
 //   frames 0x10 0x20              the stack that the host returns
 //   option destructive 1
-//   returns string                or: int N (N is 8 if omitted), bytes N
+//   returns string                the TYPE of the result
 //   text
 //     setx #5, %r1
 //     ret  %r1
 //   expect 5                      or: "text", fault NAME [value], refused "why" [at N]
 //   after target "bytes"          the target's memory afterwards
+//
+// SCOPE is global, thread or local. TYPE is string, int N, bytes N or ubytes N (bytes
+// in the target's memory). N is 8 if it is omitted.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// unfair_device claims|tracepoints|functions|returns|arenas: uses /dev/dtrace in ways
-// that could harm other processes.
+// unfair_device claims|tracepoints|functions|returns|arenas [N]: uses /dev/dtrace in
+// ways that could harm other processes.
 //
 //   claims       one process claims the anonymous consumer and waits for memory that is
 //                never provided, while another process makes a second claim
@@ -9,12 +9,11 @@
 //   functions    a process is killed while it attaches to a million addresses at which
 //                no function begins
 //   returns      opens the device, attaches to the return of a function and closes the
-//                device, as often as a second argument says; the module has space for
-//                1024 such consumers
-//   arenas       maps the arena while another thread creates it, as often as a second
-//                argument says
+//                device, N times; the module has space for 1024 such consumers
+//   arenas       maps the arena while another thread creates it, N times
 //
-// Prints the results. The test that runs this program checks them.
+// N is 100 if it is omitted. Prints the results. The test that runs this program checks
+// them.
 #include "abi/ioctl.h"
 
 #include <atomic>

@@ -30,8 +30,8 @@ def rows(text):
     return table
 
 def traced_command(t, program, command, flags=(), complaints=False, timeout=120):
-    """Traces a command with a D program (dtrace -c), and returns the command's output and dtrace's. dtrace must exit
-    with 0."""
+    """Traces a command with a D program (dtrace -c). Returns the output of the command and the output of dtrace. dtrace
+    must exit with 0."""
     out = t.scratch / f"recorded.{time.monotonic_ns()}"
     done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", command, timeout=timeout)
     equal(done.returncode, 0, done.stderr)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares how often dtrace counts each function of a program with the counts of the victim `stepper`, which
-single-steps the same command without probes or symbols. readelf reports the address of each function."""
+"""Compares the number of calls that dtrace counts for each function of a program with the number that the victim
+`stepper` counts. The stepper single-steps the same command without probes or symbols. readelf reports the address of
+each function."""
 import collections, os, re, subprocess
 
 from harness import *

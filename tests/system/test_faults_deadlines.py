@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests targets that keep the agent waiting. The agent gives up on such a target within seconds, and on no other
-target."""
+"""Tests targets that keep the agent waiting. The agent must give up on such a target within seconds. It must not give
+up on other targets."""
 import contextlib, os, pathlib, signal, subprocess, time
 
 from faults import *

@@ -45,7 +45,7 @@ def a_target_in_strict_seccomp_is_traced_by_root(t):
     """E1: root suspends the filter"""
     if os.geteuid() != 0:
         raise Skip("only root may suspend a filter")
-    # Strict mode disables rdtsc, which probes that fire through jumps use.
+    # Strict mode disables rdtsc. The runtime uses rdtsc when a probe fires through a jump.
     both_ways(t, "strict", danger="it runs under seccomp", n=20000)
 
 def a_target_under_any_filter_is_traced_by_root(t):

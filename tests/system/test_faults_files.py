@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests hostile files. A target chooses which files it maps, what these files contain, and which files later replace
-them under the same names. dtrace does not open FIFOs and devices, and checks every offset. The only files that it opens
-although they are not mapped are those in the debug directories."""
+them under the same names. dtrace does not open FIFOs and devices, and checks every offset. It opens only files that are
+mapped, and files in the debug directories."""
 import os, pathlib, shutil, struct, subprocess
 
 from harness import *

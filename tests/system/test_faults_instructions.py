@@ -54,7 +54,7 @@ def every_form_of_instruction_has_the_same_effect(t):
             equal(said, want, f"{probes}{flags}")
 
 def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
-    """F4, F5: four bytes precede a branch target, and no lower address is free"""
+    """F4, F5: only four bytes precede a branch target, and no memory below the program is free for stubs"""
     victim = victim_of(t, "corpus_low")
     for function, n in (("jumps_over_four", 10), ("loops_behind_four", 10)):
         probe = f"pid$target:a.out:{function}:entry"

@@ -135,7 +135,8 @@ def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
               str(flags))
 
 def libraries_in_their_own_namespaces_are_probed(t):
-    """I3: dlmopen() and LD_AUDIT, with all modules probed; if a library is loaded twice, both copies are counted"""
+    """I3: dlmopen() and LD_AUDIT, with all modules probed; if a library is loaded twice, calls to both copies are
+    counted"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
@@ -214,7 +215,7 @@ print(json.dumps(calls))
 """
 
 def libraries_that_reuse_the_addresses_of_others_do_not_affect_their_neighbours(t):
-    """I2: libraries of all sizes are loaded and unloaded, and each call to a loaded one is counted"""
+    """I2: libraries of all sizes are loaded and unloaded, and each call to one of them is counted"""
     need("python3", "cc")
     paths = []
     for k in range(16):

@@ -23,8 +23,8 @@ def looked(t, rounds, flags):
             if line.startswith(("in ", "string ", "much ", "fault "))}
 
 def bad_addresses_cause_faults_of_d_and_no_signal(t):
-    """J1, J2, J3, J4, J13: an address without a page, without permission, not canonical, in the kernel, past the end of
-    a file, or in memory that is unmapped or truncated at that moment"""
+    """J1, J2, J3, J4, J13: reads addresses that are not mapped, not readable, not canonical, in the kernel, or past the
+    end of a file, and memory that is unmapped or truncated at that moment"""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)
@@ -53,7 +53,7 @@ def a_fault_names_its_address(t):
         equal(len(faults) >= 16, True, f"only {len(faults)} faults")
 
 def stores_are_possible_only_to_the_programs_own_memory(t):
-    """J7, J8: a store to text, constants, the arena or the shards' stacks faults, and every store needs -w"""
+    """J7, J8: a store to text, to constants, to dtrace's memory or to an invalid address causes a fault"""
     source = t.scratch / "stores.c"
     source.write_text(r'''
 #include <stdio.h>

@@ -53,7 +53,7 @@ def only_the_programs_own_system_calls_are_dispatched(t):
     any_way(t, "dispatched", 1000)
 
 def threads_that_end_in_a_handler_do_not_stop_other_threads(t):
-    """C9: SIGUSR1 often arrives while a thread is in a probe. The thread holds a robust mutex."""
+    """C9: threads end in the handler of SIGUSR1, often in the middle of a probe, while they hold a robust mutex"""
     for flags, n in zip(BOTH, (100, 20)):
         taken(t, "robust", n, flags)
 

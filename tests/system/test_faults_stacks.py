@@ -75,7 +75,7 @@ def right_storm(text, n):
     return got
 
 def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
-    """D1, D6, D8: the handler's functions are probed as well, at every instruction"""
+    """D1, D6, D8: the handler and its callee are probed as well. The second round probes every instruction."""
     for probes, n in (("pid$target:a.out:work:entry,pid$target:a.out:work:return,"
                        "pid$target:a.out:handled:entry,pid$target:a.out:on_signal:return ", 50000),
                       ("pid$target:a.out:work:,pid$target:a.out:handled:,"

@@ -64,8 +64,8 @@ def restartable_sequences_are_not_probed_inside(t):
             equal([name for name in counts if name in ("count_here " + hex(at)[2:] for at in range(7, 0x1e))], [])
 
 def the_vdso_and_the_dynamic_linker_can_be_probed(t):
-    """F28: the vDSO, the dynamic linker's resolver, TLS descriptors; a backtrace through the return stub of a signal
-    handler is complete"""
+    """F28: probes the vDSO, and the dynamic linker's functions for lazy binding and TLS descriptors. A backtrace
+    through the return stub of a signal handler is complete."""
     command = f"{t.victim('edges')} 100 {t.victim('local.so')}"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
     contains(want, "back 0 odd 0 whole 100 sum ")
@@ -151,7 +151,7 @@ def text_in_anonymous_memory_is_probed(t):
                 target.end()
 
 def text_that_the_program_overwrites_is_not_restored(t):
-    """I5, I8: a hot patch over probes, the removal of that patch, and data in place of the text"""
+    """I5, I8: the program writes a hot patch over probes, removes this patch, or maps data in place of its text"""
     for lines in (("rewrite",), ("rewrite", "back"), ("protect",), ("rewrite", "protect"), ("data",), ("data", "back")):
         page = untraced(t, *lines, "page")
         right = untraced(t, *lines, "calls 10") if lines[-1] != "data" else None

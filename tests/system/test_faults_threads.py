@@ -31,7 +31,7 @@ def traced_from(t, k, program, flags):
             os.kill(pid, signal.SIGKILL)
 
 def a_thread_may_be_at_any_instruction_of_a_window(t):
-    """C3, B20: the thread is single-stepped to the instruction before the probes are planted"""
+    """C3, B20: before the probes are planted, the thread is single-stepped to the Kth instruction"""
     entry_and_return = "pid$target:a.out:stepped:entry,pid$target:a.out:stepped:return "
     last = 60
     every_instruction = "pid$target:a.out:stepped: "

@@ -52,8 +52,9 @@ def a_run_queue_lock_that_another_thread_releases_is_not_held_for_long(output):
     if counts[False] < 10 or counts[True] > counts[False] / 4:
         raise AssertionError(f"{counts[True]} long holds, {counts[False]} others")
 
-# lockstat prints a stack next to the rows of a distribution. The caller is next to the row of the shortest waits, which
-# may be too few for a bar. In `counted held`, a thread always waits for the mutex, so at least one row has a bar.
+# lockstat prints a stack next to the rows of a distribution. The first frame, the caller, is next to the row of the
+# shortest waits. This row has no bar if there are too few such waits. In `counted held`, a thread always waits for the
+# mutex, so at least one row has a bar.
 @script("""
 echo './counted waits 2000; ./counted held 200' >w.sh
 lockstat -s 4 -e 0-1 sh w.sh; lockstat -R -b -D 1 -e 0-1 -o out sh w.sh; cat out""")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that the D programs in tests/d that trace no process produce the same output in a session in the kernel as in
-user space."""
+"""Tests the D programs in tests/d that trace no process. A session in the kernel must produce the same output as a
+session in user space."""
 import base64, importlib.machinery, importlib.util, re, shlex
 
 from machines import *

@@ -14,8 +14,8 @@ def is_said(output, *lines):
     equal([line.split() for line in output.lines()], [line.split() for line in lines])
 
 def tracing(text, seconds=60):
-    """Like script(). The script can call `ours`, a dtrace that uses uprobes, and begin_tracing and stop_tracing, which
-    trace in the background."""
+    """Like script(). In the script, `ours` runs a dtrace that uses uprobes. begin_tracing and stop_tracing start and
+    end such a dtrace in the background."""
     return script("""
 ours() { dtrace -q -x mechanism=uprobe "$@"; }
 begin_tracing() {

@@ -209,7 +209,8 @@ func main() {
 }
 
 def rounds(t, command, tracers=0):
-    """Returns the output of a program that works in rounds, while this many tracers attach and detach."""
+    """Runs a program that works in rounds. Meanwhile, tracers attach and detach one after the other. Returns the output
+    of the program."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, cwd=t.scratch)
     try:

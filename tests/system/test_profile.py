@@ -58,7 +58,7 @@ def sampling_does_not_read_a_file_of_each_thread_at_each_tick(t):
     equal(0 < len(calls) < 5000, True, f"{len(calls)} calls: {calls[-5:]}")
 
 def no_thread_is_sampled_while_stopped_threads_wait(t):
-    """The agent asks the kernel for stopped threads before it samples a few threads."""
+    """Before each group of up to eight samples, the agent asks the kernel for stopped threads."""
     need("strace")
     log = t.scratch / "waits"
     with Sleepers(t, 50) as traced, \
@@ -118,8 +118,8 @@ def samples_that_are_left_out_are_reported(t):
     equal(0 < taken <= due - left_out < due // 2, True, f"{taken} samples taken, {left_out} of {due} left out")
 
 def stacks_of_a_program_that_a_script_executes_have_names(t):
-    # The libraries of the program are mapped after the exec. The session has no probes in them, so dtrace must look up
-    # their symbols only for the stacks.
+    # The libraries of the program are mapped after the exec. The session has no probes in them, so dtrace has not read
+    # their symbols before it prints the stacks.
     need("xz")
     script = t.scratch / "wrapper"
     script.write_text("#!/bin/sh\nexec xz -9 -c /usr/bin/python3\n")

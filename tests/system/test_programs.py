@@ -92,7 +92,7 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Few processors have shadow stacks, so the test mounts a different file over the target's status file."""
+    """Few processors have shadow stacks, so the test mounts a file that reports one over the target's status file."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

@@ -100,7 +100,7 @@ def run_ns(pid):
                for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 def stands(pid):
-    """Returns whether no thread of a process runs for 20 ms."""
+    """Returns whether all threads of a process are idle for the next 20 ms."""
     before = run_ns(pid)
     time.sleep(0.02)
     return run_ns(pid) == before

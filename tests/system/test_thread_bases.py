@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that the runtime identifies threads by their fs_base, or by a gs_base that the agent sets: threads created in
-all ways, and threads after an exec.
+"""Tests that the runtime identifies threads by their fs_base, or by a gs_base that the agent sets. The tests create
+threads in different ways and execute programs.
 
 The runtime needs no upcall for a thread that it already knows. So the tests stop the agent with a signal. A thread that
 makes an upcall would then wait, but a known thread continues."""

@@ -221,8 +221,7 @@ def rss_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
 def a_server_that_forks_many_children_costs_no_memory(t):
-    """The data of children that exited long ago is freed. The stacks of children that have exited still have
-    symbols."""
+    """dtrace frees the data of children that exited long ago. It can still print their stacks with symbols."""
     need("gcc")
     n, server = (4000 if t.long else 600), t.scratch / "forks"
     subprocess.run(["gcc", "-O2", f"-I{ROOT}/usdt/include", str(ROOT / "tests/victims/usdt/forks.c"),

@@ -32,7 +32,7 @@ def a_followed_child_has_all_probes_that_share_a_site(t):
     done = good(t.run("-q", "-x", "follow=fork", "-n", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 100, "offset": 100,
                               "sum static": 2550, "sum entry": 2550}, done.stderr)
-    # Without -x follow, a child has only the static probes, but not the pid probes at the same site.
+    # Without -x follow, a child has the static probes, but not the pid probes at the same site.
     done = good(t.run("-qn", SHARED, "-c", odd(t) + " 50 fork"))
     equal(rows(done.stdout), {"static": 100, "entry": 50, "offset": 50,
                               "sum static": 2550, "sum entry": 1275}, done.stderr)
@@ -140,7 +140,7 @@ class Holder:
         self.process = subprocess.Popen([compiled(t, "gcc", "-O1", source=HOLDER), library], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def do(self, what):
-        """Sends a letter. Returns the number in the reply, which is the semaphore if the letter is t."""
+        """Sends a letter. Returns the number in the reply. For the letter t, this is the value of the semaphore."""
         self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
         letter, count = self.process.stdout.readline().split()

@@ -38,7 +38,7 @@ def victim(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 class Traced:
-    """dtrace -p on running victims. The constructor returns once dtrace traces, which its BEGIN clause reports."""
+    """dtrace -p on running victims. The constructor returns when the BEGIN clause has fired."""
     def __init__(self, t, program, *pids, flags=()):
         self.began = t.scratch / f"began.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]
@@ -60,7 +60,8 @@ class Traced:
         return self.began.read_text()
 
 def recorded(t, *flags, command):
-    """Traces a command without errors. Returns the lines of dtrace's output, without the command's own output."""
+    """Traces a command, and checks that there are no errors. Returns the lines of dtrace's output, without the output
+    of the command."""
     path = t.scratch / f"recorded.{time.monotonic_ns()}"
     good(t.run(*flags, "-o", str(path), "-c", command))
     return path.read_text().splitlines()

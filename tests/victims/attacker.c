@@ -2,9 +2,9 @@
 // A target that harms its tracer in several ways at once. Each letter of its argument
 // selects an attack:
 //
-//   c  overwrites each executable mapping of at most 1 MiB that the target did not
-//      create with nops and `jmp .`, an endless loop. This destroys the runtime's code.
-//      Mappings of trampolines are larger, so they do not change
+//   c  writes nops and `jmp .`, an endless loop, to each executable mapping of at most
+//      1 MiB that the target did not create. This destroys the runtime's code. Mappings
+//      of trampolines are larger, so they do not change
 //   u  unmaps all mappings that the target did not create, repeatedly
 //   p  makes all mappings that the target did not create inaccessible, repeatedly
 //   v  calls vfork() in a thread; the child sleeps, so the thread cannot continue

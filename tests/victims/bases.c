@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Threads and their fs_base. bases HOW prints "ready TID", where TID is the thread that
-// calls work(). For each line on stdin, that thread calls work() a thousand times, and
-// then forks a process if the line is "fork". After line N, the program prints "done N
-// gs GS CHILD". GS is the gs_base of that thread, and CHILD is the gs_base of its last
-// forked process. If HOW is gs, the gs_base that the thread set is subtracted from both
-// numbers. HOW selects the thread:
+// bases HOW runs a thread that may set its fs_base or gs_base. It prints "ready TID",
+// where TID is the thread that calls work(). For each line on stdin, that thread calls
+// work() a thousand times. If the line is "fork" and HOW is not main, the thread then
+// forks a process. After line N, the program prints "done N gs GS CHILD". GS is the
+// gs_base of the thread, and CHILD is the gs_base of its last forked process. If HOW is
+// gs, the gs_base that the thread set is subtracted from both numbers. HOW selects the
+// thread:
 //
 //   main      the main thread
 //   settled   created with clone(2) but not CLONE_SETTLS; sets its own fs_base, as Go
@@ -12,9 +13,10 @@
 //   shared    created like `settled`, but keeps the main thread's fs_base
 //   changing  created like `settled`, but sets another fs_base for each line
 //   gs        created like `shared`, but sets a gs_base of its own
-//   late-gs   created like `shared`, but sets a gs_base of its own before the third line
+//   late-gs   created like `shared`, but sets a gs_base of its own at the third line
 //
-// Unless HOW is main, the main thread first calls other() a thousand times.
+// Unless HOW is main, the main thread calls other() a thousand times for each line
+// before the thread calls work().
 #define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <linux/futex.h>
@@ -29,10 +31,11 @@
 enum { stack_bytes = 65536, area_bytes = 8192, n_calls = 1000 };
 
 static volatile int order, done, tid;
-static unsigned long gs_base, gs_base_of_child; // of the thread and its last process
+// The gs_base of the thread, and the gs_base of its last forked process.
+static unsigned long gs_base, gs_base_of_child;
 static volatile long sink;
 static char stack[stack_bytes] __attribute__((aligned(16)));
-// The fs_base of a thread that sets one is the middle of one of these areas.
+// A thread that sets its fs_base sets it to the middle of one of these areas.
 static char areas[2][area_bytes] __attribute__((aligned(64)));
 static int settles, changes, uses_gs, late_gs;
 static volatile int forks;

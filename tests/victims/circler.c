@@ -3,8 +3,8 @@
 // thread calls work() continuously. The target prints "ready" and reads bytes from
 // stdin:
 //
-//   v          A new thread waits for its vfork child, which sleeps, and gets a signal.
-//              The target prints "vforked".
+//   v          A new thread waits for its vfork child, which sleeps. Then this thread
+//              gets a signal, and the target prints "vforked".
 //   any other  The thread that calls work() pauses. The target fills each executable
 //              mapping that has no file, or a file of dtrace, with nops and `jmp .`.
 //              The thread continues, loops in this code, and gets a signal. The target
@@ -108,8 +108,10 @@ int main(void)
         poison();
         atomic_store(&paused, 0);
         usleep(10000);
+        // Wait until the thread loops in the overwritten code, where it no longer
+        // changes n_calls.
         for (long before = -1; before != n_calls; usleep(100000))
-            before = n_calls; // n_calls stops changing in the endless loop
+            before = n_calls;
         pthread_kill(caller, SIGUSR1);
         puts("circles");
         fflush(stdout);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects of C++ types in memory and as arguments. Each function is called twice.
+// Stores objects of C++ types in memory and passes them to functions. Each function is
+// called twice.
 #include <cstdio>
 
 namespace zoo {
@@ -49,7 +50,7 @@ int Animal::meet(const Animal& other, Kind kind)
 
 } // namespace zoo
 
-// Not trivial, so it is passed by address.
+// This class is not trivial, so its objects are passed by address.
 struct Guard {
     int id;
     explicit Guard(int n) : id(n) {}

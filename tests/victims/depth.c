@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Stack overflows. depth ROUNDS: a function calls itself on a stack of 64 KiB until the
-// stack overflows, ROUNDS times. Then the program calls work() ROUNDS times on a stack
-// of 2 KiB directly above a guard page. It prints how many frames fit into the first
-// stack, and the size of a frame.
+// depth ROUNDS overflows its stack ROUNDS times. Each time, a function calls itself on
+// a stack of 64 KiB until the stack overflows. Then the program calls work() ROUNDS
+// times on a stack of 2 KiB directly above a guard page. It prints how many frames fit
+// into the stack of 64 KiB, and the size of a frame.
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls work(), then executes itself again from a thread that is not the leader, while
-// other threads spin. execer ROUNDS
+// execer ROUNDS executes itself again ROUNDS times. In each run, it calls work(). Then
+// a thread that is not the leader calls execv() while other threads spin.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The second of two threads executes the program again while the first, the leader,
-// runs work(), so that the stops of the leader and of the exec come close together.
-// execleader ROUNDS
+// execleader ROUNDS executes itself again ROUNDS times. In each run, a second thread
+// calls execv() while the leader calls work(). The stops of the leader and of the exec
+// are therefore close together.
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Processes that fork, and each call work() ten times:
-//   family threads N K   N threads, each of which forks K children, all at the same time
+// Forks processes. Each process, including the first one, calls work() ten times:
+//   family threads N K   N threads at the same time, each of which forks K children,
+//                        one after the other
 //   family tree D        two children, four grandchildren, and so on for D generations
 //   family exec N        N children that then execute /bin/true
 //   family daemon        a grandchild that continues after its parents have exited; it

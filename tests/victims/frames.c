@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Calls functions with frames of many shapes, forever or for a number of rounds: with a
-// known size, with alloca(), aligned to more than the ABI's 16 bytes, with many saved
-// registers, and called back by libc. frames [ROUNDS]
+// frames [ROUNDS] calls functions with frames of many shapes, ROUNDS times or forever.
+// The frame of one function has a known size. Other functions use alloca(), align their
+// frame to more than the ABI's 16 bytes, save many registers, or are called back by
+// libc.
 #include <alloca.h>
 #include <stdio.h>
 #include <stdlib.h>

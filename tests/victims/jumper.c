@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls longjmp() out of probed frames, and siglongjmp() out of a signal handler that
-// interrupted a probed function. jumper ROUNDS
+// jumper ROUNDS calls longjmp() out of probed frames, and siglongjmp() out of a signal
+// handler that interrupted a probed function. It does so in ROUNDS rounds.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

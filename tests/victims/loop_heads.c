@@ -13,7 +13,7 @@
 FUNCTION(turns_few_bytes, "	subl	$1, (%rdi)\n"
                           "	jne	turns_few_bytes\n"
                           "	ret\n");
-/* The loop is longer than a jump, which replaces only its head. */
+/* The loop is longer than a jump, so the jump replaces only the start of the loop. */
 FUNCTION(turns_longer, "	movq	(%rsi), %rax\n"
                        "	leaq	1(%rax), %rax\n"
                        "	movq	%rax, (%rsi)\n"

@@ -32,7 +32,7 @@ __attribute__((cold, noinline)) static void rare(long n)
     sink -= n;
     sink -= n / 3;
 }
-// The compiler moves the unlikely half to split.cold.
+// The compiler moves the unlikely branch to split.cold.
 __attribute__((noinline, optimize("O2,reorder-blocks-and-partition"))) long
 split(long n)
 {

@@ -6,7 +6,7 @@
 //   calls N    calls work() N times and prints the sum
 //   sum        prints a checksum of the text's mapping
 //   page       prints a checksum of work()'s page
-//   anonymous  replaces the text's mapping by anonymous memory at the same address
+//   anonymous  replaces the text's mapping with anonymous memory at the same address
 //   rewrite    overwrites work() with other(), as a hot patch does
 //   back       restores the original bytes
 //   protect    makes work()'s page writable and then executable again, without changing it

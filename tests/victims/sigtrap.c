@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that uses SIGTRAP itself: its own int3, raise(), and a handler that counts.
+// A program that uses SIGTRAP itself. It executes int3, sends SIGTRAP to itself, and
+// has a handler that counts the signals from both sources.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

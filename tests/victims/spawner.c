@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Uses posix_spawn(), vfork() with exec, and popen(), ROUNDS times each, and calls
-// work() between them. It checks the output and the status of each child. spawner
-// ROUNDS [FILE]: begins once FILE exists.
+// spawner ROUNDS [FILE] uses posix_spawn(), vfork() with exec, and popen(), ROUNDS
+// times each, and calls work() between them. It checks the output and the status of
+// each child. If FILE is given, the program waits until that file exists before it
+// begins.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>

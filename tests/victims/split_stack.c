@@ -1,5 +1,6 @@
-// Functions whose stack grows in segments (-fsplit-stack), called in threads with small
-// stacks: split_stack THREADS. Prints how many times each function was called.
+// split_stack THREADS runs THREADS threads with small stacks, one after the other. Each
+// thread calls functions whose stack grows in segments (-fsplit-stack). Prints how many
+// times each function is called.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Single-steps a command, and writes to FILE how many times each address was executed:
-// a line "ADDRESS COUNT", both hexadecimal, for each address in ascending order. These
-// lines are followed by the memory map that the command has when it exits. Does not use
-// symbols.
+// Single-steps a command, and writes to FILE how many times each address was executed.
+// For each address, in ascending order, FILE contains a line "ADDRESS COUNT" with two
+// hexadecimal numbers. These lines are followed by the memory map that the command has
+// when it exits. Does not use symbols.
 //
 //   stepper FILE - COMMAND...              starts at its first instruction
 //   stepper FILE LIBRARY+OFFSET COMMAND... starts at main(), whose address is the first

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Another process sends N numbered signals, as fast as they are accepted, to THREADS
-// threads that call work(). The handler runs on the smallest alternate stack, between
-// guard pages, and calls handled(). storm N THREADS [FLIGHT]: no more than FLIGHT
-// signals are pending at a time. Prints what arrived and what was wrong:
+// storm N THREADS [FLIGHT] runs THREADS threads that call work(). Another process sends
+// N numbered signals to them as fast as they are accepted. No more than FLIGHT signals
+// are pending at a time. The handler runs on the smallest alternate stack, between
+// guard pages, and calls handled(). Prints what arrived and what was wrong:
 //   twice    numbers that arrived more than once
 //   odd      a siginfo that differs from what was sent
 //   strange  a thread was interrupted at an address outside the program's code

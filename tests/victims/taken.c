@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Accepts signals in other ways than with a plain handler, N times, while it calls
-// work(). Prints "good N" and "calls COUNT", and on stderr the deviations from
-// signal(7).
+// Accepts signals N times, in ways other than a plain handler, while it calls work().
+// Prints "good N" and "calls COUNT", and on stderr the deviations from signal(7).
 //   nodefer      a handler that interrupts itself; a handler that is reset after its
 //                first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order

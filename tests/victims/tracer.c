@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Another debugger: attaches to a process, prints "tracing", and stays attached until
-// its own stdin ends. tracer PID
+// tracer PID acts as another debugger. It attaches to a process, prints "tracing", and
+// stays attached until its own stdin ends.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Throws ROUNDS exceptions of each kind through probed frames: nested, rethrown, out of
-// a function that calls within its first instructions, by forced unwinding
-// (pthread_cancel), and past destructors. unwinder ROUNDS prints how many exceptions
-// were handled correctly.
+// unwinder ROUNDS throws exceptions through probed frames that have destructors, ROUNDS
+// times. Some exceptions are rethrown, and some are thrown while another one is
+// handled. One of the frames belongs to a function that has a call among its first
+// instructions. In every tenth round, pthread_cancel() also unwinds the frames of a
+// thread. Prints how many rounds and how many cancelled threads were correct.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Requests impossible uprobes from the kernel module, then random ones. Prints the
-// result of each impossible request, and whether any random request was accepted. While
-// the random uprobes are enabled, it calls the function that they may hit. The last
-// request is made without CAP_SYS_ADMIN.
+// Requests a correct uprobe from the kernel module, then impossible ones, then random
+// ones. Prints the result of each request that is not random, and whether any random
+// request was accepted. While the random uprobes are enabled, it calls the function
+// that they may hit. The last request is made without CAP_SYS_ADMIN.
 #include "abi/ioctl.h"
 
 #include <errno.h>

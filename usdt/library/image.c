@@ -18,13 +18,13 @@
  * searches for semaphores only there.
  *
  * A stub is endbr64; nop; nop of 5 bytes; ret. The note gives the address of
- * the first nop, which the kernel's uprobes replace by a breakpoint and emulate.
- * A jump may replace both nops. A kernel that replaces the second nop by a call
- * (6.18) does no harm here, in contrast to compiled code (dtrace/sdt.h), because
- * a stub has no live data below the stack pointer. The stub's only argument, in
- * %rdi, is the address of the probe's arguments, one word each. This form
- * supports twelve arguments of any types. Every tracer can read memory, but few
- * tracers can read vector registers.
+ * the first nop, which the kernel's uprobes replace with a breakpoint and emulate. A
+ * jump may replace both nops. A kernel that replaces the second nop with a call (since
+ * 6.18) does no harm here, in contrast to compiled code (dtrace/sdt.h), because a stub
+ * has no live data below the stack pointer. The stub's only argument, in %rdi, is the
+ * address of the probe's arguments, one word each. This form supports twelve arguments
+ * of any types. Every tracer can read memory, but few tracers can read vector
+ * registers.
  *
  * The image is written without libelf, so that a program with probes needs no
  * other library. Most of the work is the layout, which libelf leaves to its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Decodes bytes to an Instruction, in three steps.
 //
-//   lay_out()     finds the parts, and so the length, by the rules of the format
+//   lay_out()     applies the rules of the format to find the parts and the length
 //   capstone      reports whether the bytes are an instruction, how long it is, and which
 //                 registers it uses
 //   opcodes.hpp   gives the operands and the flow of modelled instructions, which are

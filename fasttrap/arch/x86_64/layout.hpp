@@ -51,7 +51,7 @@ struct Layout {
 
 Layout lay_out(std::span<const std::byte> text);
 
-// Returns whether 0f, this opcode and these prefixes are AMD's extrq or insertq
+// Returns whether the opcode 0f `opcode` with these prefixes is AMD's extrq or insertq
 // (SSE4a), which have two immediate bytes. Without the prefixes, 0f 78 is vmread.
 // Intel processors support neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)

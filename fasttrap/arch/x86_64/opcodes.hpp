@@ -42,8 +42,8 @@ enum class Op : std::uint16_t {
 #undef X
 };
 
-// Says where the operands of an instruction are. rmN is ModRM.rm with N bytes, for
-// every operand size.
+// Says where the operands of an instruction are. In a form with rmN, the operand in
+// ModRM.rm has N bytes, whatever the size of the other operand.
 enum class Form : std::uint8_t {
     none,
     rm,

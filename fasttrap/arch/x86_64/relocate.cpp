@@ -267,7 +267,7 @@ Moving moving(const Instruction& insn)
         return {Moving::ends, {}, far_jump_bytes};
     case ControlFlow::jump_indirect:
     case ControlFlow::ret:
-    case ControlFlow::stop: // ud2, hlt; the agent gives the signal the original address
+    case ControlFlow::stop: // ud2, hlt; the agent corrects the signal's address
         return {Moving::ends, {}, insn.length};
     case ControlFlow::call:
     case ControlFlow::call_indirect:

@@ -239,7 +239,7 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
  * dtrace_close().
  */
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
-/* Prints the DIF of every object in the format of dtrace -S. */
+/* Prints every DIFO of the program in the format of dtrace -S. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
 /*
@@ -278,9 +278,9 @@ typedef struct dtrace_probedesc {
 } dtrace_probedesc_t;
 
 /*
- * Visits the enablings of a program: one for each probe description of each
- * clause, with macros expanded. A non-zero result of func ends the iteration
- * and is returned.
+ * dtrace_stmt_iter() calls func for each probe description of each clause, with
+ * macros expanded. A non-zero result of func ends the iteration and is
+ * returned.
  */
 typedef struct dtrace_ecbdesc {
     dtrace_probedesc_t dted_probe;
@@ -417,14 +417,14 @@ typedef struct dtrace_patchdesc {
 typedef struct dtrace_patchinfo {
     uint32_t dtpi_jumps, dtpi_int3s, dtpi_unknown;
     uint32_t dtpi_live;      /* number of live jumps */
-    /* address of our runtime in the process, 0: none */
+    /* address of our runtime in the process, or 0 if there is none */
     uint64_t dtpi_runtime;
-    /* 1: the runtime has this library's version, so its jumps can be listed */
+    /* 1 if the runtime has this library's version, so that its jumps can be listed */
     int dtpi_version;
-    /* pid of the runtime's agent; 0: there is none, or it has died */
+    /* pid of the runtime's agent, or 0 if there is none or it has died */
     pid_t dtpi_agent;
     int dtpi_agent_lives;
-    pid_t dtpi_tracer;       /* the current tracer of the process, 0: none */
+    pid_t dtpi_tracer;       /* the current tracer of the process, or 0 */
     /* a null-terminated list of the files that could not be compared */
     const char* const* dtpi_notes;
 } dtrace_patchinfo_t;
@@ -539,11 +539,12 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * valid until dtrace_close(). A null format means the format of the printf(),
  * system(), freopen() or printa() that made the record. A printa() may have no
  * format. recs points to the first record to print, and n_recs is the number of
- * records from there on. Their offsets count from buf, which has len bytes:
- * pass dtpda_data and dtepd_size. The functions return the number n of records
- * that they used. A callback that is called for each record must then ignore
- * the calls for the next n - 1 records. A null FILE means the buffered handler.
- * The functions fail with EDT_DMISMATCH if there are too few records.
+ * records from there on. Their offsets are relative to buf, which has len
+ * bytes. Callers pass dtpda_data as buf and dtepd_size as len. The functions
+ * return the number n of records that they used. A callback that is called for
+ * each record must then ignore the calls for the next n - 1 records. A null
+ * FILE means the buffered handler. The functions fail with EDT_DMISMATCH if
+ * there are too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
@@ -713,8 +714,8 @@ int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 /*
  * These functions sort like the functions without "var" in their names. Entries
- * with equal keys (or values) are in the ascending order of their variables'
- * ids, and in the descending order if the name contains "rev".
+ * with equal keys (or values) are in ascending order of their variables' ids,
+ * or in descending order if the name contains "rev".
  */
 int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
@@ -745,18 +746,18 @@ void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 /* --- symbols of a traced process --- */
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
 /*
- * Formats a kernel address, for example "vmlinux`vfs_read+0x1", or as a number
- * if its symbol is not known.
+ * Formats a kernel address, for example as "vmlinux`vfs_read+0x1", or as a
+ * number if its symbol is not known.
  */
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
 /*
  * An object names a module in D's notation: "a.out", "libc.so.6",
- * "pid42`libc.so.6". If it does not name a process, the first traced process is
- * meant. EXEC stands for the program of the first traced process, RTLD for its
- * dynamic linker, and EVERY and UMODS for all its modules. KMODS stands
- * for the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all
- * other functions fail with EDT_NOMOD. Returned names stay valid until
+ * "pid42`libc.so.6". An object that names no process refers to the first traced
+ * process. EXEC stands for the program of the first traced process, RTLD for
+ * its dynamic linker, and EVERY and UMODS for all its modules. KMODS stands for
+ * the kernel's modules. Only dtrace_lookup_by_name() accepts KMODS; all other
+ * functions fail with EDT_NOMOD. Returned names stay valid until
  * dtrace_close().
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)
@@ -835,7 +836,7 @@ int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* nam
  */
 int dtrace_symbol_type(dtrace_hdl_t* dtp, const Elf64_Sym* sym,
                        const dtrace_syminfo_t* symbol, dtrace_typeinfo_t* info);
-/* Finds the type that this text means in D. Error: EDT_COMPILER. */
+/* Finds the type that the text denotes in D. Error: EDT_COMPILER. */
 int dtrace_type_strcompile(dtrace_hdl_t* dtp, const char* text,
                            dtrace_typeinfo_t* info);
 int dtrace_type_fcompile(dtrace_hdl_t* dtp, FILE* file, dtrace_typeinfo_t* info);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
 
-// If this argument calls an action that has a value, such as ustack() or usym(x),
-// returns that action's row; else null.
+// Returns the row of the action that this argument calls. Returns null if the argument
+// is not a call of an action that has a value, such as ustack() or usym(x).
 const ActionRow* valued_action(const Node& node)
 {
     const ActionRow* row =
@@ -169,8 +169,8 @@ void Checker::action_freopen(Node& node)
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");
     if (name.kind == NodeKind::String && name.text.empty() && node.args.size() == 1) {
-        // An empty file name restores the original output. The empty format prints
-        // nothing.
+        // An empty file name restores the original output. It is represented by an
+        // empty format without arguments.
         node.format = std::make_shared<Format>();
         node.args.clear();
         return;

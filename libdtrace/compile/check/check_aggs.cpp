@@ -187,8 +187,8 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// If the aggregation contains doubles, converts the value to a double and returns
-// DT_AGG_FLOAT; else returns 0. Distributions such as quantize() convert doubles to
+// Converts the value to a double and returns DT_AGG_FLOAT if the aggregation contains
+// doubles, otherwise returns 0. Distributions such as quantize() convert doubles to
 // integers. An aggregation cannot change from integers to doubles.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// args[n]: the typed arguments of a probe, taken from argN or from the stack.
+// Checks args[n], the typed arguments of a probe, and replaces each of them by an
+// expression that reads argN or the stack.
 //
 // - A provider may declare types with the probe. If the type that D programs see
 //   differs from the type that the traced program passes, args[n] means xlate <type>

@@ -213,7 +213,8 @@ void Checker::assign(NodePtr& slot)
     const std::string name = "operator " + assign_text(node.op);
     if (is_array(left.type))
         fail(Tag::OP_ARRFUN, node.at,
-             name + " cannot be applied to an array, \"" + node_type_text(left) + "\"");
+             name + " cannot be applied to the array type \"" + node_type_text(left) +
+                 "\"");
     bool additive = node.op == Op::Add || node.op == Op::Sub;
     if (additive && left.type->is_pointer() && right.type->is_integer()) {
         if (is_function_pointer(left.type))

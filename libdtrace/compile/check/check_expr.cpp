@@ -424,7 +424,7 @@ void Checker::pre_or_post(Node& node)
     const Node& target = *node.left;
     if (is_array(target.type))
         fail(Tag::OP_ARRFUN, node.at,
-             operator_name(node.op) + " cannot be applied to an array, \"" +
+             operator_name(node.op) + " cannot be applied to the array type \"" +
                  node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
     if (target.type->is_float() && target.type->resolve()->size > sizeof(double))

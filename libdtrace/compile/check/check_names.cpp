@@ -270,8 +270,10 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
+    // If the inline's expression has been folded to a constant, checking the copy does
+    // not call uses_kernel().
     if (ident.needs_kernel)
-        uses_kernel(); // if the body is a constant now, checking it does not call this
+        uses_kernel();
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

@@ -103,8 +103,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// If the node is the name (with or without keys) of an inline whose expression is an
-// xlate, returns that inline; else null.
+// Returns the inline if the node is the name (with or without keys) of an inline whose
+// expression is an xlate, else null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;

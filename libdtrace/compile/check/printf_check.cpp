@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Checks formats against arguments. In printf, a conversion uses one argument for each
 // *, and then one argument for its value. In printa, conversions without @, and each *,
-// use the keys in their order. Conversions with @ use the values of the aggregations in
-// their order. If there are more such conversions than aggregations, the remaining ones
-// use the last aggregation.
+// use the keys in order. Conversions with @ use the values of the aggregations in
+// order. If there are more such conversions than aggregations, the remaining ones use
+// the last aggregation.
 //
 // A column of FORMAT_CONVERSIONS says which types a conversion accepts. A length
 // modifier (%ld, %lld) does not restrict the size of an integer argument, except that

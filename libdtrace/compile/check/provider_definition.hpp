@@ -19,8 +19,8 @@ struct ProviderDefinition {
     std::shared_ptr<const TypeTable> types;
     ProviderBlock block;
 
-    // Finds a probe by its name, in the spelling of the program's ELF note or of D.
-    // Returns null if there is no such probe.
+    // Finds a probe by its name, spelled either as in the program's ELF note or as in
+    // D. Returns null if there is no such probe.
     const ProviderProbe* probe(std::string_view name) const;
     // Sets the attributes of the parts that the definition mentions, and does not
     // change others.

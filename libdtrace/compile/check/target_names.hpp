@@ -6,10 +6,10 @@
 //   \___/                                   \_________/
 //   module: any if it is empty               process: the first traced one by default
 //
-// A type or variable is looked up in all modules that the scope selects, in their
-// order: the program comes first. If the scope is a module of the kernel, the kernel is
-// searched. Without a scope, the process is searched first, then the kernel
-// (kernel_names.hpp).
+// The text before the last backquote is the scope. A type or variable is looked up in
+// each module that the scope selects, first in the program and then in its libraries. If
+// the scope is a module of the kernel, the kernel is searched. Without a scope, the
+// process is searched first, then the kernel (kernel_names.hpp).
 #pragma once
 
 #include "libdtrace/compile/check/kernel_names.hpp"

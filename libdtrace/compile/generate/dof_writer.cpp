@@ -43,7 +43,9 @@ private:
 
     static constexpr dof_secidx strings_section = 0;
 
-    std::vector<dof_sec> sections_; // offset is relative to data_ until finish()
+    // Each section's offset is relative to data_. finish() changes it to an offset in
+    // the file.
+    std::vector<dof_sec> sections_;
     std::vector<std::byte> data_;
     std::string strings_ = std::string(1, '\0');
     std::unordered_map<std::string, dof_stridx> string_index_;

@@ -5,7 +5,7 @@
 //   generate.cpp          units and clauses: each clause becomes a CompiledClause
 //   generate_actions.cpp  statements: actions and aggregations become list entries
 //   generate_expr.cpp     expressions: each value is in a register
-//   generate_logic.cpp    comparisons, && || ^^ ! ?: by forward branches
+//   generate_logic.cpp    comparisons and && || ^^ ! ?:, with forward branches
 //   generate_memory.cpp   addresses, loads, stores, bit-fields, copies; structures in
 //                         variables that have no memory yet
 //   generate_assign.cpp   =, op=, ++ and -- on each kind of lvalue; key parts and
@@ -16,9 +16,10 @@
 //
 // Invariants
 //   - A value in a register has 64 bits. It is canonical in an integer type if the type
-//     can represent it, with the upper bits sign- or zero-extended. A value that comes
-//     from a variable, memory, a cast or an assignment is canonical in its type. The
-//     result of arithmetic need not be canonical; an assignment narrows it.
+//     can represent it, that is, if narrowing it to the type and extending it to 64
+//     bits again does not change it. A value that comes from a variable, memory, a cast
+//     or an assignment is canonical in its type. The result of arithmetic need not be
+//     canonical; an assignment narrows it.
 //   - A by-reference value (string, struct, array) is represented by its address.
 //   - The tuple is the list of arguments or keys that pushtr and pushtv build. It is in
 //     use only between flushts and the instruction that consumes it (call, ldgaa, ...).
@@ -43,8 +44,8 @@ namespace dt {
 
 // --- generate_types.cpp ---
 
-// Returns whether values of this type are passed by address: types that D passes by
-// reference, and floating-point values that do not fit into a register.
+// Returns whether values of this type are passed by address. These are the types that D
+// passes by reference, and the floating-point types that do not fit into a register.
 bool travels_by_ref(const Type* type);
 // Returns whether an integer or enumeration type is signed.
 bool is_signed_integer(const Type* type);
@@ -204,7 +205,9 @@ private:
     Action& add_value(std::uint32_t kind, const Node& node, dif_type as);
     // Adds an entry that contains the id of an aggregation, for the consumer.
     void add_aggregation(std::uint32_t kind, const Node& node);
-    // Stores the number of entries of a group in its first entry.
+    // Sets ntuple in the entry with the index `first` to the number of entries from
+    // there to the end of the list. These are the entries of one action, such as a
+    // printf.
     Action& close_run(std::size_t first);
 
     void action(const Node& node);

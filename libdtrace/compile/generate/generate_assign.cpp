@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Assignment, op=, ++ and --. They use the same three steps for each kind of lvalue:
 //
-//   open    evaluates the location of the lvalue once: an address, or keys with side
-//           effects
+//   open    evaluates the parts of the lvalue that must be evaluated only once: its
+//           address or, for an element, the keys that have side effects
 //   fetch   reads the value of the lvalue
 //   put     stores a value in the lvalue
 //
@@ -210,15 +210,18 @@ Register ExprGenerator::value_of_step(const Node& node)
     return node.kind == NodeKind::PreInc ? std::move(after) : std::move(before);
 }
 
-// The tuple: arguments of subroutines and keys of associative arrays.
+// The tuple contains the arguments of a subroutine or the keys of an associative array.
+// The generated code builds and uses it in four steps:
 //
-//   parts up to the last that itself uses the tuple     evaluated into registers
-//   flushts
-//   each part, from its register or evaluated now       pushtr (by reference) / pushtv
-//   call, ldgaa, stgaa, ldtaa or sttaa                  consumes the tuple
+//   1. The parts up to the last part that itself uses the tuple are evaluated. Their
+//      values are kept in registers.
+//   2. flushts empties the tuple.
+//   3. pushtr (by reference) or pushtv adds each part. The part is evaluated
+//      immediately before, unless step 1 has already evaluated it.
+//   4. call, ldgaa, stgaa, ldtaa or sttaa consumes the tuple.
 //
-// So the parts that do not use the tuple (nearly all) use the same register one after
-// another, and seven registers are enough for eight keys.
+// Usually no part uses the tuple. Then all parts are evaluated in step 3, one after
+// another in the same register, so seven registers are enough for eight keys.
 
 bool is_assoc(const Node& node)
 {

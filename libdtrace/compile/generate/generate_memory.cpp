@@ -167,12 +167,18 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
 }
 
 // Structures, unions and arrays in thread-local variables and associative arrays have
-// no memory before the first store to them. Until then, a load yields null:
+// no memory before the first store to them. Until then, the instructions ldts, ldtaa
+// and ldgaa load a null address.
 //
-//   info[pid].calls = 1      ldgaam info, %r1     allocates the element, zeroed, if it is absent
+//   info[pid].calls = 1      ldgaam info, %r1
+//
 //   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there
-//                            setx size, %r1;  allocs %r1, %r1      zeros in scratch memory; no element
+//                            setx size, %r1;  allocs %r1, %r1
 //                            there:
+//
+// For a store, ldgaam allocates the element, filled with zeros, if it is absent. For a
+// read of an absent element, the code uses zeros in scratch memory as the object, and
+// the element stays absent.
 //
 // An object is allocated for a store if it is on the left of an assignment, if its
 // address is taken, or if it is an array that decays to a pointer.

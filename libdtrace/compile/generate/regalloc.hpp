@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Registers of DIF, from %r1 up. %r0 reads as zero and is never allocated.
+// Allocates DIF registers, from %r1 up. %r0 reads as zero and is never allocated.
 //
 // A Register object owns its register and frees it when destroyed. The lowest free
 // register is allocated first. Registers are not spilled, because that would cost time

@@ -30,7 +30,8 @@ public:
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 by 1.
     void truth(int reg);
-    // Sets the register to 1 if the branch is taken after the last comparison, else to 0.
+    // Sets the register to 1 if the branch is taken after the last comparison, else to
+    // 0.
     Register truth_by_branch(dif_op if_true, Register into);
     // size = min(size, strlen(from) + 1)
     void limit_to_string(int size, int from, Place at);

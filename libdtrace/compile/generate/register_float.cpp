@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Floating point. A register contains the bits of a double, or in its lower half those
-// of a float. The checker has converted the operands of operators to doubles. This file
-// emits the instructions for operators, and for conversions between floats, doubles and
-// integers.
+// Emits instructions for floating-point operators, and for conversions between floats,
+// doubles and integers. A register contains the bits of a double, or the bits of a
+// float in its lower half. The checker has converted the operands of operators to
+// doubles.
 #include "libdtrace/compile/generate/register_code.hpp"
 
 #include "dif/ops.h"

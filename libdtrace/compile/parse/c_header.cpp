@@ -13,7 +13,7 @@ namespace dt {
 
 namespace {
 
-// The alignment in bytes that __attribute__((aligned)) without a number means.
+// The alignment in bytes for __attribute__((aligned)) without a number.
 constexpr std::uint32_t default_aligned = 16;
 constexpr std::int64_t max_aligned = 1 << 28; // GCC's maximum alignment in bytes
 

@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// Reads the enumerators. Each can be used in the text after its comma.
+// Reads the enumerators. An enumerator can be used in the values of later enumerators.
 void Parser::enum_body(Type& into)
 {
     into.size = into.align = 4;

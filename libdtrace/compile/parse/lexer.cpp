@@ -208,8 +208,10 @@ Token Lexer::next(Mode mode)
 }
 
 // Reads a token in Outer mode. A sequence of characters that probe descriptions may
-// contain is one token. If the sequence has no ':', it may instead be a keyword, a
-// scoped name, or the name of a type that a declarator follows.
+// contain is one token. If the sequence has no ':' and is a keyword or the name of a
+// type, the token is that keyword or name. Unless the option pspec is set, the same
+// applies to a keyword or name that '*' follows, as in "int*p". The token then ends
+// before the '*'.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -285,8 +287,8 @@ std::size_t Lexer::module_end(std::size_t begin) const
 }
 
 // Reads a prefix such as "pid$target`" at the offset `end`. Returns the prefix with the
-// value of the macro, and sets `end` to the offset after the backquote. Returns nullopt
-// if there is no such prefix.
+// macro replaced by its value, and sets `end` to the offset after the backquote.
+// Returns nullopt if there is no such prefix.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))

@@ -9,9 +9,10 @@
 // The lexer consumes comments, #! lines and control lines. It passes each control line
 // to the parser's pragma handler, together with its place.
 //
-// `/` closes an open predicate if the next character (blanks excepted) is `;`, `{` or
-// `/`, or if the text ends there. Otherwise `/` is the division operator. // starts a
-// comment, except inside a predicate, where the first `/` of // closes the predicate.
+// `/` closes an open predicate if the next character that is not blank is `;`, `{` or
+// `/`, or if there is no such character. Otherwise `/` is the division operator. //
+// starts a comment, except inside a predicate, where the first `/` of // closes the
+// predicate.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.
 #pragma once

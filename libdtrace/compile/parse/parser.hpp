@@ -60,7 +60,8 @@ private:
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
-        // whether there is a struct, union or enum with a name or with enumerators
+        // whether the words declare the tag of a struct, union or enum, or define an
+        // enum
         bool declares_tag = false;
         CAttributes attributes;
         Place at;

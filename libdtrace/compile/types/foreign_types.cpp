@@ -23,8 +23,8 @@ const Type* ForeignTypes::type(const Type* of,
 }
 
 // Returns the session's type with this name. Returns null if the session has no
-// complete type of this name and kind, or if its type is predefined and differs from
-// `of`.
+// complete type of this name and kind, or if the session's type is predefined and
+// differs from `of`.
 const Type* ForeignTypes::declared(const std::string& name, const Type* of) const
 {
     const Type* there = types_.lookup(name);

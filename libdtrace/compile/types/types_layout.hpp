@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The layout of structs and unions by the x86-64 System V ABI, section 3.1.2. For types
-// that D can declare, the LP64 ABI of aarch64 has the same rules, except that there an
-// unnamed bit-field affects the struct's alignment.
+// Computes the layout of structs and unions according to the x86-64 System V ABI,
+// section 3.1.2. For types that D can declare, the LP64 ABI of aarch64 has the same
+// rules, except that there an unnamed bit-field affects the struct's alignment.
 //
-// Members are added in their order, and each is assigned an offset. finish() sets the
-// size and the alignment of the struct or union.
+// The caller adds the members in the order of their declarations, and each member is
+// assigned an offset. finish() sets the size and the alignment of the struct or union.
+// The rules are:
 //   - a member starts at a multiple of its alignment
 //   - a bit-field is inside one naturally aligned storage unit of its declared type;
 //     adjacent bit-fields can share the unit

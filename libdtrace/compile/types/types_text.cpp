@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes types as text for messages, -v and print(). Declarators of C are read from the
-// inside out, so the text is built around the name in the middle, as in "int (*)[4]".
+// Writes types as text for messages, -v and print(). C declarators are read from the
+// inside out. So the text is built outward from the name, as in "int (*name)[4]".
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {

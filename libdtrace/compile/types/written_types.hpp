@@ -11,10 +11,10 @@
 
 namespace dt {
 
-// Converts the text. `in` contains the kernel's types, in which pointers are addresses
-// in a process (DebugTypes::place()). If `in` is null, only D's types are known. A
-// pointer to an unknown type becomes a pointer to void. Any other unknown type becomes
-// long.
+// Converts the text. `in` contains the kernel's types. in->place() must be Process, so
+// that pointers in structs also refer to the memory of the process. If `in` is null,
+// only D's types are known. A pointer to an unknown type becomes a pointer to void. Any
+// other unknown type becomes long.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

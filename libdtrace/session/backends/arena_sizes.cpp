@@ -13,9 +13,9 @@
 // files (RLIMIT_FSIZE), because its parts are files in memory, and the address space of
 // this process and of the targets (RLIMIT_AS).
 //
-// If the control group of a target has little free memory, no pages of the arena must
-// be charged to targets. The arena is then made small, and this process touches all of
-// its pages before the targets do.
+// If the control group of a target has little free memory, the arena must not be
+// charged to targets. The arena is then made small, and this process touches the pages
+// that firings write to, before the targets touch them.
 #include "libdtrace/session/backends/arena_sizes.hpp"
 
 #include "dif/actions.h"
@@ -214,7 +214,8 @@ Layout layout_of(const dt_arena_config& config)
 struct Room {
     std::uint64_t file = no_limit;    // maximum size of each part
     std::uint64_t address = no_limit; // maximum size of all parts together
-    // maximum size of the data part, if this process must touch all of it
+    // maximum size of the data without the global variables, if this process must touch
+    // the arena before the targets
     std::uint64_t touched = no_limit;
 };
 

@@ -28,8 +28,8 @@ enum : int { found_vdso = 1, found_agreement = 2 };
 
 #if defined(__x86_64__)
 
-// Makes the clock_gettime() system call fail with ENOSYS in this process. After that, a
-// time can come only from the vDSO.
+// Makes the clock_gettime() system call fail with ENOSYS in this process. After that,
+// the time can be read only through the vDSO.
 bool forbid_clock_gettime()
 {
     sock_filter code[] = {

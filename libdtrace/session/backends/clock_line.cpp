@@ -46,7 +46,8 @@ std::optional<ClockSample> ClockSource::sample()
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;
-    // Keeps the reading with the shortest delay.
+    // Reads the clock several times, each time between two readings of the counter.
+    // Keeps the sample for which the time between these two readings was shortest.
     ClockSample best;
     std::uint64_t least = ~0ull;
     for (int i = 0; i < 8; i++) {
@@ -82,9 +83,10 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns the rate since the previous renewal, in ns << line_shift per count. If the
-// rate differs by more than 1/64 from the previous rate, returns the previous rate
-// once, because the machine may have slept or been migrated since the previous renewal.
+// Returns the rate since the previous renewal, in ns << line_shift per count. If this
+// rate differs by more than 1/64 from the previous rate, returns the previous rate,
+// because the machine may have slept or been migrated since the previous renewal. If
+// the rate at the next renewal also differs, returns the rate at that renewal.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;

@@ -49,8 +49,9 @@ public:
     ClockLine(const ClockLine&) = delete;
     ClockLine& operator=(const ClockLine&) = delete;
 
-    // Renews the line if a renewal is due, at first often and then every second. The
-    // first call takes a millisecond to measure the counter's rate.
+    // Renews the line if a renewal is due. Renewals are frequent at first, and later
+    // happen once a second. The first call takes a millisecond to measure the counter's
+    // rate.
     void tend(dt_clock& clock, std::uint64_t now_ns);
 
 private:

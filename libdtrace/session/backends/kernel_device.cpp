@@ -125,7 +125,7 @@ Result<std::uint32_t> KernelDevice::give(unsigned long request, const char* doin
 
 Result<std::uint32_t> KernelDevice::add_probes(std::string_view names, std::uint32_t n)
 {
-    return give(DTK_PROBES, "add probes in the kernel", names.data(), names.size(), n);
+    return give(DTK_PROBES, "add probes to the kernel", names.data(), names.size(), n);
 }
 
 Result<Ok> KernelDevice::add_ecbs(std::span<const dtk_ecb> ecbs)

@@ -3,9 +3,10 @@
 //
 // A session in user space changes its own arena with dt_load(), dt_probe_add() and
 // dt_ecb_add(). With this device, the module changes the arena, and the session sends
-// requests. The consumer drains the mapped arena in both cases. A list is passed in one
-// call, or in several if it is very long. Closing the file ends the tracing, even if
-// the kernel closes it because this process has died.
+// requests. The consumer drains the mapped arena in both cases. A list, for example of
+// sites, is passed in one ioctl(2). Only very long lists of ECBs or sites are split
+// over several. Closing the file ends the tracing, even if the kernel closes it because
+// this process has died.
 #pragma once
 
 #include "abi/ioctl.h"

@@ -37,7 +37,7 @@ std::uint64_t memory_left();
 // groups still allow, but at least 16 MiB.
 std::uint64_t largest_aggregated_bytes();
 
-// A mounted hierarchy of control groups that accounts memory.
+// A mounted hierarchy of control groups in which memory is accounted.
 struct MemoryHierarchy {
     std::string folder;   // where the hierarchy is mounted
     std::string root;     // the directory of the hierarchy that is mounted at `folder`

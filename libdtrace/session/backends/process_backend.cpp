@@ -14,8 +14,8 @@
 
 namespace dt {
 
-// The default of aggsize for probes in processes. A buffer has enough space for 100,000
-// keys of two words, and is read long before it is full.
+// The default value of aggsize for probes in processes. A buffer of this size has space
+// for 100,000 keys of two words, and is read long before it is full.
 static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 
 ProcessBackend::~ProcessBackend()

@@ -13,7 +13,7 @@ void BtfTypes::End::operator()(btf* data) const
     btf__free(data);
 }
 
-// Suppresses libbpf's messages about invalid data on stderr.
+// Suppresses the messages about invalid data that libbpf writes to stderr.
 static void silence()
 {
     [[maybe_unused]] static const auto before = libbpf_set_print(nullptr);

@@ -78,7 +78,7 @@ private:
     std::unique_ptr<btf, End> data_;
     BtfTypes* base_ = nullptr;
     Place place_ = Place::Kernel;
-    DebugRef first_ = 1, end_ = 1; // this file's types: [first_, end_)
+    DebugRef first_ = 1, end_ = 1; // the file's own types are [first_, end_)
     bool indexed_ = false, enumerated_ = false;
     // Whether the data record which enumerations are signed. Data of older kernels do
     // not.

@@ -33,9 +33,9 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         names_left_out += !index.contains({kind, name});
         return;
     }
-    // The definition of an entry can follow outside the namespace that declares the
-    // entry. Such a definition has a DW_AT_specification. Its depth is counted as one
-    // more than the depth of its place, because its declaration is in the namespace.
+    // An entry may be declared in a namespace and defined outside of it. Such a
+    // definition has a DW_AT_specification. One is added to its depth, because the
+    // entry belongs to the namespace.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);

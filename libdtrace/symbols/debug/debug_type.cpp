@@ -4,8 +4,8 @@
 
 namespace dt {
 
-// Returns a member's offset. Up to DWARF 4 a location may be an expression: "add this
-// number of bytes".
+// Returns a member's offset in bytes. Up to DWARF 4, the location may be an expression
+// that adds the offset to the object's address.
 static std::uint64_t member_bytes(Dwarf_Die* die)
 {
     if (auto plain = number(die, DW_AT_data_member_location))
@@ -104,9 +104,9 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// Reads a vector type. It becomes opaque, because D cannot use its elements. For
-// vectors of more than 16 bytes, the way they are passed depends on the compiler's
-// flags and is therefore unknown.
+// Reads a vector type. It becomes opaque, because D cannot use its elements. The way in
+// which a vector of more than 16 bytes is passed depends on the compiler's flags, so it
+// is unknown.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Internal to symbols/: the state of a DwarfTypes. dwarf_types.cpp opens the data and
-// finds functions, debug_index.cpp finds names, debug_type.cpp reads types.
+// finds functions, debug_index.cpp finds names, and debug_type.cpp reads types.
 #pragma once
 
 #include "base/fd.hpp"

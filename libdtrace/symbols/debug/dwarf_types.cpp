@@ -20,8 +20,8 @@ namespace dt {
 // The maximum number of units in a file. Large programs have a tenth of this number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Returns whether functions in this language may receive their arguments in different
-// places from C functions.
+// Returns whether functions in this language may receive their arguments in other
+// places than C functions do.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -45,8 +45,9 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
     return size;
 }
 
-// Returns the limit for the size of debug data: an eighth of the machine's memory,
-// because up to three copies of a section may exist at the same time.
+// Returns the limit for the size of debug data. The limit is an eighth of the machine's
+// memory, because up to three copies of a section may exist at the same time, and it is
+// at most 4 GiB.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The DWARF of a file: types by name, the types of variables, the parameters of
+// The DWARF of a file: types by name, the types of variables, and the parameters of
 // functions.
 //
 //   .debug_info of the file or its debug file, and of the alternate file (dwz)

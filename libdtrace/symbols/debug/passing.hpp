@@ -8,11 +8,11 @@ namespace dt {
 // the kind of the type and its members.
 enum class Passing {
     ByMembers,
-    ByReference,   // by address: non-trivial classes of C++
-    IntegerWords,  // one integer register for each word: __int128
-    FloatRegister, // one SSE register for any size: __m128, _Float128, _Complex float
-    FloatWords,    // one SSE register for each word: _Complex double
-    X87,           // in memory; returned in registers: _Complex long double
+    ByReference,   // by address, like non-trivial classes of C++
+    IntegerWords,  // one integer register for each word, like __int128
+    FloatRegister, // one SSE register for any size, like __m128 and _Complex float
+    FloatWords,    // one SSE register for each word, like _Complex double
+    X87,           // in memory, but returned in registers, like _Complex long double
     Unknown,       // depends on the compiler's flags or on the language's own rules
 };
 

@@ -25,7 +25,7 @@ struct CodePlaces {
     // The values of relocations that are addresses in text, ascending.
     std::vector<std::uint64_t> relocated;
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)
-    bool absolute = false;                 // linked to run at these addresses
+    bool absolute = false;                 // the file is linked to fixed addresses
 };
 
 // Collects the places of an image. The work is limited by the file's size and

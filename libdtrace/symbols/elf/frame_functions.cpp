@@ -3,8 +3,8 @@
 // two fields of an FDE are start and length. Their encoding is the operand of the
 // letter 'R' in the augmentation of its CIE (DWARF exception header encoding, LSB
 // "Linux Standard Base Core" 10.5). If the augmentation has a 'z', the FDE's own
-// augmentation data follow. If it has an 'L', these data contain the address of the
-// function's language table (LSDA).
+// augmentation data follow. If the augmentation also has an 'L', these data contain the
+// address of the function's language table (LSDA).
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"

@@ -16,8 +16,8 @@ struct Frame {
     bool split_off = false;  // the range is a part of a function (split_off.hpp)
 };
 
-// Returns the frames sorted by address, no two with the same start. Empty if there is
-// no usable .eh_frame.
+// Returns the frames, sorted by address. No two frames have the same start. Empty if
+// there is no usable .eh_frame.
 std::vector<Frame> read_frames(const ElfSections& file);
 std::vector<AddressRange> read_frame_functions(const ElfSections& file);
 

@@ -45,10 +45,9 @@ struct Key {
     std::uint32_t index;
 };
 
-// Sorts with a stable radix sort that begins with the lowest digit, or with
-// std::stable_sort if there are few keys. The addresses in a file are close together,
-// so the radix sort needs few passes and takes a tenth of the time of a comparison
-// sort.
+// Uses std::stable_sort if there are few keys. Otherwise uses a stable radix sort that
+// begins with the lowest digit. The addresses in a file are close together, so the
+// radix sort needs few passes and takes a tenth of the time of a comparison sort.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;
@@ -128,8 +127,8 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
             functions_.push_back(
                 {symbol.addr, 0, static_cast<std::uint32_t>(names_.size()), 0});
         Function& function = functions_.back();
-        // Aliases of a function that is written in assembler may differ in size. The
-        // function gets the largest size.
+        // If a function is written in assembly, its aliases may have different sizes.
+        // The function gets the largest size.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
         // If two symbol tables contain a name, it is stored only once. Names are sorted
         // by preference, so other names may be between two symbols of one name if their

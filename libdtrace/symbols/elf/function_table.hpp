@@ -40,7 +40,7 @@ struct FunctionName {
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
     bool old_version = false; // name@VERSION: a new program would not be linked to it
-    bool from_frame = false;  // named fde.ADDRESS: only .eh_frame has the function
+    bool from_frame = false;  // only .eh_frame describes it; named fde.ADDRESS
     bool split_off = false;   // a part such as NAME.cold; from_frame is also true
 
     // Returns whether this is a part that the compiler split off from a function.
@@ -87,9 +87,9 @@ public:
     // an old version, then a global symbol. find_all() returns all functions.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
-    // Returns, in the order of addresses, the functions with a name that matches a glob
-    // (or equals it): an alias, a demangled alias, or a demangled alias without its
-    // parameters.
+    // Returns the functions that a glob or a plain name matches, in the order of
+    // addresses. Each alias of a function is compared in three forms: mangled,
+    // demangled, and demangled without parameters.
     std::vector<const Function*> match(std::string_view glob) const;
     // Returns at most `limit` names that the user may have meant, the nearest first.
     std::vector<std::string> suggest(std::string_view name,

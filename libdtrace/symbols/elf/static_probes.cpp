@@ -25,8 +25,9 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
     return nullptr;
 }
 
-// Returns whether the text begins with a nop: 90 or 0f 1f /r, with any prefixes. These
-// are the forms in which compilers and assemblers write a nop of any length.
+// Returns whether the text begins with a nop, which is 90 or 0f 1f /r after any number
+// of size, segment and REX.W prefixes. Compilers and assemblers use these forms to
+// write nops of any length.
 bool is_nop(std::span<const std::byte> text)
 {
     auto byte = [&text](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
@@ -187,7 +188,7 @@ StaticProbes read_static_probes(ElfImage& image)
     reading.tell_all(notes.troubles);
     auto base = image.section(".stapsdt.base");
     for (const usdt::ProbeNote& note : notes.notes)
-        if (note.at != 0) // 0: lld removed the code but not the note
+        if (note.at != 0) // 0 if lld removed the code but not the note
             reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
     return reading.finish();
 }

@@ -205,7 +205,8 @@ static std::uint16_t bucket_of(std::string_view name)
     return static_cast<std::uint16_t>(std::hash<std::string_view>{}(name));
 }
 
-// A counting sort by bucket. Entries of one bucket stay in the order of their addresses.
+// Sorts the entries by bucket with a counting sort. Entries of one bucket stay in the
+// order of their addresses.
 void KernelSymbols::index_names()
 {
     std::vector<std::uint16_t> buckets;

@@ -29,7 +29,7 @@ public:
     {
     }
 
-    // Returns whether D programs may use this name for a module of the kernel.
+    // Returns whether this name denotes the kernel or one of its modules in D programs.
     bool is_module(std::string_view name);
     // Returns the types of a module. Returns the error not_found if there is no such
     // module, or if the kernel or this module has no BTF.

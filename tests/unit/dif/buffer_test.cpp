@@ -385,7 +385,8 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
     // After all variables are freed, nearly as many new variables fit. After the new
-    // variables are freed, the original ones fit again, in reverse order.
+    // variables are freed, the original ones fit again, even if they are stored in
+    // reverse order.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

@@ -16,7 +16,7 @@ using namespace dif_test;
 
 namespace {
 
-// A host for each thread, in the session's arena.
+// The host of one thread. All hosts share the session's arena.
 struct ThreadHost : FakeHost {
     ThreadHost(Session& s, unsigned n)
     {
@@ -286,8 +286,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// A store through an address that no load has returned searches for the variable. This
-// search must end.
+// If no load has returned the address to which a clause stores, the engine searches for
+// the variable. This search must end.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;

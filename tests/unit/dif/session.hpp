@@ -80,7 +80,8 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // With quiet, clauses that only store do not record empty rows.
+        // With the option quiet, a clause that only stores variables records no empty
+        // row.
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds the patch of a window in a trampoline area, for tests of the forms of patches.
+// Builds the patch of a window in a trampoline area, for tests of all kinds of patches.
 #pragma once
 
 #include "window_text.hpp"

@@ -50,8 +50,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // Only the data can be read and written, and this thread's block at fs can be read.
-    // No other address is mapped.
+    // The data can be read and written. This thread's block at fs can only be read. No
+    // other address is mapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 
@@ -128,7 +128,8 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// Returns whether the harness may run insn and the result depends only on the state.
+// Returns true if the harness may run insn, and if the result of insn depends only on
+// the state.
 bool may_run(const Instruction& insn);
 // Returns whether the memory operand of insn is not accessed (lea, nop).
 bool forms_no_access(const Instruction& insn);

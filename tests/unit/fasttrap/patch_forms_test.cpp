@@ -94,9 +94,9 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // In both jumps, the second byte is the start of an instruction, so neither jump
-    // can have a prefix. This instruction is a mov in the first jump, and a push that
-    // follows a push in the second one.
+    // The first jump replaces push; mov. The second jump replaces push; push; mov. So
+    // in both jumps, the second byte is the start of an instruction, and neither jump
+    // can have a prefix.
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
@@ -211,7 +211,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     // No jump is possible if only three bytes after the extent may be kept.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
-    // pop %rbp; ret: a thread that jumps to the ret would not trap.
+    // pop %rbp; ret. A thread that jumps to the ret would not trap.
     EXPECT_EQ(Text("5dc3 2030f605").site(0, 7, 0, 2).plan().refused.size(), 1U);
 }
 

@@ -66,8 +66,8 @@ TEST(Relocate, RefusesDataOutOfReach)
     Result<Ok> done = x86_64.relocate(instruction("488b0500100000"), out);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::unsupported);
-    // mov 0x1000(%eip),%eax: the address is truncated to 32 bits, so any address can be
-    // reached
+    // In mov 0x1000(%eip),%eax, the address is truncated to 32 bits, so the copy
+    // reaches it from any place.
     EXPECT_EQ(moved("678b0500100000", far_to).size(), 7U);
 }
 

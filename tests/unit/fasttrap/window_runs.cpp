@@ -389,8 +389,8 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    // At least one of these changes must affect each flag that depends on the bytes
-    // (parity, carry, sign).
+    // For each flag that depends on the bytes (parity, carry, sign), at least one of
+    // these changes must change the flag.
     for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
         for (std::size_t i : indices)
             other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);

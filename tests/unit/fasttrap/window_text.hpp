@@ -10,9 +10,9 @@
 namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
-inline constexpr TargetAddr area{0x401000 +
-                                 // the distance's highest byte, 06, is a trap byte
-                                 0x06000000};
+// The area is 0x06000000 bytes after text_at. The highest byte of this distance, 06, is
+// a trap byte.
+inline constexpr TargetAddr area{0x401000 + 0x06000000};
 
 // A short text and the sites in it.
 class Text {
@@ -29,17 +29,18 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // Sets the end of the block after the last site's extent, and the number of bytes
-    // after the extent that do not change (PatchSite::beyond, n_steady).
+    // Sets two members of the last site. `beyond` is the end of the block that follows
+    // the site's extent. n_steady is the number of bytes after the extent that do not
+    // change.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // Sets PatchSite::further of the last site, the blocks after PatchSite::beyond.
-    // ends[0] is the start of the first such block, and each other value is the end of
-    // a block.
+    // Sets the `further` member of the last site, which contains the blocks after
+    // `beyond`. ends[0] is the start of the first of these blocks. ends[i] is the end
+    // of the i-th block.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)

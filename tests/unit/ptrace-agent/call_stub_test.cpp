@@ -55,8 +55,9 @@ static bool is_in_read(pid_t pid)
     return false;
 }
 
-// Prepares a system call in the stub and detaches after n_stops system call stops: 0
-// detaches before the call, 1 between its entry and its exit, 2 after it.
+// Prepares a system call in the stub and detaches after n_stops system call stops. If
+// n_stops is 0, it detaches before the call. If n_stops is 1, it detaches between the
+// entry and the exit of the call. If n_stops is 2, it detaches after the call.
 static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
 {
     ASSERT_TRUE(stop(pid));
@@ -133,8 +134,9 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
     return places;
 }
 
-// Without a stub, the agent injects calls into the program's own text. If the agent
-// then dies, the thread does not return from the call.
+// The test occupies all places for stubs with stubs that dead agents could have left.
+// An agent that cannot use them would inject calls into the program's own text. If it
+// then died, the thread would not return from the call.
 TEST(CallStub, OfADeadAgentIsUsedByTheNextAgent)
 {
     if (agent::call_stub().empty())

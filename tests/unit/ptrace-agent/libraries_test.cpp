@@ -48,8 +48,8 @@ TEST(Libraries, AreReportedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
-// The client never replies. The program waits some seconds for the reply to the first
-// change, and does not wait at later changes.
+// The client never replies. The program waits a few seconds for the reply to the first
+// change, and does not wait for replies to later changes.
 TEST(Libraries, DoNotWaitForeverForAClientThatDoesNotReply)
 {
     Session session;

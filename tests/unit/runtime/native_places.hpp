@@ -37,9 +37,9 @@ private:
     std::mt19937_64 random_;
 };
 
-// The memory that operands refer to: a page that is in the agent's table of ranges, a
-// page that is in the table but can no longer be read, and a page that is not in the
-// table. The compiled and the interpreted run use the same memory.
+// Three pages of memory to which operands refer. The first page is in the agent's table
+// of ranges. The second page is in the table but can no longer be read. The third page
+// is not in the table. The compiled and the interpreted run use the same memory.
 class Places {
 public:
     Places();

@@ -33,7 +33,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    // Whether any generated clause records, and whether any has a predicate.
+    // Set if a generated clause records data, or has a predicate.
     bool records = false, has_predicate = false;
 
 private:

@@ -116,8 +116,8 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
 }
 
 // Kills a thread at each instruction of the compiled code in turn. A record that the
-// thread has not published must not be visible, and another thread must be able to use
-// the shard that it held.
+// killed thread has not published must not be visible. If the killed thread held a
+// shard, another thread must be able to use that shard.
 TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
 {
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared code for tests of compiled clauses: a probe to compile, the number of counted
-// events, and threads that are interrupted in many ways.
+// Helpers for tests of compiled clauses. They create a probe to compile, return the
+// number of counted events, and run threads that are interrupted in many ways.
 #pragma once
 
 #include "tests/unit/runtime/in_process.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory that the control groups of a process leave, computed from files in a
-// directory that takes the place of /sys/fs/cgroup.
+// Tests how much memory the control groups of a process still permit it to use. A
+// directory of the test takes the place of /sys/fs/cgroup.
 #include "libdtrace/session/backends/memory_budget.hpp"
 
 #include <cstdlib>
@@ -23,7 +23,8 @@ protected:
     }
     ~ControlGroups() override { std::filesystem::remove_all(scratch_); }
 
-    // Creates a group with a limit and a use, both in bytes.
+    // Creates a group. `limit` and `used` are its memory limit and its memory usage in
+    // bytes. `limit` may be "max".
     void add(const std::string& group, const char* limit, const char* used)
     {
         std::filesystem::create_directories(folder_ + group);

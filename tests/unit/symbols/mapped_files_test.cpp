@@ -92,8 +92,8 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     EXPECT_EQ(nameless.value_or(*named), *named);
 }
 
-// A target chooses which paths it maps, and may later replace the files at these paths,
-// for example by a FIFO. Therefore only regular files are opened.
+// A target chooses the files that it maps. Later, it can replace such a file with a FIFO,
+// for example. Therefore only regular files are opened.
 TEST(RegularFile, IsOpenedAndNothingElseIs)
 {
     dt::Scratch scratch;

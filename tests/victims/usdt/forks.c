@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server: each line of stdin is the number of children to fork, one after the other.
- * A child fires app:::child in greet() and exits.
+ * A server that forks children. Each line of stdin is a number of children, which it
+ * forks one after the other. A child fires app:::child in greet() and exits.
  */
 #include <dtrace/sdt.h>
 #include <stdio.h>

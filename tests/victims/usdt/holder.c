@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holder LIBRARY: each line of stdin has a letter: o opens the library (library.c), c
- * closes it, and t calls its function turn() ten times. Prints the letter and the
- * last result of turn(), which is the value of the semaphore, or 0 for o and c.
+ * holder LIBRARY reads a letter from each line of stdin. The letter o opens the library
+ * (library.c), c closes it, and t calls its function turn() ten times. For each line,
+ * the program prints the letter and a number. For t, the number is the last result of
+ * turn(), which is the value of the semaphore. For o and c, it is 0.
  */
 #include <dlfcn.h>
 #include <stdio.h>

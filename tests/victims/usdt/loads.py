@@ -4,8 +4,8 @@
   LIBRARY*N     loads the library, fires the probe N times, unloads the library
   +LIBRARY*N    the same, but keeps the library
   ( ... )       a forked child executes the steps between the parentheses
-  spawn ...     a new process, created by vfork, executes the other steps
-  exec ...      this process executes the other steps in a new program
+  spawn ...     a new process, created by vfork, executes all following steps
+  exec ...      this process executes all following steps in a new program
   wait          prints "ready" and waits for a line
 For each library, prints how many times the probe was enabled."""
 import _ctypes, ctypes, os, subprocess, sys

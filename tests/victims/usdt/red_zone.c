@@ -1,7 +1,7 @@
-// A leaf function with live data in the red zone around a static probe, and a kernel
-// uprobe at a given offset in this file, as other tracers place it: red_zone OFFSET
-// CALLS. Prints how many times the uprobe was hit, and how many calls found their data
-// changed.
+// red_zone OFFSET CALLS calls a leaf function CALLS times. When the function reaches a
+// static probe, it has live data in the red zone. As other tracers do, the program
+// places a kernel uprobe at OFFSET in its own file. It prints how many times the uprobe
+// was hit, and how many calls found their data changed.
 #define _GNU_SOURCE
 #ifdef MADE_BY_DTRACE_H
 #include "red_zone_made.h"

@@ -12,11 +12,11 @@
  * enough for a jump. The note in the file says where the nops are and where the
  * compiler stored the arguments. In D, a - replaces each __ in a name.
  *
- * The second nop must not have five bytes. Since version 6.18, the kernel replaces a
- * nop of five bytes that has a uprobe by a call, and libbpf 1.7 puts its uprobes on
- * such a nop. The call pushes a return address, but a leaf function may have live data
- * just below the stack pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten bytes
- * has enough space for instructions that skip the red zone.
+ * The second nop must not have five bytes. If a nop of five bytes has a uprobe, the
+ * kernel replaces the nop with a call (since version 6.18), and libbpf 1.7 puts its
+ * uprobes on such a nop. The call pushes a return address, but a leaf function may
+ * have live data just below the stack pointer (psABI x86-64, 3.2.2, the red zone).
+ * A nop of ten bytes has enough space for instructions that skip the red zone.
  *
  * The notes have the format of SystemTap's <sys/sdt.h>, so SystemTap, gdb, perf
  * and bpftrace find the probes too. Both headers may be included, in either
@@ -37,7 +37,7 @@
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and
  * arrays (as their address), and floating-point values of 4 or 8 bytes. Other
- * types do not compile. In assembler: DTRACE_PROBE_ASM(app, name, 8@%rdi
+ * types do not compile. In assembler, write DTRACE_PROBE_ASM(app, name, 8@%rdi
  * -4@%esi).
  *
  * An argument is evaluated once. It is a constant, or is in a register or on
@@ -45,11 +45,11 @@
  * removes. The bits of a floating-point value are passed as an integer.
  *
  * A note is kept or removed together with its code. For ld --gc-sections, the
- * note's section is linked to the function's (SHF_LINK_ORDER; binutils 2.35,
- * lld; gold refuses notes for removed code). In a template or an inline
- * function, the note's section belongs to the function's group. The nops have a
- * relocation that names their note and changes nothing, so that ld --icf does
- * not merge functions that differ only by a probe.
+ * note's section is linked to the function's section (SHF_LINK_ORDER). This works
+ * with binutils 2.35 or later and with lld. gold refuses notes for removed code. In
+ * a template or an inline function, the note's section belongs to the function's
+ * group. The nops have a relocation that names their note and changes nothing, so
+ * that ld --icf does not merge functions that differ only by a probe.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H

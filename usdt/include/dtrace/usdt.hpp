@@ -11,7 +11,7 @@
 //
 //   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
 //
-// fire() costs a nop and the evaluation of its arguments. DTRACE_FIRE evaluates the
+// fire() costs two nops and the evaluation of its arguments. DTRACE_FIRE evaluates the
 // arguments only while the probe is traced. enabled() returns whether the probe is
 // traced, so that a program can skip other work. No library, source file or macro for
 // the declaration is needed. Each probe has a semaphore, a 16-bit counter that its
@@ -179,8 +179,8 @@ template <std::size_t i, class First, class... Rest>
         return nth<i - 1>(rest...);
 }
 
-// Returns the kinds of up to six arguments, beginning with number `first`, in one byte
-// each: size, sign and whether the argument is floating-point.
+// Returns the kinds of up to six arguments, beginning with number `first`, one byte
+// each. A kind contains the size, the sign and whether the argument is floating-point.
 template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
 {
     std::uint64_t all = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls of 64-bit programs: X(name, number), as in <asm/unistd_64.h>. Probes of
-// calls that the running kernel does not have never fire.
+// System calls of 64-bit programs: X(name, number), as in <asm/unistd_64.h>. If the
+// running kernel lacks a system call, the probes of that call never fire.
 #pragma once
 
 // clang-format off

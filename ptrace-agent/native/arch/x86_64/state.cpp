@@ -87,8 +87,9 @@ Xbyak::Address Routine::variable(std::uint32_t id)
 }
 
 // Emits code that obtains the time, the thread, the variables and the arguments in
-// `needs`. The code omits those that it has already obtained (`had`). If the predicate
-// is only a variable, and the variable was never set, the code jumps to `absent`.
+// `needs`. Emits nothing for those that earlier code has obtained (`had`). If the
+// predicate is only a variable, and the variable was never set, the code jumps to
+// `absent`.
 void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
                    Label& absent)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests D programs that use names from a small kernel: its types, its variables, and
-// the flag that says that a program needs the kernel.
+// Tests D programs that use the types and variables of a small kernel, and the flag of
+// programs that need the kernel.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"

@@ -23,7 +23,8 @@ struct Checked {
 
     Checked() { options.string_program = true; }
 
-    // May be called again. The second program can then use names from the first one.
+    // Parses and checks a program. If run() is called again, the second program can use
+    // names from the first one.
     Checked& run(std::string_view text)
     {
         error.reset();

@@ -125,8 +125,8 @@ private:
         return {"((int64_t)(" + a.text + ops[op] + b.text + "))", value};
     }
 
-    // Assigns the value to a variable in the middle of the expression: this->vN,
-    // self->vN or vN.
+    // Returns an assignment of a random expression to one of the variables this->vN,
+    // self->vN and vN.
     Expr through_variable(int depth)
     {
         Expr of = make(depth - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the complete compiler: a program that fails to compile leaves no trace, and
+// Tests the complete compiler: a program that fails to compile declares nothing, and
 // malicious input does no harm.
 #include "tests/unit/compile/parse/support.hpp"
 

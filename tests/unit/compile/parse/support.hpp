@@ -36,7 +36,8 @@ struct Parsed {
         run(text);
     }
 
-    // May be called again. The second program can then use types from the first one.
+    // Parses a program. If run() is called again, the second program can use types from
+    // the first one.
     Parsed& run(std::string_view text)
     {
         error.reset();

@@ -29,7 +29,8 @@ CanonicalFrame first(std::initializer_list<unsigned> bytes,
 
 TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
 {
-    EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset, in a CIE
+    // The instructions of a usual CIE are def_cfa and offset.
+    EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call);
     EXPECT_EQ(first({}), at_call);
     EXPECT_EQ(first({0, 0, 0}), at_call);
     // def_cfa_offset 48, then offset (0x80 | 3), which says where rbx was saved
