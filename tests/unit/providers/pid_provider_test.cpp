@@ -245,7 +245,7 @@ TEST_F(PidProviderLibraries, LoadedModulesKeepTheirSitesWhenAnotherIsLoaded)
 {
     std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
     auto before = places(own);
-    for (const char* text : {"pid$:::entry", "pid$::*:entry", "pid$:*::return"})
+    for (const char* text : {"pid$:::entry", "pid$::*:entry", "pid$:lib*::return"})
         (void)ids(text);
     Library library(plugin);
     auto loaded = new_ids("pid$:::entry");
