@@ -4,7 +4,7 @@
 
   - Each relative link in a Markdown file leads to a file.
   - No two rows of docs/faults.md have the same id. Each id at the beginning of a test's docstring has a row there.
-  - The suites, GoogleTest names and fuzzers that docs/faults.md names exist.
+  - The suites, their tests, the GoogleTest names and the fuzzers that docs/faults.md names exist.
 
 Prints each difference, and exits with 1 if there is one.
 """
@@ -59,6 +59,12 @@ def catalogue():
     for fuzzer in sorted(set(re.findall(r"`(\w+_fuzz)`", text))):
         if not list((TREE / "tests/fuzz").rglob(f"{fuzzer}.cpp")):
             yield f"docs/faults.md: no fuzzer is called {fuzzer}"
+    functions = {path.stem: set(re.findall(r"^def (\w+)\(", path.read_text(), re.M))
+                 for path in (TREE / "tests/system").glob("test_*.py")}
+    for suite, names in re.findall(r"`(test_\w+)`: ((?:`\w+`(?: \([^)]*\))?(?:, |(?= ))?)+)", text):
+        for name in re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", names)):
+            if not name.startswith("test_") and name not in functions.get(suite, ()):
+                yield f"docs/faults.md: {suite} has no test called {name}"
 
 differences = [*links(), *catalogue()]
 print("\n".join(differences) or "the documents agree with the tree")
