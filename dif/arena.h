@@ -148,7 +148,8 @@ struct dt_clause {
 
 /*
  * A probe description of a clause, copied from the DOF. The engine does not
- * match probes with it. The owner adds an ECB for each match (dt_ecb_add()).
+ * match probes against it. The arena's owner does, and adds an ECB for each
+ * matching probe (dt_ecb_add()).
  */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings; "" matches any name */

@@ -335,7 +335,7 @@ private:
             jump.live = found_.enabled && found_.agent_lives && serves;
             if (jump.for_libraries)
                 jump.text +=
-                    ", which reports to dtrace that libraries are loaded or unloaded";
+                    ", which reports to dtrace when libraries are loaded or unloaded";
         }
     }
 

@@ -5,12 +5,12 @@
 //
 // Tracees knows whether a thread runs or is stopped. It makes no decisions about
 // probes. The agent implements StopHandler and decides what a stop means. Files:
-//   - tracees.cpp: the tables, and the reports of the kernel
+//   - tracees.cpp: the tables, and the kernel's reports
 //   - stop_world.cpp: stops and resumes all threads of an address space
 //   - deadlines.cpp: waits that have a deadline
 //
-// A call of the handler may end any thread. So callers look up each thread again
-// afterwards.
+// A call to the handler may remove any Thread object. So callers look up each thread
+// again afterwards.
 #pragma once
 
 #include "ptrace-agent/hold/target.hpp"

@@ -77,7 +77,7 @@ struct PlacedSites {
     std::vector<std::pair<std::uint32_t, std::string>> refused; // index, reason
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;                             // new tracepoints
-    // Addresses of the tracepoints with a jump that now serve one more probe.
+    // Addresses of existing jump tracepoints that now serve an additional probe.
     std::vector<TargetAddr> grown;
     // Addresses and indices of the sites with tracepoints that have not been written
     // yet, in ascending order.

@@ -347,7 +347,7 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     if (!space.call_place.refusal().empty())
         return space.call_place.refusal();
     if (thread.process->is_guest())
-        return "it runs in the memory of another process";
+        return "it shares the address space of another process";
     const std::string status = thread_status(thread.process->pid, thread.tid);
     if (status_number(status, "Seccomp") != 0)
         return "it runs under seccomp";

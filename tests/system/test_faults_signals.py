@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests signals that a program receives other than through a simple handler, and threads that exit in a handler (C and
-D in docs/faults.md). In each case, the victim `taken` checks the guarantees of signal(7)."""
+"""Tests signals that a program does not receive through a simple handler, and threads that exit in a handler (sections C
+and D of docs/faults.md). In each case, the victim `taken` checks the guarantees of signal(7)."""
 import os, subprocess, time
 
 from faults import *

@@ -137,7 +137,7 @@ void Checker::variable_declaration(Decl& decl)
     for (const Type* key : decl.keys)
         if (!is_key_type(key))
             fail(Tag::KEY_TYPE, decl.at,
-                 name + "[ ] cannot have a key of the type " + quoted(key));
+                 name + "[ ] cannot have a key of type " + quoted(key));
 
     IdentKind kind = decl.assoc            ? IdentKind::AssocArray
                      : is_array(decl.type) ? IdentKind::CArray

@@ -22,8 +22,8 @@ std::string text_of_file(const std::string& path)
 }
 
 // Returns the number at the beginning of a file. Returns `otherwise` if the file cannot
-// be read or sets no limit. If there is no limit, the file contains a huge number in
-// version 1 of control groups, and the word "max" in version 2.
+// be read or sets no limit. If there is no limit, the file contains a huge number
+// (cgroup v1) or the word "max" (cgroup v2).
 std::uint64_t number_in(const std::string& path, std::uint64_t otherwise)
 {
     constexpr std::uint64_t huge = std::uint64_t{1} << 60;

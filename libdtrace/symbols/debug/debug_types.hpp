@@ -112,8 +112,8 @@ public:
         Kind kind = Kind::Ordinary;
         std::string_view name;
     };
-    // Splits a name into keyword and tag: "struct foo" has the kind of structs and the
-    // tag foo. A name without such a keyword has the kind `otherwise`.
+    // Splits a name into keyword and tag: "struct foo" becomes the kind Struct and the
+    // tag "foo". A name without a keyword gets the kind `otherwise`.
     static constexpr Name split(std::string_view text, Kind otherwise = Kind::Ordinary)
     {
         for (const TagWord& tag : tag_words)

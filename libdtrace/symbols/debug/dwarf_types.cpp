@@ -212,7 +212,7 @@ std::vector<std::string> DwarfTypes::take_cuts()
                        "members or parameters: the others are omitted");
     if (state.walks_left == 0 && !std::exchange(state.walks_end_reported, true))
         cuts.push_back("the debug data refers to more entries than its size allows, so "
-                       "it is corrupt: names after that are omitted");
+                       "it is corrupt: the remaining names are omitted");
     return cuts;
 }
 

@@ -3,16 +3,17 @@
 // that a compiler split off from functions. A file with symbols names them NAME.cold,
 // so this code is used for files without symbols.
 //
-// Either of two signs identifies a part:
+// Either of two criteria identifies a part:
 // - At the start of the part, the rule for the caller's stack pointer is not the one in
 //   the CIE, which describes the state at a function's entry. So code outside the part
 //   has already moved the stack pointer.
 // - The range before the part in .eh_frame is not directly before it in the text, and
-//   has a conditional branch to the part's start. This sign is used because compilers
-//   describe the parts of a function one after the other in .eh_frame.
+//   has a conditional branch to the part's start. This criterion is used because
+//   compilers describe the parts of a function one after the other in .eh_frame.
 //
-// A part that has neither sign is treated as a function, for example if it is reached
-// only by unconditional jumps after the function has removed its frame.
+// A part that meets neither criterion is treated as a function. This happens, for
+// example, if only unconditional jumps reach it after the function has removed its
+// frame.
 #pragma once
 
 #include "libdtrace/symbols/elf/frame_functions.hpp"
@@ -35,8 +36,8 @@ struct CanonicalFrame {
 CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
                                 std::int64_t data_factor);
 
-// Marks the parts that are identified by a branch (the second sign above). `frames` is
-// in the order of read_frames().
+// Marks the parts that a branch identifies (the second criterion above). `frames` must
+// be in the order that read_frames() returns.
 void find_split_off(const ElfSections& file, std::vector<Frame>& frames);
 
 } // namespace dt

@@ -37,7 +37,8 @@ class RecordingBackend : public Backend {
 public:
     using Backend::Backend;
     using Ids = std::vector<std::uint32_t>;
-    std::vector<std::pair<std::size_t, Ids>> enabled; // arena clause and its probes
+    // The index of a clause in the arena, and the ids of the probes it is enabled for.
+    std::vector<std::pair<std::size_t, Ids>> enabled;
     bool is_full = false;
 
     int make_arena() override { return 0; }
