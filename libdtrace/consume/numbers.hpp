@@ -18,7 +18,11 @@
 namespace dt {
 
 // "00" "01" .. "99", concatenated.
-extern const char two_digits[201];
+inline constexpr char two_digits[201] =
+    "00010203040506070809101112131415161718192021222324"
+    "25262728293031323334353637383940414243444546474849"
+    "50515253545556575859606162636465666768697071727374"
+    "75767778798081828384858687888990919293949596979899";
 
 // Writes the decimal digits of the value so that the last digit precedes the address
 // `end`. Returns the address of the first digit.
