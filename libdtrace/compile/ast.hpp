@@ -129,7 +129,8 @@ enum class IdentKind {
     Enumerator,
 };
 
-struct Ident {
+// Everything about a name except the expression of an inline, which cannot be copied.
+struct IdentFacts {
     IdentKind kind = IdentKind::Scalar;
     Scope scope = Scope::Global;
     std::string name;
@@ -161,11 +162,13 @@ struct Ident {
     // that function.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
-    // For Inline:
-    NodePtr inline_expr;
-    // The expression of an inline needs the kernel, even if it is folded to a constant.
+    // For Inline: the expression needs the kernel, even if it is folded to a constant.
     bool needs_kernel = false;
     std::vector<std::string> inline_parameters;
+};
+
+struct Ident : IdentFacts {
+    NodePtr inline_expr; // for Inline
 };
 
 enum class StmtKind {

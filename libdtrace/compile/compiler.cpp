@@ -24,44 +24,14 @@ Environment& no_environment()
 
 namespace {
 
-// Copies an Ident, except for its expression, which later programs do not change.
-Ident copy_of(const Ident& ident)
-{
-    Ident copy;
-    copy.kind = ident.kind;
-    copy.scope = ident.scope;
-    copy.name = ident.name;
-    copy.id = ident.id;
-    copy.type = ident.type;
-    copy.keys = ident.keys;
-    copy.keys_known = ident.keys_known;
-    copy.declared = ident.declared;
-    copy.referenced = ident.referenced;
-    copy.modified = ident.modified;
-    copy.alloca_pointer = ident.alloca_pointer;
-    copy.other_pointer = ident.other_pointer;
-    copy.at = ident.at;
-    copy.attributes = ident.attributes;
-    copy.attributed = ident.attributed;
-    copy.since = ident.since;
-    copy.program = ident.program;
-    copy.prototype = ident.prototype;
-    copy.flags = ident.flags;
-    copy.libact = ident.libact;
-    copy.agg_func = ident.agg_func;
-    copy.agg_arg = ident.agg_arg;
-    copy.needs_kernel = ident.needs_kernel;
-    copy.inline_parameters = ident.inline_parameters;
-    return copy;
-}
-
-// A saved copy of one name space of a SymbolTable.
+// A saved copy of one name space of a SymbolTable. The expressions of inlines are not
+// saved, because later programs do not change them.
 template <class Map> class SavedNames {
 public:
     explicit SavedNames(Map& map) : map_(map)
     {
         for (const auto& [name, ident] : map)
-            saved_.emplace_hint(saved_.end(), name, copy_of(*ident));
+            saved_.emplace_hint(saved_.end(), name, *ident);
     }
 
     void restore()
@@ -72,15 +42,14 @@ public:
                 at = map_.erase(at);
                 continue;
             }
-            before->second.inline_expr = std::move(at->second->inline_expr);
-            *at->second = std::move(before->second);
+            static_cast<IdentFacts&>(*at->second) = std::move(before->second);
             ++at;
         }
     }
 
 private:
     Map& map_;
-    std::map<typename Map::key_type, Ident> saved_;
+    std::map<typename Map::key_type, IdentFacts> saved_;
 };
 
 // Saves a session's names and types, and restores them unless keep() is called.

@@ -20,11 +20,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <ctime>
-#include <limits>
 #include <unistd.h>
-#include <unordered_map>
 #include <utility>
 
 namespace dt {
