@@ -355,7 +355,12 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
         std::unordered_set<std::uint32_t> known;
         for (const ProbeSpec& probe : clause.probes) {
             auto found = matcher_.match(probe);
-            if (auto* hit = std::get_if<ProbeMatch>(&found))
+            auto* hit = std::get_if<ProbeMatch>(&found);
+            if (hit == nullptr)
+                continue;
+            if (clause.probes.size() == 1)
+                ids = std::move(hit->ids);
+            else
                 std::copy_if(hit->ids.begin(), hit->ids.end(), std::back_inserter(ids),
                              [&](std::uint32_t id) { return known.insert(id).second; });
         }
