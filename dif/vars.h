@@ -3,8 +3,9 @@
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
  * The compiler generates its identifiers from this table, and the engine its
- * switch. The tests require a D program for each row. The numbers are DTrace's.
- * The systems that have DTrace do not agree on the meaning of 0x121 and 0x200;
+ * switch. The tests require a D program for each row. The numbers are DTrace's,
+ * except 0x010 to 0x016 and those from 0x210 on: other systems compute these values
+ * in D. The systems that have DTrace do not agree on the meaning of 0x121 and 0x200;
  * this table uses these two numbers as FreeBSD does.
  *
  * Sources:

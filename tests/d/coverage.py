@@ -25,7 +25,7 @@ USDT = "needs -G, -h or a USDT probe"
 INTERNAL = "no program reaches it: "
 
 EXEMPT = {
-    "tag UNKNOWN": INTERNAL + "a tag for what has none",
+    "tag UNKNOWN": INTERNAL + "the tag of an error that has no tag of its own",
     "tag QUANT_PROTO": INTERNAL + "a call of quantize() with too many is PROTO_LEN",
     "tag ASRELO": INTERNAL + "every relocation is resolved before the DOF is written",
     "tag ID_OFLOW": INTERNAL + "needs 64,000 variables; the unit tests have it",
