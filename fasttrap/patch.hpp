@@ -123,7 +123,7 @@ struct PatchSite {
 // clang-format off
 #define DT_PATCH_FORMS(X)                                                        \
     X(plain,  "a jump")                                                          \
-    X(pair,   "a jump, and another one that replaces the instructions after it") \
+    X(pair,   "a jump, and a second jump that replaces the instructions after it") \
     X(chain,  "a jump, and several more that replace the instructions after it") \
     X(punned, "a jump whose last bytes belong to the instructions after it")
 // clang-format on

@@ -59,7 +59,7 @@ def short_functions_of_a_program_at_low_addresses_get_a_jump(t):
     for function, n in (("jumps_over_four", 10), ("loops_behind_four", 10)):
         probe = f"pid$target:a.out:{function}:entry"
         listed = t.run("-lvn", probe, "-c", victim + " 1")
-        contains(listed.stdout, "+0x0: a jump, and another one that replaces the instructions after it\n")
+        contains(listed.stdout, "+0x0: a jump, and a second jump that replaces the instructions after it\n")
         said, counted = traced_command(t, probe + " { @[probefunc, probename] = count(); }",
                                        victim + " 3")
         equal(said, corpus(t, 3, "corpus_low"), function)

@@ -43,7 +43,7 @@ def a_process_that_was_not_traced_has_no_patches(t):
 
 def form_of(patch):
     """Returns the description that -lv prints for a patch. `patch` is the description that --patches prints."""
-    return ("a jump, and another one that replaces the instructions after it" if patch.startswith("two ")
+    return ("a jump, and a second jump that replaces the instructions after it" if patch.startswith("two ")
             else "a jump, and several more that replace the instructions after it" if "overlapping jumps" in patch
             else "a jump whose last bytes belong to the instructions after it" if "and from there to" in patch
             else "a jump")
