@@ -41,8 +41,9 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /*
- * The version of this file, of the rows of abi/stable.h and of the DOF that the engine
- * accepts. Increment it whenever one of them changes.
+ * The version of what libdtrace and the module share: this file, the other headers of
+ * abi/ that both include, and the DOF that the engine accepts. Increment it whenever
+ * one of them changes.
  */
 #define DTK_ABI 9
 

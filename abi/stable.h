@@ -24,8 +24,8 @@
  * does not exist on that kernel. libdtrace takes the names of the probes from the same
  * rows. The types of the arguments are in libdtrace/providers/kernel.
  */
-#ifndef KMOD_STABLE_H
-#define KMOD_STABLE_H
+#ifndef ABI_STABLE_H
+#define ABI_STABLE_H
 
 /* clang-format off */
 #define DTK_STABLE_PROC(X) \

@@ -10,11 +10,11 @@ FUNCTIONS, PARTS = 50000, 10
 ROUNDS, CALLS = 7, 4000000
 
 MAIN = r"""
-// Spins over the clock and sums the gaps in which it did not run; "ready PID", then each
-// line on stdin is answered: a number, with the ns of CPU time that so many calls of
-// many_1() took, each; else with the sum and the longest of the gaps since the last answer.
-// "waits": it waits for the next line instead of spinning. "signals": it gets one each
-// 5 ms.
+// Prints "ready PID", then reads the clock in a loop and sums the gaps in which it did not
+// run. Answers each line on stdin. If the line is a number, the program calls many_1() that
+// many times and prints the CPU time per call in ns. Otherwise it prints the sum of the gaps
+// since the last answer, and the longest gap. With the argument "waits", it waits for the
+// next line instead of spinning. With "signals", it gets a signal every 5 ms.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>

@@ -28,13 +28,13 @@ std::uint64_t address_space_left(pid_t pid);
 // /proc/meminfo). Returns 0 if it is unknown.
 std::uint64_t available_bytes();
 
-// Returns the number of bytes that the machine and this process's control groups still
-// allow, or no_limit.
+// Returns the number of bytes that this process can still obtain: what the machine has
+// available or what the process's control groups still allow, whichever is less. Returns
+// no_limit if neither is known.
 std::uint64_t memory_left();
 
 // Returns the number of bytes that this process may use for the keys and values of
-// aggregations: a quarter of the memory that the machine and this process's control
-// groups still allow, but at least 16 MiB.
+// aggregations: a quarter of memory_left(), or 16 MiB if that is more.
 std::uint64_t largest_aggregated_bytes();
 
 // A mounted hierarchy of control groups in which memory is accounted.
