@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tests/fuzz/dof/seeds.hpp"
+#include "tests/unit/n_cases.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes);
 
@@ -57,7 +58,8 @@ TEST(DofFuzz, SeedsAndTheirMutationsStayInTheArena)
 {
     auto seeds = dif_test::dof_seeds();
     const char* wanted = std::getenv("DOF_FUZZ_RUNS");
-    std::uint64_t runs = wanted ? std::strtoull(wanted, nullptr, 0) : 100000;
+    std::uint64_t runs =
+        wanted ? std::strtoull(wanted, nullptr, 0) : dt::test::n_cases(100000);
     std::mt19937_64 random(1);
     ASSERT_GT(seeds.size(), 300u);
 

@@ -4,6 +4,7 @@
 #include "corpus.hpp"
 #include "fasttrap/arch/x86_64/layout.hpp"
 #include "fasttrap/extents.hpp"
+#include "tests/unit/n_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -453,8 +454,8 @@ TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);
     std::vector<Bytes> all =
-        harvest("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", 1 << 20);
-    for (int i = 0; i < 300'000; ++i)
+        harvest("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", test::n_cases(1 << 20));
+    for (std::uint64_t i = test::n_cases(300'000); i > 0; --i)
         all.push_back(random_instruction(random));
     std::size_t n_decoded = 0;
     for (const Bytes& bytes : all) {
@@ -480,7 +481,7 @@ TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
             ASSERT_EQ(seen.is(Glance::ends), ends) << testing::PrintToString(bytes);
         }
     }
-    EXPECT_GT(n_decoded, 100'000U);
+    EXPECT_GT(n_decoded, test::n_cases(100'000));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/compile/parse/support.hpp"
+#include "tests/unit/n_cases.hpp"
 
 namespace dt {
 
@@ -111,7 +112,7 @@ TEST(CHeader, IsRefusedWhereItEndsTooEarly)
 
 TEST(CHeader, IsNoDeeperThanAnythingElse)
 {
-    constexpr int deep = 100'000;
+    const int deep = static_cast<int>(test::n_cases(100'000));
     for (const std::string& text :
          {repeated("__typeof__(", deep), repeated("_Atomic(", deep),
           repeated("_Alignas(", deep), "int a[1 + " + repeated("__extension__ ", deep),

@@ -2,6 +2,7 @@
 // Tests the complete compiler: a program that fails to compile declares nothing, and
 // malicious input does no harm.
 #include "tests/unit/compile/parse/support.hpp"
+#include "tests/unit/n_cases.hpp"
 
 #include <random>
 
@@ -155,25 +156,29 @@ TEST(Hostile, InlinesOfInlinesAreEvaluatedOnce)
         doubling += "inline int a" + std::to_string(i) + " = " + before + " % 7 + " +
                     before + ";";
     }
-    for (int i = 1; i < 100000; ++i)
+    const std::uint64_t n = test::n_cases(100000);
+    for (std::uint64_t i = 1; i < n; ++i)
         chain += "inline int b" + std::to_string(i) + " = b" + std::to_string(i - 1) +
                  " + 1;";
     Parsed doubled(doubling + "int x[a59 % 100 + 1];");
     EXPECT_FALSE(doubled.error) << doubled.message();
-    Parsed chained(chain + "char x[b99999];");
-    EXPECT_EQ(chained.type_of("x"), "char [100000]") << chained.message();
+    Parsed chained(chain + "char x[b" + std::to_string(n - 1) + "];");
+    EXPECT_EQ(chained.type_of("x"), "char [" + std::to_string(n) + "]")
+        << chained.message();
 }
 
 TEST(Hostile, LongChainsOfTypesAreReadInTimeThatGrowsWithTheText)
 {
     std::string names = "typedef int t0;", arrays = "typedef int row0;";
-    for (int i = 1; i < 50000; ++i) {
+    const std::uint64_t n_types = test::n_cases(50000);
+    for (std::uint64_t i = 1; i < n_types; ++i) {
         std::string n = std::to_string(i), before = std::to_string(i - 1);
         names += "typedef t" + before + " t" + n + ";";
         arrays += "typedef row" + before + " row" + n + "[1];";
     }
-    EXPECT_EQ(Parsed(names + "t49999 x;").message(), "no error");
-    EXPECT_EQ(Parsed(arrays + "row49999 x;").message(), "no error");
+    const std::string last = std::to_string(n_types - 1);
+    EXPECT_EQ(Parsed(names + "t" + last + " x;").message(), "no error");
+    EXPECT_EQ(Parsed(arrays + "row" + last + " x;").message(), "no error");
 }
 
 TEST(Hostile, MutilatedProgramsGiveDiagnosticsOnly)
@@ -189,7 +194,7 @@ TEST(Hostile, MutilatedProgramsGiveDiagnosticsOnly)
                              "}\n";
     std::mt19937 random(42);
     auto pick = [&](std::size_t below) { return random() % below; };
-    for (int round = 0; round < 3000; ++round) {
+    for (std::uint64_t round = test::n_cases(3000); round > 0; --round) {
         std::string text = seed;
         for (std::size_t n = 1 + pick(6); n > 0 && !text.empty(); --n) {
             std::size_t at = pick(text.size());

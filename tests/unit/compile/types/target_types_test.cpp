@@ -5,6 +5,7 @@
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "tests/unit/compile/types/dwarf_file.hpp"
+#include "tests/unit/n_cases.hpp"
 
 using namespace dt;
 
@@ -197,7 +198,7 @@ TEST(TargetTypes, PointersOfPointersEndSomewhere)
 {
     std::vector<DwarfEntry> entries{integer(1)};
     std::vector<DwarfEntry> members;
-    constexpr int n = 20000;
+    const int n = static_cast<int>(test::n_cases(20000));
     for (int i = 2; i < n; i++) {
         entries.push_back(derived(DW_TAG_pointer_type, i, i - 1));
         members.push_back(member("m" + std::to_string(i), i, 0));
