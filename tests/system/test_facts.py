@@ -138,6 +138,16 @@ def ids_and_names_are_the_targets_own(t):
     pid = own.split()[1]
     contains(done.stdout, f"\nfacts pid{pid} facts tell entry\n1 1\n")
 
+def the_ids_of_dtrace_itself_are_the_effective_ones(t):
+    """BEGIN, END and tick probes fire in dtrace, which a set-uid wrapper may have started."""
+    need("setpriv")
+    if os.geteuid() != 0:
+        raise Skip("only root may change its real ids")
+    done = good(subprocess.run(["setpriv", "--ruid", "65534", "--rgid", "65534", "--clear-groups", t.dtrace, "-qn",
+                                'BEGIN, tick-10ms, END { printf("%d %d\\n", uid, gid); } tick-10ms { exit(0); }'],
+                               capture_output=True, text=True, timeout=60))
+    equal(set(done.stdout.split("\n")) - {""}, {"0 0"})
+
 def begin_end_and_ticks_fire_on_the_cpu_of_the_option_with_any_affinity_of_dtrace(t):
     need("taskset")
     usable = sorted(os.sched_getaffinity(0))

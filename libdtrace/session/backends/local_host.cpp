@@ -78,15 +78,11 @@ int op_var(dt_host*, dt_u32 id, dt_u32 index, dt_u64* value)
     case DIF_VAR_ppid:
         *value = static_cast<dt_u64>(::getppid());
         return 0;
-    case DIF_VAR_uid:
-        *value = ::getuid();
-        return 0;
-    case DIF_VAR_gid:
-        *value = ::getgid();
-        return 0;
+    case DIF_VAR_uid: // uid and gid are the effective ids
     case DIF_VAR_pr_euid:
         *value = ::geteuid();
         return 0;
+    case DIF_VAR_gid:
     case DIF_VAR_pr_egid:
         *value = ::getegid();
         return 0;
