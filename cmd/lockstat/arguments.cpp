@@ -240,6 +240,9 @@ Arguments parse_arguments(int argc, char* argv[])
     if (args.command.empty())
         usage();
     args.command.push_back(nullptr);
+    if (args.by_product && args.detail == Detail::Basic)
+        die(nullptr,
+            "-P sorts rows by time, which -b does not record: use -t instead of -b");
     if (args.events.none())
         add_kind(args, 'C');
     return args;

@@ -91,6 +91,7 @@ lockstat -E true; echo $?
 lockstat -e 17 true; echo $?
 lockstat -i fast true; echo $?
 lockstat -n 0 true; echo $?
+lockstat -bP true; echo $?
 lockstat -x nosuch true; echo $?
 lockstat -x aggsize=none true; echo $?
 lockstat -l no_such_lock true; echo $?
@@ -101,6 +102,7 @@ def wrong_arguments_are_named(output):
                  "lockstat: -e 17: there is no such event; lockstat without arguments lists all events\n1\n",
                  "lockstat: -i takes a number from 1 to 10000, not 'fast'\n1\n",
                  "lockstat: -n takes a number from 1 to 2147483648, not '0'\n1\n",
+                 "lockstat: -P sorts rows by time, which -b does not record: use -t instead of -b\n1\n",
                  "lockstat: failed to set -x nosuch: Invalid option name\n1\n",
                  "lockstat: failed to set -x aggsize: Invalid value for specified option\n1\n",
                  "lockstat: cannot find no_such_lock: the kernel has no symbol no_such_lock\n1\n",
