@@ -96,7 +96,7 @@ def storming(t, n, room=None, threads=3):
 
 def probes_are_planted_and_removed_in_a_signal_storm(t):
     """C1, C6, D1: meanwhile, signals arrive and threads execute the probed functions"""
-    n = 1000000 if t.long else 500000
+    n = 1000000 if t.long else 250000
     for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: ", ALL):
         with storming(t, n) as target:
             n_rounds = traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02)

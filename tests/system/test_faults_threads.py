@@ -48,13 +48,14 @@ def a_thread_may_be_at_any_instruction_of_a_window(t):
         equal(k > 15, True, f"only {k} instructions")
 
 def threads_start_and_end_while_probes_are_planted_and_removed(t):
-    """C1: a program with twenty thousand threads prints their results"""
+    """C1: a program with ten thousand threads, or twenty thousand with --long, prints their results"""
     need("python3")
+    n = 2000 if t.long else 1000
     script = ("import threading\n"
               "print('ready', flush=True)\n"
               "done = []\n"
               "def run(n): done.append(n * 3)\n"
-              "for i in range(2000):\n"
+              f"for i in range({n}):\n"
               "    all = [threading.Thread(target=run, args=(i + k,)) for k in range(10)]\n"
               "    [x.start() for x in all]; [x.join() for x in all]\n"
               "print(len(done), sum(done))\n")
@@ -63,7 +64,7 @@ def threads_start_and_end_while_probes_are_planted_and_removed(t):
         n_rounds = traced_again_and_again(
             t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return { @ = count(); }", target, 0.05)
         said = target.communicate(timeout=60)[0]
-    equal((target.returncode, said), (0, f"20000 {sum(3 * (i + k) for i in range(2000) for k in range(10))}\n"))
+    equal((target.returncode, said), (0, f"{n * 10} {sum(3 * (i + k) for i in range(n) for k in range(10))}\n"))
     equal(n_rounds >= 1, True, "the target was never traced")
 
 def one_probe_is_toggled_while_threads_run_through_it(t):

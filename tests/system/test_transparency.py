@@ -87,7 +87,7 @@ def killing_dtrace_at_random_moments_harms_no_target(t):
     """After dtrace is killed, the agent restores the text, and the target exits with the right result."""
     rng = random.Random(42)
     programs = long_programs(t)
-    for n in range(1000 if t.long else 200):
+    for n in range(1000 if t.long else 80):
         command, plain = programs[n % len(programs)]
         out = t.scratch / "killed.out"
         target = subprocess.Popen(command, stdout=out.open("wb"))
