@@ -8,12 +8,18 @@
 
 namespace dt::test {
 
-// Returns n, or a tenth of n if the environment variable FEW_CASES is set. ./check sets
-// it for the sanitizers, with which these tests take ten times as long. The sanitizers
-// find invalid memory accesses also with fewer cases.
+// Returns whether tests should use fewer cases. ./check sets the environment variable
+// FEW_CASES for the sanitizers, with which these tests take ten times as long. The
+// sanitizers find invalid memory accesses also with fewer cases.
+inline bool few_cases()
+{
+    return std::getenv("FEW_CASES") != nullptr;
+}
+
+// Returns n, or a tenth of n if few_cases().
 inline std::uint64_t n_cases(std::uint64_t n)
 {
-    return std::getenv("FEW_CASES") != nullptr ? n / 10 : n;
+    return few_cases() ? n / 10 : n;
 }
 
 } // namespace dt::test

@@ -7,6 +7,7 @@
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/opcodes.hpp"
+#include "tests/unit/n_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -90,7 +91,7 @@ TEST_F(DifferentialTest, InstructionsOfRealBinariesDoWhatTheProcessorDoes)
     for (const char* path :
          {"/usr/lib/x86_64-linux-gnu/libc.so.6",
           "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/python3"}) {
-        std::vector<Bytes> found = harvest(path, 200000);
+        std::vector<Bytes> found = harvest(path, test::n_cases(200000));
         Tally tally;
         for (std::size_t i = 0; i < n_cases_ / 3 && !found.empty(); ++i) {
             const Bytes& bytes = found[differential_.random()() % found.size()];

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fd.hpp"
+#include "tests/unit/n_cases.hpp"
 
 using namespace dt;
 using namespace dt::test;
@@ -129,7 +130,8 @@ TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
     Differential differential(7);
     Tracee tracee;
     ASSERT_TRUE(tracee.alive());
-    std::vector<Bytes> found = harvest("/usr/lib/x86_64-linux-gnu/libc.so.6", 400000);
+    std::vector<Bytes> found =
+        harvest("/usr/lib/x86_64-linux-gnu/libc.so.6", test::n_cases(400000));
     const std::uint64_t slot = Sandbox::address(differential.sandbox().slot());
     const std::uint64_t data = Sandbox::address(differential.sandbox().data().data());
     std::vector<std::byte> seen(Sandbox::data_bytes);

@@ -154,7 +154,7 @@ TEST(TrampolineSpace, NeverHandsOutAByteTwice)
     EXPECT_GT(taken.size(), 3000U);
 }
 
-TEST(TrampolineSpace, IsFast)
+TEST(TrampolineSpace, HasAPlaceForEachOfFiftyThousandWindows)
 {
     std::vector<Window> windows;
     for (const char* hex : {"55 4889e5 4883ec10", "4157 4156 4155", "4883ec08 31c0",
@@ -162,7 +162,6 @@ TEST(TrampolineSpace, IsFast)
         windows.push_back(window_of(Text(hex).site(0)));
     TrampolineSpace space;
     space.add_area(area, 6 << 20);
-    auto start = std::chrono::steady_clock::now();
     unsigned n_taken = 0;
     for (std::uint64_t i = 0; i < 50000; ++i) {
         Window& window = windows[i % windows.size()];
@@ -170,11 +169,7 @@ TEST(TrampolineSpace, IsFast)
             w.insn.at = w.insn.at + (i % 13 + 1) * 16 % 0x100;
         n_taken += space.take(window, 44) ? 1 : 0;
     }
-    std::chrono::duration<double, std::milli> took =
-        std::chrono::steady_clock::now() - start;
-    std::printf("50,000 places in %.1f ms\n", took.count());
     EXPECT_EQ(n_taken, 50000U);
-    EXPECT_LT(took.count(), 500); // generous, for sanitizers on a busy machine
 }
 
 TEST(TrampolineSpace, KnowsItsAreas)
