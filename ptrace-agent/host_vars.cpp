@@ -48,12 +48,14 @@ const std::string& FiringHost::status()
 // that is not possible, for example because the C library is unknown (errno_place.hpp).
 int FiringHost::errno_of_thread(std::uint64_t* value)
 {
-    auto offset = thread_.process->space->errno_place.offset(*thread_.process->space);
+    AddressSpace& space = *thread_.process->space;
+    auto offset = space.errno_place.offset(space);
     std::int32_t number = 0;
     if (!offset ||
-        !thread_.process->space->read_value(
+        !space.read_value(
             TargetAddr{regs_.fs_base + static_cast<std::uint64_t>(*offset)}, number))
         return -1;
+    space.runtime.learn_errno(*offset); // the next firings read errno themselves
     *value = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "ptrace-agent/plant/linker.hpp"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <initializer_list>
 
@@ -36,7 +37,8 @@ static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr fun
         TargetAddr entry =
             function +
             (at + 7 + static_cast<std::uint64_t>(static_cast<std::int64_t>(disp)));
-        if (space.read_value(entry, offset))
+        // The entry is 0 until the dynamic linker has relocated it.
+        if (space.read_value(entry, offset) && offset != 0)
             return offset;
     }
     if (is(at, {0x64, 0x48, 0x8b, 0x04, 0x25}) && is(at + 9, {0x48, 0x05})) {
@@ -48,9 +50,8 @@ static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr fun
 
 std::optional<std::int64_t> ErrnoPlace::offset(AddressSpace& space)
 {
-    if (searched_)
+    if (offset_ || !std::has_single_bit(++n_calls_))
         return offset_;
-    searched_ = true;
     for (const Mapping& m : mappings_of(space.proc_tid())) {
         if (!is_libc(m.path) || m.offset != 0)
             continue;

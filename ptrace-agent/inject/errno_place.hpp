@@ -13,15 +13,18 @@ class AddressSpace;
 class ErrnoPlace {
 public:
     // Returns the offset of errno from the thread's fs base. Returns nullopt if the
-    // process has no C library, or if the agent does not know the library's code.
+    // process has no C library, or if the agent does not know the library's code. The
+    // search also fails while the dynamic linker has not relocated the library yet. No
+    // event reports that it has done so. After a failure, the search is therefore
+    // repeated at the 2nd, 4th, 8th, ... call.
     std::optional<std::int64_t> offset(AddressSpace& space);
-    // Makes offset() search again if it has found nothing so far, because the C library
-    // may be mapped now.
-    void libraries_changed() { searched_ = offset_.has_value(); }
+    // Makes the next call of offset() search again, because the C library may be mapped
+    // now.
+    void libraries_changed() { n_calls_ = 0; }
     void forget_all() { *this = {}; }
 
 private:
-    bool searched_ = false;
+    std::uint32_t n_calls_ = 0; // calls of offset() that returned nullopt
     std::optional<std::int64_t> offset_;
 };
 

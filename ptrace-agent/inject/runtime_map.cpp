@@ -35,6 +35,14 @@ bool RuntimeMap::let_fire(AddressSpace& space, bool on) const
     return space.write_text(image + DT_RT_LIVE, std::as_bytes(std::span(&word, 1)));
 }
 
+void RuntimeMap::learn_errno(std::int64_t offset)
+{
+    if (image.value == 0 || config_.own().errno_known != 0)
+        return;
+    config_.set(config_.own().errno_offset, offset);
+    config_.publish(config_.own().errno_known, 1);
+}
+
 // Returns the key of a retired entry. The entry keeps its place in the table, but
 // matches no thread, because no thread in the table has an odd fs_base.
 static std::uint64_t retired(std::uint64_t fs_base)

@@ -51,6 +51,9 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
+    // Tells the runtime, if there is one, the offset of errno from the thread's fs base.
+    // Until then, the runtime asks the agent for errno.
+    void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
     struct SharedBase {
         std::vector<pid_t> tids;

@@ -166,6 +166,21 @@ def errno_is_that_of_the_target(t):
                       "-c", t.victim("facts")))
     contains(done.stdout, "errno 9 9\n")
 
+# The runtime is loaded into these programs before their C library.
+def errno_is_right_in_a_program_that_is_traced_from_its_exec(t):
+    program = t.scratch / "errors"
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", program], check=True, text=True, input="""#include <errno.h>
+__attribute__((noinline)) void hit(void) { __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 500; i++) { errno = i % 5; hit(); } return 0; }
+""")
+    wrapper = t.scratch / "wrapper"
+    wrapper.write_text('#!/bin/sh\nexec "$@"\n')
+    wrapper.chmod(0o755)
+    for flags, command in (([], f"{wrapper} {program}"), (["-x", "evaltime=exec"], str(program)),
+                           (["-x", "mechanism=int3"], f"{wrapper} {program}")):
+        done = good(t.run(*flags, "-Zqn", "pid$target:errors:hit:entry { @[errno] = count(); }", "-c", command))
+        equal(done.stdout.split(), [word for number in range(5) for word in (str(number), "100")], str(flags))
+
 def curpsinfo_describes_the_process(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { "
                       'printf("%d %d %d %d %d|%s|%s\\n", curpsinfo->pr_pid == pid, '
