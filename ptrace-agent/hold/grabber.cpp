@@ -171,7 +171,7 @@ Reply Grabber::grab(Reader& in)
             return refused();
         if (monotonic_ns() > ends || client_.check_in_wait()) {
             process.is_target = false;
-            releaser_.release(space);
+            releaser_.release(process.space);
             return Error{Code::busy,
                          doing + ": its exec has not finished within " +
                              std::to_string(timeout_ns / 1'000'000'000) +

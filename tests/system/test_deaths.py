@@ -1,6 +1,6 @@
 """Kills dtrace, its agent or both with SIGKILL at random moments. The target must finish with the right results (A1 and
 A2 in docs/faults.md)."""
-import os, pathlib, random, re, signal, subprocess, sys, time
+import ctypes, os, pathlib, random, re, signal, subprocess, sys, time
 
 from harness import equal, fired, held, main, need, so_far, text_differs, tracer_of, wait_until
 from traced import ready, victim
@@ -58,12 +58,25 @@ def agent_of(dtrace):
             return int(folder.name)
     return 0
 
+PR_SET_CHILD_SUBREAPER = 36
+
+def status_of_orphan(pid):
+    """Waits for a process whose parent has exited, and returns its wait status. The kernel makes a subreaper its new
+    parent. Returns 0 if the old parent had waited for it."""
+    found = []
+    try:
+        wait_until(lambda: found.append(os.waitpid(pid, os.WNOHANG)) or found[-1][0] == pid, what="the end of the agent")
+    except ChildProcessError:
+        return 0
+    return found[-1][1]
+
 def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
     need("python3")
     command = ["python3", "-c", work]
     right = subprocess.run(command, capture_output=True, text=True).stdout
     rounds = 1000 if t.long else 8 if flags else 20
     n_agents = 0
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     for round in range(rounds):
         with held(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as target, \
              held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
@@ -71,10 +84,13 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
                 wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the start of the agent")
             # a random moment while dtrace is planting probes or tracing
             time.sleep(0.02 + random.random() * 0.2)
-            agent = agent_of(dtrace) if "agent" in victims else 0
+            agent = agent_of(dtrace)
             if "dtrace" in victims:
                 dtrace.kill()
-            if agent:
+                dtrace.wait()
+            if agent and "agent" not in victims:
+                equal(os.WIFSIGNALED(status_of_orphan(agent)), False, f"round {round}: did a signal end the agent")
+            elif agent:
                 n_agents += 1
                 try:
                     os.kill(agent, signal.SIGKILL)

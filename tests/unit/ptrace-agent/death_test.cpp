@@ -41,7 +41,8 @@ static bool is_running(const std::string& program)
 
 // Waits until the agents of killed consumers have exited. This process is a subreaper,
 // so the kernel makes it the parent of these agents. Also waits for all other children
-// except `but`. Returns false if a process does not exit within 5 s.
+// except `but`. Returns false if a process does not exit within 5 s, or if a signal
+// kills it.
 static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
@@ -53,10 +54,10 @@ static bool wait_for_orphans(pid_t but)
         pid_t pid = std::atoi(entry.path().filename().c_str());
         if (!is_orphan(pid))
             continue;
-        int tries = 500;
-        while (waitpid(pid, nullptr, WNOHANG) == 0 && --tries > 0)
+        int tries = 500, status = 0;
+        while (waitpid(pid, &status, WNOHANG) == 0 && --tries > 0)
             usleep(10000);
-        if (tries == 0)
+        if (tries == 0 || WIFSIGNALED(status))
             return false;
     }
     return true;
@@ -104,6 +105,40 @@ TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     EXPECT_EQ(target.finish(), 0);
     EXPECT_GT(number_after(target.rest, "calls"), 0);
+}
+
+// The agent is stopped while the consumer requests to attach, and continues after the
+// consumer has been killed.
+TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
+{
+    FreeVictim target({victim("waiter"), "2"});
+    target.read_line();
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    pid_t consumer = fork();
+    if (consumer == 0) {
+        Session session;
+        pid_t agent = session.agent().agent_pid();
+        ::kill(agent, SIGSTOP);
+        (void)!write(ends[1], &agent, sizeof agent);
+        (void)session.agent().grab(target.pid());
+        _exit(1);
+    }
+    pid_t agent = 0;
+    ASSERT_EQ(read(ends[0], &agent, sizeof agent), static_cast<ssize_t>(sizeof agent));
+    close(ends[0]);
+    close(ends[1]);
+    // The consumer sleeps when it waits for the reply to its request.
+    EXPECT_TRUE(wait_until([&] { return thread_state(consumer, consumer) == 'S'; }));
+    ::kill(consumer, SIGKILL);
+    waitpid(consumer, nullptr, 0);
+    ::kill(agent, SIGCONT);
+    EXPECT_TRUE(wait_for_orphans(target.pid()));
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    EXPECT_FALSE(is_traced(target.pid()));
+    EXPECT_EQ(text_difference(target.pid()), "");
+    EXPECT_EQ(target.finish(), 0);
 }
 
 TEST(Death, OfTheConsumerLetsItsCommandContinue)
