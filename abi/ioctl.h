@@ -177,7 +177,7 @@ struct dtk_uprobe {
 	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
 	 * the jump's destination. After it, there are two operands for each part of the
 	 * function, which contain the start and the end of the part. The jump is a return
-	 * if its destination is outside all parts.
+	 * if dt_leaves_function().
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;

@@ -37,4 +37,24 @@ struct dt_operand {
 	dt_u8 pad;
 };
 
+/*
+ * Returns whether an indirect jump to the address `to` leaves its function. There are n
+ * operands: the operand of the jump, and then two constants for each part of the
+ * function, which are the part's start and end. The first part begins with the
+ * function's entry. A jump to the entry is a tail call of the function to itself: the
+ * entry probe fires again, so the jump is a return.
+ */
+static inline int dt_leaves_function(const struct dt_operand *o, dt_u32 n, dt_u64 to)
+{
+	dt_u32 i;
+
+	if (n > 1 && to == (dt_u64)o[1].value)
+		return 1;
+	for (i = 1; i + 1 < n; i += 2)
+		if (to - (dt_u64)o[i].value <
+		    (dt_u64)o[i + 1].value - (dt_u64)o[i].value)
+			return 0;
+	return 1;
+}
+
 #endif

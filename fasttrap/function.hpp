@@ -16,7 +16,7 @@
 // The kinds tail call and unresolved are guesses. For example, a computed goto without
 // an index looks like a tail call. So a return probe has a site at each jump of these
 // two kinds. The destination is known immediately before the jump runs. The probe fires
-// if the destination is outside the function.
+// if the destination is outside the function, or is the function's entry.
 //
 // An entry probe needs only the function's first instruction. An endbr64 needs no
 // special case there, because the processor has accepted an indirect branch before it

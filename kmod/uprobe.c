@@ -170,11 +170,7 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 	dt_kfire(u->consumer, &x, u->probe, args, n);
 }
 
-/*
- * Returns whether an indirect jump leaves its function. The first operand is
- * the destination; each following pair is the first address and the end of a
- * part of the function.
- */
+/* Returns whether an indirect jump leaves its function (dt_leaves_function()). */
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
 	/*
@@ -184,7 +180,6 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	 */
 	struct dt_context x = {.regs = regs, .frame = regs->sp};
 	u64 to, bad = 0;
-	u32 i;
 
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
@@ -193,11 +188,7 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 		 * or a page of its jump table cannot be faulted in.
 		 */
 		return false;
-	for (i = 1; i + 1 < u->n_operands; i += 2)
-		if (to - (u64)u->operands[i].value <
-		    (u64)u->operands[i + 1].value - (u64)u->operands[i].value)
-			return false;
-	return true;
+	return dt_leaves_function(u->operands, u->n_operands, to);
 }
 
 static int dt_uprobe_hit(struct uprobe_consumer *uc, struct pt_regs *regs)

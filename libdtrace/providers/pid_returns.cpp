@@ -5,7 +5,8 @@
 //
 // The destination of an indirect jump is known only when it is about to execute.
 // Therefore the site contains the jump's operand and the address ranges of all parts.
-// It fires if the destination is outside all of these ranges.
+// It fires if the destination is outside all of these ranges, or is the function's entry
+// (dt_leaves_function()).
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "ptrace-agent/plant/statics.hpp"

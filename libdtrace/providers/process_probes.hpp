@@ -26,7 +26,7 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
 // The operands of a site. At a static probe, they are the probe's arguments. At a
 // return site with an indirect jump, they are the jump's destination and the ranges of
-// the function's parts. Such a site fires if the destination is outside these ranges.
+// the function's parts. Such a site fires if dt_leaves_function().
 struct StaticArguments {
     TargetAddr semaphore; // 0: there is no semaphore
     std::vector<dt_operand> operands;

@@ -95,17 +95,6 @@ std::optional<dt_operand> destination_of(const Instruction& jump)
     return to;
 }
 
-bool is_outside(std::span<const dt_operand> operands, TargetAddr destination)
-{
-    for (std::size_t i = 1; i + 1 < operands.size(); i += operands_per_part) {
-        TargetAddr begin{static_cast<std::uint64_t>(operands[i].value)};
-        TargetAddr end{static_cast<std::uint64_t>(operands[i + 1].value)};
-        if (destination - begin < end - begin)
-            return false;
-    }
-    return true;
-}
-
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump)
 {
     return operands.size() <= operands_per_part

@@ -95,10 +95,8 @@ private:
 // from registers and memory right before the jump runs. Returns nothing for a form that
 // no compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
 std::optional<dt_operand> destination_of(const Instruction& jump);
-// Returns whether the destination is outside all parts of the function. `operands` are
-// the operands of a jump_out site.
-bool is_outside(std::span<const dt_operand> operands, TargetAddr destination);
-// Returns the distance from the function's entry to the jump.
+// Returns the distance from the function's entry to the jump. `operands` are the
+// operands of a jump_out site.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
 // Lowers the semaphores that a dead agent has raised, according to the list in its

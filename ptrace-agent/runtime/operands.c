@@ -89,22 +89,19 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 }
 
 /*
- * Returns 1 if the indirect jump that is about to run leaves its function, that
- * is, if its destination is in none of the function's parts. In that case, sets
- * *offset to the distance of the jump from the function's entry. Returns 0 if
- * the destination cannot be read, because the jump will then fault.
+ * Returns 1 if the indirect jump that is about to run leaves its function
+ * (dt_leaves_function()). In that case, sets *offset to the distance of the jump
+ * from the function's entry. Returns 0 if the destination cannot be read, because
+ * the jump will then fault.
  */
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {
 	dt_u64 list = run->firing->arg0, to, bad;
 	const struct dt_operand *o = &dt_rt_config.operands[(dt_u32)list];
 
-	if (dt_rt_static_arg(run, 0, &to, &bad) != 0)
+	if (dt_rt_static_arg(run, 0, &to, &bad) != 0 ||
+	    !dt_leaves_function(o, (dt_u32)(list >> 32), to))
 		return 0;
-	for (dt_u32 n = 1; n + 1 < list >> 32; n += 2)
-		if (to - (dt_u64)o[n].value <
-		    (dt_u64)o[n + 1].value - (dt_u64)o[n].value)
-			return 0;
 	*offset = run->site->at - (dt_u64)o[1].value;
 	return 1;
 }

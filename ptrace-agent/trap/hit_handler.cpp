@@ -62,7 +62,8 @@ static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp
     Registers after = regs;
     auto operands = space.statics.operands_of(firing.arg0);
     if (x86_64.emulate(tp.insn, after, space).outcome == Emulation::done &&
-        is_outside(operands, {after.rip}))
+        dt_leaves_function(operands.data(), static_cast<dt_u32>(operands.size()),
+                           after.rip) != 0)
         host.fire({firing.probe, SiteKind::ret, offset_of_jump(operands, tp.at())});
 }
 

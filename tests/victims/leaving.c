@@ -153,6 +153,37 @@ leave:
 	return next(n);
 }
 
+/* Operations of an interpreter. The first one may call itself, in a tail call. */
+static unsigned (*const F(operations)[])(unsigned, const unsigned char *);
+FUNCTION unsigned F(by_own_table)(unsigned n, const unsigned char *at)
+{
+	return F(operations)[*at](n + 1, at + 1);
+}
+FUNCTION unsigned F(by_last_operation)(unsigned n, const unsigned char *at)
+{
+	return n * 3 + *at;
+}
+static unsigned (*const F(operations)[])(unsigned, const unsigned char *) = {F(by_own_table), F(by_last_operation)};
+
+/* A computed goto through a table on the stack. */
+FUNCTION unsigned F(by_local_labels)(const unsigned char *at)
+{
+	const void *to[] = {&&add, &&triple, &&end};
+	unsigned n = *at;
+
+	goto *to[*at];
+add:
+	n++;
+	at++;
+	goto *to[*at];
+triple:
+	n *= 3;
+	at++;
+	goto *to[*at];
+end:
+	return n;
+}
+
 unsigned F(run)(unsigned calls)
 {
 	static unsigned (*const table[])(unsigned) = {F(helper_a), F(helper_b)};
@@ -167,6 +198,8 @@ unsigned F(run)(unsigned calls)
 		sum = sum * 31 + F(calls_table)(i);
 		sum = sum * 31 + F(calls_member)(table, i);
 		sum = sum * 31 + F(calls_and_jumps)(i);
+		sum = sum * 31 + F(by_own_table)(i, (const unsigned char *)"\0\0\1");
+		sum = sum * 31 + F(by_local_labels)((const unsigned char *)"\0\1\0\2");
 	}
 	return sum;
 }

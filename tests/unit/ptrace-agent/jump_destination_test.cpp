@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests destination_of(), which returns the operand that an indirect jump reads its
-// destination from, and is_outside(), which compares a destination with a function.
+// destination from, and dt_leaves_function(), which compares a destination with a
+// function.
 #include "fasttrap/arch/arch.hpp"
 #include "ptrace-agent/plant/statics.hpp"
 
@@ -77,16 +78,21 @@ TEST(JumpDestination, IsUnknownForOtherInstructionsAndFor32BitAddresses)
     EXPECT_FALSE(destination({0x67, 0xff, 0x20})); // jmp *(%eax)
 }
 
-TEST(JumpDestination, IsOutsideIfNoPartOfTheFunctionContainsIt)
+TEST(JumpDestination, LeavesTheFunctionIfNoPartContainsItOrIfItIsTheEntry)
 {
     const std::vector<dt_operand> operands{dt_operand{}, bound(0x1000), bound(0x1010),
                                            bound(0x800), bound(0x820)};
-    EXPECT_TRUE(is_outside(operands, {0xfff}));
-    EXPECT_FALSE(is_outside(operands, {0x1000}));
-    EXPECT_FALSE(is_outside(operands, {0x100f}));
-    EXPECT_TRUE(is_outside(operands, {0x1010}));
-    EXPECT_FALSE(is_outside(operands, {0x81f}));
-    EXPECT_TRUE(is_outside(operands, {0x820}));
+    auto leaves = [&](std::uint64_t to) {
+        return dt_leaves_function(operands.data(), 5, to) != 0;
+    };
+    EXPECT_TRUE(leaves(0xfff));
+    EXPECT_TRUE(leaves(0x1000)); // a tail call of the function to itself
+    EXPECT_FALSE(leaves(0x1001));
+    EXPECT_FALSE(leaves(0x100f));
+    EXPECT_TRUE(leaves(0x1010));
+    EXPECT_FALSE(leaves(0x800));
+    EXPECT_FALSE(leaves(0x81f));
+    EXPECT_TRUE(leaves(0x820));
     EXPECT_EQ(offset_of_jump(operands, {0x1004}), 4U);
 }
 
