@@ -35,8 +35,10 @@ public:
         } else if (insn.flow == ControlFlow::jump_indirect) {
             is_jumped_to_ = is_jumped_to_ || (insn.reads & held_) != 0;
         }
+        const bool loads = is_load(insn) && may_hold(insn.memory);
         for (RegisterSet* held : {&straight_, &held_}) {
-            bool copied = takes || (insn.reads & *held & ~bit_of(Reg::rsp)) != 0;
+            bool copied = takes || (loads && held == &held_) ||
+                          (insn.reads & *held & ~bit_of(Reg::rsp)) != 0;
             RegisterSet written = insn.writes & ~bit_of(Reg::rsp);
             *held = copied ? *held | written : *held & ~written;
         }
@@ -64,20 +66,39 @@ private:
                insn.opcode == 0x89;
     }
 
+    static bool is_load(const Instruction& insn) // mov memory, %reg
+    {
+        return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
+               insn.opcode == 0x8b && insn.has_memory;
+    }
+
+    static bool is_on_stack(const MemoryOperand& memory)
+    {
+        return memory.base == Reg::rsp || memory.base == Reg::rbp;
+    }
+
+    // Returns whether the memory may be a stack slot that holds an address in the
+    // block. With an index, the memory may be any slot of an array.
+    bool may_hold(const MemoryOperand& memory) const
+    {
+        if (!is_on_stack(memory))
+            return false;
+        auto slot = slots_.lower_bound({memory.base, memory.disp});
+        return slot != slots_.end() && slot->first == memory.base &&
+               (memory.index != Reg::none || slot->second == memory.disp);
+    }
+
     // Tracks stores to stack slots and jumps through them. A compiler stores the
-    // address of a label in a stack slot if the variable that holds it is volatile or
-    // spilled.
+    // address of a label in a stack slot if the variable that holds it is volatile,
+    // spilled or an element of a local array.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;
-        bool on_stack = memory.base == Reg::rsp || memory.base == Reg::rbp;
-        if (!on_stack || memory.index != Reg::none)
-            return;
-        StackSlot slot{memory.base, memory.disp};
-        if (is_store(insn) && (insn.reads & held_ & ~bit_of(memory.base)) != 0)
-            slots_.insert(slot);
+        if (is_store(insn) && is_on_stack(memory) && memory.index == Reg::none &&
+            (insn.reads & held_ & ~bit_of(memory.base)) != 0)
+            slots_.insert({memory.base, memory.disp});
         if (insn.flow == ControlFlow::jump_indirect)
-            is_jumped_to_ = is_jumped_to_ || slots_.count(slot) != 0;
+            is_jumped_to_ = is_jumped_to_ || may_hold(memory);
     }
 
     CodeRange block_;

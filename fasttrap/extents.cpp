@@ -431,8 +431,13 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
             bool is_zeros = insn && insn->opcode_map == 0 && insn->opcode == 0;
             if (seen.length == 0 || at + seen.length > end || !insn || is_zeros)
                 return;
+            // The last instruction of a function may call a function that never
+            // returns, such as __stack_chk_fail().
+            const bool is_last_call = insn->flow == ControlFlow::call &&
+                                      seen.is(Glance::branch) &&
+                                      at + seen.length == function.end;
             if (!seen.is(Glance::padding))
-                goes_on = !seen.is(Glance::ends);
+                goes_on = !seen.is(Glance::ends) && !is_last_call;
             if (seen.is(Glance::branch))
                 branches.push_back(
                     at + seen.length +

@@ -11,7 +11,7 @@ VICTIMS = HERE.parent / "victims"
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 KINDS = {
     "pie": {"small": ["-fPIE"], "large": ["-fPIC", "-mcmodel=large"], "cet": ["-fPIE", "-fcf-protection=full"],
-            "pic": ["-fPIC"]},
+            "pic": ["-fPIC"], "protected": ["-fPIE", "-fstack-protector-all"]},
     "no-pie": {"small": ["-fno-pie"], "large": ["-fno-pie", "-mcmodel=large"],
                "medium": ["-fno-pie", "-mcmodel=medium"], "cet": ["-fno-pie", "-fcf-protection=full"]},
 }
