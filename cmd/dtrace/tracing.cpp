@@ -349,11 +349,17 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
         if ((data->dtbda_flags & flag) != 0)
             std::fprintf(out, ", %s", name);
     std::fputs(": \"", out);
+    // A string of the target may contain control characters. libdtrace escapes them only
+    // in text that it writes to a terminal itself.
+    const bool is_terminal = ::isatty(::fileno(out)) != 0;
     for (const char* c = data->dtbda_buffered; *c != '\0'; c++) {
+        const auto byte = static_cast<unsigned char>(*c);
         if (*c == '"' || *c == '\\')
             std::fputc('\\', out);
         if (*c == '\n')
             std::fputs("\\n", out);
+        else if (is_terminal && *c != '\t' && (byte < 0x20 || byte >= 0x7f))
+            std::fprintf(out, "\\%03o", byte);
         else
             std::fputc(*c, out);
     }

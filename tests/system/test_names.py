@@ -101,6 +101,11 @@ def strings_are_escaped_only_on_a_terminal(t):
     done = subprocess.run([t.dtrace, "-qn", STRING, "-c", target(t)], capture_output=True, timeout=120)
     contains(done.stdout.decode("latin-1"), "[\xc3\xa4 \x1b[31mred\x07 \xc2\x9b2J \xff tab\t.] \x1b")
 
+def strings_are_escaped_in_pieces(t):
+    text = on_a_terminal(t, "-Bqn", STRING, "-c", target(t))
+    has_no_controls(text)
+    contains(text.decode(), "\\033[31mred\\007")
+
 def text_of_the_d_program_itself_is_not_escaped(t):
     text = on_a_terminal(t, "-qn", r'BEGIN { printf("\033[1m%s\033[0m", "\033[4mown"); exit(0); }')
     contains(text.decode(), "\033[1m\033[4mown\033[0m")
