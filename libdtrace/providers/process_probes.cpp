@@ -125,7 +125,10 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            if (site.end != TargetAddr{} || site.no_stack)
+            // A site without stack gets a breakpoint, which needs no extents. But an
+            // entry may be the target of a loop, which is reported.
+            if (site.end != TargetAddr{} ||
+                (site.no_stack && site.kind != ProbeSiteKind::Entry))
                 continue;
             if (module == nullptr || !module->contains(site.at)) {
                 module = symbols.module_at(site.at);
@@ -142,6 +145,8 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                 if (TargetAddr end = extents->loop_end({module->link_addr(site.at)});
                     end.value != 0)
                     site.loop_end = module->target_addr(end.value);
+            if (site.no_stack)
+                continue;
             site.restartable = extents->is_restartable({module->link_addr(site.at)});
             // A static probe's site is code, because its note says so.
             site.unknown = site.kind != ProbeSiteKind::Static &&

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests programs whose stacks grow: Go, and C with -fsplit-stack. A function's entry probe fires once for each call,
 even if the function grows its stack. If the stack may be full, a probe writes nothing below the stack pointer."""
-import re, subprocess
+import os, re, subprocess
 
 from harness import *
 from traced import *
@@ -52,6 +52,35 @@ def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
 def a_listing_gives_the_reason_for_a_breakpoint_in_a_go_function(t):
     done = good(t.run("-lvn", "pid$target:a.out:main.leaf.abi0:entry", "-c", f"{built(t)} 1"))
     contains(done.stdout, "the stack may be full there (Go)")
+
+LOOP = """package main
+
+//go:noinline
+func spin(n *int) {
+	for {
+		*n--
+		if *n <= 0 {
+			return
+		}
+	}
+}
+
+func main() {
+	k := 7
+	spin(&k)
+}
+"""
+
+def a_go_function_that_begins_with_its_loop_is_reported(t):
+    need("go")
+    source = t.scratch / "loop.go"
+    source.write_text(LOOP)
+    subprocess.run(["go", "build", "-o", "loop", source.name], cwd=t.scratch, check=True,
+                   env=os.environ | {"GOCACHE": str(t.scratch / "cache")})
+    for flags in ((), ("-x", "mechanism=int3")):
+        done = good(t.run(*flags, "-qn", "pid$target:a.out:main.spin:entry { @ = count(); }", "-c", str(t.scratch / "loop")))
+        equal(done.stdout.split(), ["7"])
+        contains(done.stderr, "these entry probes also fire when a loop goes back to the function's first instruction: main.spin\n")
 
 def a_c_function_that_grows_its_stack_is_entered_and_left_once(t):
     need("gcc")
