@@ -71,8 +71,8 @@ static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
 {
     // The agent can read the fs base, which locates errno, only from a stopped thread.
     return call.op == DT_RT_UP_LIBRARIES ||
-           (call.op == DT_RT_UP_VAR && (config.fs_method != DT_RT_FS_RDFSBASE ||
-                                        call.a[0] == DIF_VAR_errno));
+           (call.op == DT_RT_UP_VAR &&
+            (config.fs_method != DT_RT_FS_RDFSBASE || call.a[0] == DIF_VAR_errno));
 }
 
 void Upcalls::serve_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring)
