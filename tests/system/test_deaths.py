@@ -74,7 +74,7 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
     need("python3")
     command = ["python3", "-c", work]
     right = subprocess.run(command, capture_output=True, text=True).stdout
-    rounds = 1000 if t.long else 8 if flags else 20
+    rounds = 1000 if t.long else 6 if flags else 10
     n_agents = 0
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     for round in range(rounds):

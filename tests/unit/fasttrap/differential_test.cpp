@@ -59,7 +59,7 @@ protected:
         std::printf("FASTTRAP_SEED=%llu\n", static_cast<unsigned long long>(seed_));
     }
     std::uint64_t seed_ = from_environment("FASTTRAP_SEED", 20240917);
-    std::uint64_t n_cases_ = from_environment("FASTTRAP_CASES", 60000);
+    std::uint64_t n_cases_ = from_environment("FASTTRAP_CASES", 30000);
     Differential differential_{seed_};
 };
 

@@ -127,7 +127,7 @@ protected:
 
     static constexpr std::uint16_t rsp_bit = 1U << static_cast<unsigned>(Reg::rsp);
     std::uint64_t seed_ = from_environment("FASTTRAP_SEED", 20240917);
-    std::uint64_t n_cases_ = from_environment("FASTTRAP_CASES", 60000);
+    std::uint64_t n_cases_ = from_environment("FASTTRAP_CASES", 30000);
     Differential differential_{seed_};
     WindowRuns runs_{differential_};
     std::map<WindowRuns::Ended, unsigned long long> counts_;
