@@ -115,7 +115,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
         (*image)->functions();
         (*image)->frame_functions();
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 // All symbols have the same name of 16 MiB. If the name were searched again for each
@@ -162,7 +162,7 @@ TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
         auto image = ElfImage::from_bytes(std::move(bytes), "long names");
         ASSERT_TRUE(image);
         (*image)->functions();
-        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
         EXPECT_FALSE((*image)->take_cuts().empty());
     }
 }
