@@ -35,13 +35,13 @@ public:
         } else if (insn.flow == ControlFlow::jump_indirect) {
             is_jumped_to_ = is_jumped_to_ || (insn.reads & held_) != 0;
         }
-        const bool loads = is_load(insn) && may_hold(insn.memory);
         for (RegisterSet* held : {&straight_, &held_}) {
-            bool copied = takes || (loads && held == &held_) ||
-                          (insn.reads & *held & ~bit_of(Reg::rsp)) != 0;
+            bool copied = takes || (insn.reads & *held & ~bit_of(Reg::rsp)) != 0;
             RegisterSet written = insn.writes & ~bit_of(Reg::rsp);
             *held = copied ? *held | written : *held & ~written;
         }
+        if (is_load(insn) && may_hold(insn.memory))
+            held_ |= insn.writes;
         if (seen.is(Glance::ends))
             straight_ = 0;
     }
