@@ -43,9 +43,8 @@ void RuntimeLoader::refresh_config(AddressSpace& space)
         comm.pop_back();
     comm.copy(name, sizeof name - 1);
     writer.set_all(config.execname, std::span<const char>(name));
-    auto offset = space.errno_place.offset(space);
-    writer.set(config.errno_offset, offset.value_or(0));
-    writer.publish(config.errno_known, offset ? 1 : 0);
+    if (auto offset = space.errno_place.offset(space))
+        space.runtime.learn_errno(*offset);
     // The program may install a seccomp filter at any time. With doorbells the runtime
     // needs no system calls, so it must not make any.
     bool may_call = !space.runtime.doorbells.are_armed();
