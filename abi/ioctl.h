@@ -45,7 +45,7 @@
  * abi/ that both include, and the DOF that the engine accepts. Increment it whenever
  * one of them changes.
  */
-#define DTK_ABI 9
+#define DTK_ABI 10
 
 /*
  * The maximum of the option strsize, in bytes. Interrupts are off while the kernel
