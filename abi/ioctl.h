@@ -45,7 +45,7 @@
  * abi/ that both include, and the DOF that the engine accepts. Increment it whenever
  * one of them changes.
  */
-#define DTK_ABI 10
+#define DTK_ABI 11
 
 /*
  * The maximum of the option strsize, in bytes. Interrupts are off while the kernel

@@ -11,6 +11,13 @@
  * the shard. Therefore a holder that dies leaves at most one entry to which no
  * bucket points.
  *
+ * All buckets of quantize() take 1 KB, but if there are many keys, most of them
+ * need few buckets. Therefore a distribution begins with up to DT_AGG_POINTS
+ * short entries (struct dt_aggpoint) for a key, one for each bucket. An entry
+ * with all buckets follows when they are not enough, or when the key is updated
+ * so often that its updates should be fast. The short entries then stay as they
+ * are, because the consumer adds all entries of a key.
+ *
  * Targets can write the buffer. Therefore the engine takes all sizes from the
  * clause, and uses an entry only if the sizes in the entry are equal to them.
  */
@@ -19,6 +26,9 @@
 #include "dif/ops.h"
 
 #define DT_AGG_CHAIN 100000
+#define DT_AGG_POINTS 4	/* maximum number of short entries of a key */
+#define DT_AGG_HOT 64	/* a short entry with this count is not used again */
+#define DT_AGG_NO_WORD 0xffffffffu
 
 void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
 		  dt_u32 which)
@@ -85,18 +95,17 @@ dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 
 static void dt_agg_quantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 {
-	(void)arg;
-	v[dt_quantize_bucket((dt_s64)value)] += incr;
+	v[dt_agg_word(DTRACEAGG_quantize, arg, (dt_s64)value)] += incr;
 }
 
 static void dt_agg_lquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 {
-	v[1 + dt_lquantize_bucket(arg, (dt_s64)value)] += incr;
+	v[dt_agg_word(DTRACEAGG_lquantize, arg, (dt_s64)value)] += incr;
 }
 
 static void dt_agg_llquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 {
-	v[1 + dt_llquantize_bucket(arg, (dt_s64)value)] += incr;
+	v[dt_agg_word(DTRACEAGG_llquantize, arg, (dt_s64)value)] += incr;
 }
 
 #define DT_INFINITY 0x7ff0000000000000ull /* the double +infinity, as bits */
@@ -117,9 +126,10 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 }
 
 /* Returns the size in bytes of an entry: its header, key and value. */
-DT_INLINE dt_u64 dt_agg_entry_bytes(const struct dt_action *a)
+DT_INLINE dt_u64 dt_agg_entry_bytes(const struct dt_action *a,
+				    dt_u32 value_bytes)
 {
-	return sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)a->value_bytes;
+	return sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
 }
 
 DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
@@ -129,26 +139,59 @@ DT_INLINE dt_u64 *dt_agg_value(struct dt_aggent *e, const struct dt_action *a)
 
 /*
  * Returns the value of the entry at offset `head`, or null if the entry does
- * not have this key. Only the first key_used bytes are compared, because all
- * later ones are zero (see dt_is_stack_key() and dt_record_key_string()).
+ * not have this key and a value of this size. Only the first key_used bytes are
+ * compared, because all later ones are zero (see dt_is_stack_key() and
+ * dt_record_key_string()).
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
-			       const struct dt_action *a, const dt_u8 *key,
-			       dt_u64 key_used)
+			       const struct dt_action *a, dt_u32 value_bytes,
+			       const dt_u8 *key, dt_u64 key_used)
 {
 	struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
-	dt_u64 bytes = dt_agg_entry_bytes(a);
+	dt_u64 bytes = dt_agg_entry_bytes(a, value_bytes);
 
 	if (e->aggvar == (dt_u32)a->uarg && e->key_bytes == a->key_bytes &&
-	    e->value_bytes == a->value_bytes && bytes <= size - head &&
+	    e->value_bytes == value_bytes && bytes <= size - head &&
 	    dt_same(e + 1, key, key_used))
 		return dt_agg_value(e, a);
 	return DT_NULL;
 }
 
+/* The short entries of one key. */
+struct dt_agg_points {
+	dt_u32 word;		   /* the bucket that is wanted */
+	dt_u32 n;		   /* number of entries for other buckets */
+	struct dt_aggpoint *found; /* the short value of that bucket */
+};
+
+/*
+ * Looks at the entry at offset `head`. Returns 1 and sets points->found if it is
+ * the key's short entry for the wanted bucket.
+ */
+static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
+			   const struct dt_action *a, const struct dt_mstate *m,
+			   struct dt_agg_points *points)
+{
+	struct dt_aggpoint *p = (struct dt_aggpoint *)dt_agg_match(
+	    buffer, size, head, a, sizeof(*p), m->key, m->key_used);
+
+	if (!p)
+		return 0;
+	if (p->word == points->word)
+		points->found = p;
+	else
+		points->n++;
+	return points->found != DT_NULL;
+}
+
+/*
+ * Finds the entry that an update of the key has to change. Returns the value if
+ * the entry is not a short one. Sets points->found if it is. `points` is null
+ * for functions that have no short entries.
+ */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,
-			   dt_u32 hash)
+			   dt_u32 hash, struct dt_agg_points *points)
 {
 	dt_u32 head = *at;
 
@@ -159,11 +202,14 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 		if ((head & 7) || head > size - sizeof(*e))
 			return DT_NULL;
 		if (e->hash == hash) {
-			v = dt_agg_match(buffer, size, head, a, m->key,
-					 m->key_used);
+			v = dt_agg_match(buffer, size, head, a, a->value_bytes,
+					 m->key, m->key_used);
 			*at = head;
 			if (v)
 				return v;
+			if (points && dt_agg_is_point(buffer, size, head, a, m,
+						      points))
+				return DT_NULL;
 		}
 		head = dt_once32(&e->next);
 	}
@@ -171,17 +217,18 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 }
 
 /*
- * Creates an entry for a key after the last entry of the buffer, with the
- * initial value. dt_agg_publish() adds it to the buffer. Returns null, and
- * counts a drop, if the buffer is full.
+ * Creates an entry for a key after the last entry of the buffer. The caller
+ * writes the value, which has value_bytes bytes. dt_agg_publish() adds the entry
+ * to the buffer. Returns null, and counts a drop, if the buffer is full.
  */
 static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 				       const struct dt_buffer *b,
 				       dt_u8 *buffer,
-				       const struct dt_action *a, dt_u32 hash)
+				       const struct dt_action *a,
+				       dt_u32 value_bytes, dt_u32 hash)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
-	dt_u64 bytes = dt_agg_entry_bytes(a);
+	dt_u64 bytes = dt_agg_entry_bytes(a, value_bytes);
 	dt_u64 used = dt_once64(&b->used);
 	struct dt_aggent *e;
 
@@ -199,10 +246,9 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 	e->aggvar = (dt_u32)a->uarg;
 	e->action = m->action - 1;
 	e->key_bytes = a->key_bytes;
-	e->value_bytes = a->value_bytes;
+	e->value_bytes = value_bytes;
 	dt_copy(e + 1, m->key, m->key_used);
 	dt_zero((dt_u8 *)(e + 1) + m->key_used, a->key_bytes - m->key_used);
-	dt_agg_start(dt_agg_value(e, a), a, a->value_bytes);
 	return e;
 }
 
@@ -212,12 +258,12 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
  * killed never leaves a key with the initial value.
  */
 static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
-			     dt_u8 *buffer, const struct dt_action *a,
-			     dt_u32 *bucket, struct dt_aggent *e)
+			     dt_u8 *buffer, dt_u32 *bucket, struct dt_aggent *e,
+			     dt_u64 bytes)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 at = (dt_u32)((dt_u8 *)e - buffer);
-	dt_u64 end = at + dt_agg_entry_bytes(a);
+	dt_u64 end = at + bytes;
 
 	e->next = *bucket;
 	dt_release64(&b->used, end);
@@ -229,17 +275,18 @@ static dt_u32 dt_agg_publish(struct dt_mstate *m, struct dt_buffer *b,
 
 /*
  * Returns the value of the entry at the offset *hint, or null if there is no
- * such entry or it does not have this key.
+ * such entry or it does not have this key and a value of this size.
  */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
-				const struct dt_action *a, const dt_u8 *key,
-				dt_u64 key_used)
+				const struct dt_action *a, dt_u32 value_bytes,
+				const dt_u8 *key, dt_u64 key_used)
 {
 	dt_u32 head = dt_once32(hint);
 
 	if (DT_LIKELY(head && !(head & 7) &&
 		      head <= size - sizeof(struct dt_aggent)))
-		return dt_agg_match(buffer, size, head, a, key, key_used);
+		return dt_agg_match(buffer, size, head, a, value_bytes, key,
+				    key_used);
 	return DT_NULL;
 }
 
@@ -318,34 +365,96 @@ DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Updates the value of a key whose entry is not at the offset *hint. Creates an
- * entry for a new key. Sets *hint to the offset of the entry, or to 0 if the
- * buffer is full.
+ * Updates a distribution's value for a key if the entry at the offset *hint is
+ * the short entry to update, and returns 1. Otherwise initializes `points` for
+ * the search.
+ */
+static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
+			       const struct dt_action *a, dt_u64 value,
+			       const dt_u32 *hint, struct dt_agg_points *points)
+{
+	struct dt_aggpoint *p = (struct dt_aggpoint *)dt_agg_hinted(
+	    buffer, m->arena->plan.agg_bytes, hint, a, sizeof(*p), m->key,
+	    m->key_used);
+
+	points->word = dt_agg_word(a->kind, a->arg, (dt_s64)value);
+	points->n = 0;
+	points->found = DT_NULL;
+	if (!p)
+		return 0;
+	if (p->word == points->word && p->count < DT_AGG_HOT) {
+		p->count += m->increment;
+		return 1;
+	}
+	/* Many updates have this key, so it needs an entry with all buckets. */
+	points->word = DT_AGG_NO_WORD;
+	points->n = DT_AGG_POINTS;
+	return 0;
+}
+
+/*
+ * Creates an entry with the value of the first update. Returns its offset, or 0
+ * if the buffer is full.
+ */
+static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
+			 const struct dt_action *a, dt_u64 value, dt_u32 hash,
+			 dt_u32 *bucket, const struct dt_agg_points *points)
+{
+	struct dt_buffer *b = &m->shard->agg[active];
+	dt_u8 *buffer = (dt_u8 *)m->shard + m->arena->plan.agg[active];
+	int is_short = points && points->n < DT_AGG_POINTS;
+	dt_u32 bytes = is_short ? sizeof(struct dt_aggpoint) : a->value_bytes;
+	struct dt_aggent *e = dt_agg_create(m, b, buffer, a, bytes, hash);
+	dt_u64 *v;
+
+	if (!e)
+		return 0;
+	v = dt_agg_value(e, a);
+	if (is_short) {
+		*(struct dt_aggpoint *)v = (struct dt_aggpoint){
+			.word = points->word,
+			.count = m->increment,
+		};
+	} else {
+		dt_agg_start(v, a, bytes);
+		dt_agg_update(m, a, v, value);
+	}
+	return dt_agg_publish(m, b, buffer, bucket, e,
+			      dt_agg_entry_bytes(a, bytes));
+}
+
+/*
+ * Updates the value of a key whose entry, or whose entry with all buckets, is
+ * not at the offset *hint. Creates an entry if none fits. Sets *hint to the
+ * offset of the entry, or to 0 if the buffer is full.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 		dt_u64 value, dt_u32 *hint)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
-	struct dt_buffer *b = &m->shard->agg[active];
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u32 hash = dt_hash(m->key, m->key_used, a->uarg + 1);
-	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
-	dt_u32 at = dt_once32(bucket);
-	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash);
-	struct dt_aggent *e;
+	struct dt_agg_points of_key, *points = DT_NULL;
+	dt_u32 hash, at, *bucket;
+	dt_u64 *v;
 
+	if (dt_agg_is_distribution(a->kind)) {
+		points = &of_key;
+		if (dt_agg_hinted_point(m, buffer, a, value, hint, points))
+			return;
+	}
+	hash = dt_hash(m->key, m->key_used, a->uarg + 1);
+	bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
+	at = dt_once32(bucket);
+	v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash, points);
 	if (v) {
 		dt_agg_update(m, a, v, value);
-		*hint = at;
-		return;
+	} else if (points && points->found) {
+		points->found->count += m->increment;
+	} else {
+		at = dt_agg_add(m, active, a, value, hash, bucket, points);
 	}
-	*hint = 0;
-	e = dt_agg_create(m, b, buffer, a, hash);
-	if (!e)
-		return;
-	dt_agg_update(m, a, dt_agg_value(e, a), value);
-	*hint = dt_agg_publish(m, b, buffer, a, bucket, e);
+	*hint = at;
 }
 
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
@@ -356,8 +465,8 @@ void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 	dt_u64 sum = dt_agg_sum_of(m);
 	dt_u32 *hint = dt_agg_hint(m->shard, active,
 				   sum + m->epid + m->action * 17);
-	dt_u64 *v = dt_agg_hinted(buffer, plan->agg_bytes, hint, a, m->key,
-				  m->key_used);
+	dt_u64 *v = dt_agg_hinted(buffer, plan->agg_bytes, hint, a,
+				  a->value_bytes, m->key, m->key_used);
 
 	if (DT_LIKELY(v != DT_NULL))
 		dt_agg_update(m, a, v, value);
@@ -371,7 +480,8 @@ int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 	dt_u32 active = dt_once32(&s->agg_active) & 1;
 	dt_u32 *hint = dt_agg_hint(s, active, (dt_u64)epid + 17);
 	dt_u64 *v = dt_agg_hinted((dt_u8 *)s + plan->agg[active],
-				  plan->agg_bytes, hint, a, DT_NULL, 0);
+				  plan->agg_bytes, hint, a, a->value_bytes,
+				  DT_NULL, 0);
 
 	if (v)
 		v[0]++;

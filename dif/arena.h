@@ -45,7 +45,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 10
+#define DT_ARENA_VERSION 11
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -449,6 +449,16 @@ struct dt_aggent {
 };
 DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 		 "aggregation entry is 32 bytes");
+
+/*
+ * A short value of quantize(), lquantize() or llquantize(): the count of one
+ * bucket. An entry has either a short value or all buckets, and value_bytes
+ * says which. The counts of a key are the sums over all its entries.
+ */
+struct dt_aggpoint {
+	dt_u64 word;	/* index of the bucket in the array of all buckets */
+	dt_u64 count;
+};
 
 /*
  * A cache of the offsets of entries in an aggregation buffer. A hash of the ECB

@@ -128,6 +128,29 @@ static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 	return n_buckets;
 }
 
+static inline int dt_agg_is_distribution(dt_u32 kind)
+{
+	return kind == DTRACEAGG_quantize || kind == DTRACEAGG_lquantize ||
+	       kind == DTRACEAGG_llquantize;
+}
+
+/*
+ * Returns the index of the word that counts `number` in the value of a
+ * distribution. The first word of lquantize() and llquantize() contains their
+ * parameters.
+ */
+static inline dt_u32 dt_agg_word(dt_u32 kind, dt_u64 arg, dt_s64 number)
+{
+	switch (kind) {
+	case DTRACEAGG_quantize:
+		return dt_quantize_bucket(number);
+	case DTRACEAGG_lquantize:
+		return 1 + dt_lquantize_bucket(arg, number);
+	default:
+		return 1 + dt_llquantize_bucket(arg, number);
+	}
+}
+
 /* The value of dt_action.arg if the action aggregates doubles. */
 #define DT_AGG_FLOAT 1
 

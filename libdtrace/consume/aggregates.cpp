@@ -9,6 +9,7 @@
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace dt {
 
@@ -73,6 +74,47 @@ std::vector<std::byte> Aggregates::zero_places(const AggDesc& agg) const
     return places;
 }
 
+// Returns whether this is a struct dt_aggpoint instead of all buckets of a
+// distribution.
+static bool is_short(const AggDesc& agg, std::span<const std::byte> value)
+{
+    return is_distribution(agg.function) && value.size() == sizeof(dt_aggpoint);
+}
+
+// Returns whether a target's value has a form that the aggregation can have.
+static bool fits(const AggDesc& agg, std::span<const std::byte> value)
+{
+    if (!fits(agg.function, agg.arg, agg.value_bytes))
+        return false;
+    if (!is_short(agg, value))
+        return value.size() == agg.value_bytes;
+    // The first word of lquantize() and llquantize() is no bucket.
+    const std::uint64_t first = agg.function == DTRACEAGG_quantize ? 0 : 1;
+    const auto word = load_as<dt_aggpoint>(value.data()).word;
+    return word >= first && word < agg.value_bytes / 8;
+}
+
+static void add_value(const AggDesc& agg, std::byte* into,
+                      std::span<const std::byte> value)
+{
+    if (!is_short(agg, value))
+        return add_words(agg.function, agg.arg, into, value);
+    const auto point = load_as<dt_aggpoint>(value.data());
+    std::byte* bucket = into + 8 * point.word;
+    const std::uint64_t sum = load_as<std::uint64_t>(bucket) + point.count;
+    std::memcpy(bucket, &sum, sizeof sum);
+}
+
+// Returns the offset of a word that the update changes, from the start of the key.
+static std::size_t word_offset(const AggUpdate& update)
+{
+    const AggDesc& agg = *update.agg;
+    const std::uint64_t word = is_short(agg, update.value)
+                                   ? load_as<dt_aggpoint>(update.value.data()).word
+                                   : 0;
+    return agg.key_bytes + 8 * std::min<std::uint64_t>(word, agg.value_bytes / 8);
+}
+
 void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
                           std::size_t place)
 {
@@ -80,11 +122,12 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     if (place >= n_places_)
         return;
     std::byte* into = entry.places.data() + place * agg.value_bytes;
-    if (entry.counted[place])
-        return add_words(agg.function, agg.arg, into, value);
-    // The first value replaces the initial zero. It is not merged with the zero,
-    // because min() of positive values and max() of negative values would then be 0.
-    std::copy(value.begin(), value.end(), into);
+    // Only a distribution is merged with the initial zero. With the zero, min() of
+    // positive values and max() of negative values would be 0.
+    if (entry.counted[place] || is_distribution(agg.function))
+        add_value(agg, into, value);
+    else
+        std::copy(value.begin(), value.end(), into);
     entry.counted[place] = true;
 }
 
@@ -97,47 +140,111 @@ std::uint64_t Aggregates::bytes_of_entry(const AggDesc& agg) const
            (1 + n_places_) * std::uint64_t{agg.value_bytes} + n_places_ / 8;
 }
 
-Merge Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
-                        std::span<const std::byte> value, std::size_t place)
+std::size_t Aggregates::recent_slot(std::uint32_t id, std::string_view key) const
 {
-    if (key.size() != agg.key_bytes || value.size() != agg.value_bytes ||
-        !fits(agg.function, agg.arg, value.size()))
-        return Merge::Misfit;
-    Table& table = tables_[agg.id];
-    if (auto found = table.find(as_text(key)); found != table.end()) {
-        AggEntry& entry = *found->second;
-        if (entry.agg != &agg)
-            return Merge::Misfit;
-        add_words(agg.function, agg.arg, entry.bytes.data() + agg.key_bytes, value);
-        count_at(entry, value, place);
-        return Merge::Added;
+    return (std::hash<std::string_view>{}(key) + id) & (recent_.size() - 1);
+}
+
+// Requests the memory of the updates' entries. Each loop only uses what the loop before
+// it has requested, so the processor loads the memory of all updates at the same time.
+void Aggregates::prefetch(std::span<const AggUpdate> updates,
+                          std::span<const std::size_t> slots) const
+{
+    for (std::size_t slot : slots)
+        __builtin_prefetch(&recent_[slot]);
+    for (std::size_t slot : slots)
+        __builtin_prefetch(recent_[slot]);
+    for (std::size_t i = 0; i < slots.size(); i++)
+        if (const AggEntry* entry = recent_[slots[i]]) {
+            const std::byte* bytes = entry->bytes.data();
+            __builtin_prefetch(bytes);
+            __builtin_prefetch(bytes +
+                               std::min(word_offset(updates[i]), entry->bytes.size()));
+        }
+}
+
+// Returns the entry of the update's key, or null if the key is new.
+AggEntry* Aggregates::find(const AggUpdate& update, std::size_t slot)
+{
+    const std::string_view key = as_text(update.key);
+    if (AggEntry* recent = recent_[slot]; recent != nullptr &&
+                                          recent->agg->id == update.agg->id &&
+                                          as_text(recent->key()) == key)
+        return recent;
+    Table& table = tables_[update.agg->id];
+    auto found = table.find(key);
+    if (found == table.end())
+        return nullptr;
+    recent_[slot] = found->second.get();
+    return found->second.get();
+}
+
+Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
+{
+    // At most half of the cache is used, so that few keys have the same slot.
+    if (n_entries_ > recent_.size() / 2 && recent_.size() < 1 << 20)
+        recent_.assign(2 * recent_.size(), nullptr);
+    std::array<std::size_t, most_updates> slots{};
+    for (std::size_t i = 0; i < updates.size(); i++)
+        slots.at(i) = recent_slot(updates[i].agg->id, as_text(updates[i].key));
+    prefetch(updates, std::span(slots).first(updates.size()));
+
+    Merged merged;
+    for (const AggUpdate& update : updates) {
+        AggDesc& agg = *update.agg;
+        if (update.key.size() != agg.key_bytes || !fits(agg, update.value))
+            return merged;
+        if (AggEntry* entry = find(update, slots.at(merged.n))) {
+            if (entry->agg != &agg)
+                return merged;
+            add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
+            count_at(*entry, update.value, place);
+        } else if (!add(update, place)) {
+            merged.n_dropped++;
+        }
+        merged.n++;
     }
+    return merged;
+}
+
+// Adds an entry for a new key. Returns false if the memory limit is reached.
+bool Aggregates::add(const AggUpdate& update, std::size_t place)
+{
+    const AggDesc& agg = *update.agg;
     const std::uint64_t more = bytes_of_entry(agg);
     if (n_bytes_ > max_bytes_ || max_bytes_ - n_bytes_ < more)
-        return Merge::NoRoom;
+        return false;
     auto entry = std::make_unique<AggEntry>();
     entry->agg = &agg;
-    entry->bytes.reserve(key.size() + value.size());
-    entry->bytes.assign(key.begin(), key.end());
-    entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
-    // The parameters of lquantize() and llquantize() are taken from the program,
-    // because a target can forge those in the buffer.
-    if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
-        std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
+    entry->bytes.reserve(update.key.size() + agg.value_bytes);
+    entry->bytes.assign(update.key.begin(), update.key.end());
+    if (is_distribution(agg.function)) {
+        // This takes the parameters of lquantize() and llquantize() from the program.
+        // A target can forge those in the buffer.
+        const auto zero = zero_value(agg.function, agg.arg, agg.value_bytes);
+        entry->bytes.insert(entry->bytes.end(), zero.begin(), zero.end());
+        add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
+    } else {
+        entry->bytes.insert(entry->bytes.end(), update.value.begin(),
+                            update.value.end());
+    }
     entry->places = zero_places(agg);
     entry->counted.assign(n_places_, false);
-    count_at(*entry, value, place);
+    count_at(*entry, update.value, place);
     entry->order = next_order_++;
     std::string_view name = as_text(entry->key());
-    table.emplace(name, std::move(entry));
+    tables_[agg.id].emplace(name, std::move(entry));
     n_entries_++;
     n_bytes_ += more;
-    return Merge::Added;
+    return true;
 }
 
 void Aggregates::erase(AggEntry& entry)
 {
     const std::uint64_t bytes = bytes_of_entry(*entry.agg);
+    AggEntry*& recent = recent_[recent_slot(entry.agg->id, as_text(entry.key()))];
+    if (recent == &entry)
+        recent = nullptr;
     Table& table = tables_[entry.agg->id];
     if (table.erase(as_text(entry.key())) != 0) {
         n_entries_--;
@@ -178,6 +285,7 @@ void Aggregates::trunc(std::uint32_t id)
     for (const auto& [key, entry] : table)
         n_bytes_ -= bytes_of_entry(*entry->agg);
     table.clear();
+    std::fill(recent_.begin(), recent_.end(), nullptr);
 }
 
 void Aggregates::trunc(std::uint32_t id, std::int64_t n)

@@ -4,6 +4,7 @@
 #include "dif/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string>
 #include <sys/mman.h>
@@ -91,40 +92,56 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
     return Ok{};
 }
 
+// Reads the first entry of `bytes` into `update` and removes it from `bytes`. Returns
+// null, or what is wrong with the entry.
+const char* ArenaReader::take_entry(std::uint32_t shard,
+                                    std::span<const std::byte>& bytes,
+                                    AggUpdate& update)
+{
+    auto entry = load_as<dt_aggent>(bytes.data());
+    std::uint64_t needed =
+        sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
+    if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
+        return "holds an aggregation with an impossible size";
+    EcbState* ecb = ecbs_.find_in(shard, entry.epid);
+    auto described = ecb ? ecb->aggregations.find(entry.action)
+                         : decltype(ecb->aggregations.end()){};
+    if (!ecb || described == ecb->aggregations.end() ||
+        described->second.desc.id != entry.aggvar)
+        return "holds an aggregation that belongs to no clause";
+    AggDesc*& declared = described->second.declared;
+    if (!declared)
+        declared = &aggregates_.declare(AggDesc(described->second.desc));
+    // The entry is untrusted. merge() tests whether its key and its value have the
+    // lengths that the clause determines.
+    auto body = bytes.subspan(sizeof entry);
+    update = {declared, body.first(entry.key_bytes),
+              body.subspan(entry.key_bytes, entry.value_bytes)};
+    bytes = bytes.subspan(entry.bytes);
+    return nullptr;
+}
+
 void ArenaReader::take_aggregations(std::uint32_t shard,
                                     std::span<const std::byte> bytes, std::size_t place)
 {
     while (bytes.size() >= sizeof(dt_aggent)) {
-        auto entry = load_as<dt_aggent>(bytes.data());
-        std::uint64_t needed =
-            sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
-        if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
-            return distrust(shard, "holds an aggregation with an impossible size");
-        EcbState* ecb = ecbs_.find_in(shard, entry.epid);
-        auto described = ecb ? ecb->aggregations.find(entry.action)
-                             : decltype(ecb->aggregations.end()){};
-        if (!ecb || described == ecb->aggregations.end() ||
-            described->second.desc.id != entry.aggvar)
-            return distrust(shard, "holds an aggregation that belongs to no clause");
-        // The entry is untrusted. Its key and its value must have the lengths that the
-        // clause determines.
-        const AggDesc& desc = described->second.desc;
-        AggDesc*& declared = described->second.declared;
-        if (!declared)
-            declared = &aggregates_.declare(AggDesc(desc));
-        auto body = bytes.subspan(sizeof entry);
-        const Merge merged =
-            entry.key_bytes != desc.key_bytes || entry.value_bytes != desc.value_bytes
-                ? Merge::Misfit
-                : aggregates_.merge(*declared, body.first(entry.key_bytes),
-                                    body.subspan(entry.key_bytes, entry.value_bytes),
-                                    place);
-        if (merged == Merge::Misfit)
+        std::array<AggUpdate, Aggregates::most_updates> updates;
+        std::size_t n = 0;
+        const char* wrong = nullptr;
+        while (n < updates.size() && bytes.size() >= sizeof(dt_aggent)) {
+            wrong = take_entry(shard, bytes, updates.at(n));
+            if (wrong)
+                break;
+            n++;
+        }
+        const Merged merged = aggregates_.merge(std::span(updates).first(n), place);
+        for (std::size_t i = 0; i < merged.n_dropped; i++)
+            drop_key(shard);
+        if (merged.n < n)
             return distrust(shard,
                             "holds an aggregation that does not match its clause");
-        if (merged == Merge::NoRoom)
-            drop_key(shard);
-        bytes = bytes.subspan(entry.bytes);
+        if (wrong)
+            return distrust(shard, wrong);
     }
 }
 

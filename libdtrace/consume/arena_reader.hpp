@@ -60,6 +60,8 @@ public:
 
 private:
     std::uint64_t round_buffers() const;
+    const char* take_entry(std::uint32_t shard, std::span<const std::byte>& bytes,
+                           AggUpdate& update);
     void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
                            std::size_t place);
     Result<Ok> snapshot_counters();

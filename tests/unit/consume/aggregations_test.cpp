@@ -299,6 +299,58 @@ TEST(Distributions, DrawNegativeCountsToTheLeftAndSplitMixedOnes)
               "\n");
 }
 
+TEST(Distributions, AddTheShortValuesOfAKeyToItsBuckets)
+{
+    std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);
+    Counts s(DTRACEAGG_lquantize, arg);
+    std::uint32_t epid = s.feed(1, {});
+    s.aggregate(epid, "", words(1, 2), 0);
+    s.aggregate(epid, "", words(5, 3), 1);
+    s.aggregate(epid, "", buckets(5, {{0, 1}, {1, 4}}, arg, true), 1);
+    s.aggregate(epid, "", words(5, 2), 0);
+    s.run();
+    EXPECT_EQ(s.complaints.size(), 0u);
+    EXPECT_EQ(s.dump(),
+              "\n"
+              "           value  ------------- Distribution ------------- count    \n"
+              "             < 0 |@@@@@@@@@@                               3        \n"
+              "               0 |@@@@@@@@@@@@@                            4        \n"
+              "              10 |                                         0        \n"
+              "              20 |                                         0        \n"
+              "           >= 30 |@@@@@@@@@@@@@@@@@                        5        \n"
+              "\n");
+}
+
+// The first word of lquantize() contains its parameters, and count() has no buckets.
+TEST(Distributions, RefuseShortValuesForOtherWordsThanBuckets)
+{
+    const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);
+    struct {
+        std::uint32_t function;
+        std::uint64_t arg, word;
+        bool is_honest;
+    } const cases[] = {
+        {DTRACEAGG_quantize, 0, 0, true},
+        {DTRACEAGG_quantize, 0, 126, true},
+        {DTRACEAGG_quantize, 0, 127, false},
+        {DTRACEAGG_quantize, 0, 1ull << 61, false},
+        {DTRACEAGG_lquantize, arg, 0, false},
+        {DTRACEAGG_lquantize, arg, 5, true},
+        {DTRACEAGG_lquantize, arg, 6, false},
+        {DTRACEAGG_count, 0, 0, false},
+        {DTRACEAGG_stddev, 0, 0, false},
+    };
+    for (const auto& c : cases) {
+        Counts s(c.function, c.arg);
+        const std::uint32_t epid = s.feed(1, {});
+        s.aggregate(epid, "", words(c.word, 1));
+        s.run();
+        EXPECT_EQ(s.complaints.size(), c.is_honest ? 0u : 1u)
+            << c.function << " " << c.word;
+        EXPECT_EQ(s.dump().empty(), !c.is_honest) << c.function << " " << c.word;
+    }
+}
+
 TEST(Distributions, LabelTheEndsOfLinearOnes)
 {
     std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);

@@ -2,6 +2,7 @@
 // Tests aggregating functions, their keys, and full buffers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -298,6 +299,75 @@ TEST(Aggregation, ShardsForAllCpusAreNeverParked)
         EXPECT_EQ(s.arena().plan.n_parkable, c.n_parkable)
             << c.n_shards << " shards, " << c.n_cpus << " CPUs";
     }
+}
+
+namespace {
+
+constexpr std::uint64_t header_and_key = sizeof(dt_aggent) + 8;
+constexpr std::uint64_t short_bytes = header_and_key + sizeof(dt_aggpoint);
+constexpr std::uint64_t full_bytes = header_and_key + 8ull * DTRACE_QUANTIZE_NBUCKETS;
+
+// A clause @[arg0] = quantize(arg1).
+struct Quantized : Session {
+    Quantized()
+    {
+        config.options[DTRACEOPT_aggsize] = 8 << 20;
+        DofBuilder dof;
+        dof.clause("p:m:f:n")
+            .key(builtin(DIF_VAR_arg0))
+            .aggregate(DTRACEAGG_quantize, 1, 1, builtin(DIF_VAR_arg1));
+        EXPECT_EQ(load(dof), "");
+    }
+    // Returns the number of bytes by which a firing for each key enlarges the buffer.
+    std::uint64_t bytes_for(unsigned n_keys, std::uint64_t value)
+    {
+        const std::uint64_t before = used();
+        for (unsigned key = 0; key < n_keys; key++)
+            fire("n", {key, value});
+        const std::uint64_t start = 4ull * arena().plan.agg_buckets;
+        return used() - std::max(before, start);
+    }
+
+private:
+    std::uint64_t used() { return shard(0).agg[shard(0).agg_active & 1].used; }
+};
+
+} // namespace
+
+TEST(Aggregation, AKeyOfADistributionHasShortEntriesForItsFirstFourBuckets)
+{
+    constexpr unsigned n_keys = 1000; // more than there are hints
+    Quantized s;
+    for (unsigned i = 0; i < 4; i++)
+        EXPECT_EQ(s.bytes_for(n_keys, 1u << i), n_keys * short_bytes) << i;
+    EXPECT_EQ(s.bytes_for(n_keys, 4), 0u);
+    EXPECT_EQ(s.bytes_for(n_keys, 16), n_keys * full_bytes);
+    EXPECT_EQ(s.bytes_for(n_keys, 32), 0u);
+    EXPECT_EQ(s.bytes_for(n_keys, 1), 0u);
+
+    auto entries = s.aggregations();
+    ASSERT_EQ(entries.size(), n_keys);
+    const Words counts = {2, 1, 2, 1, 1, 1, 0};
+    for (const AggEntry& entry : entries)
+        EXPECT_EQ(Words(entry.value.begin() + 64, entry.value.begin() + 71), counts);
+}
+
+TEST(Aggregation, AKeyThatIsUpdatedOftenGetsAnEntryWithAllBuckets)
+{
+    Quantized other_bucket;
+    EXPECT_EQ(other_bucket.bytes_for(1, 1), short_bytes);
+    EXPECT_EQ(other_bucket.bytes_for(1, 2), full_bytes);
+
+    Quantized same_bucket;
+    EXPECT_EQ(same_bucket.bytes_for(1, 1), short_bytes);
+    for (int i = 2; i <= 64; i++)
+        EXPECT_EQ(same_bucket.bytes_for(1, 1), 0u) << i;
+    EXPECT_EQ(same_bucket.bytes_for(1, 1), full_bytes);
+    EXPECT_EQ(same_bucket.bytes_for(1, 2), 0u);
+    auto entries = same_bucket.aggregations();
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_EQ(entries[0].value[64], 65u);
+    EXPECT_EQ(entries[0].value[65], 1u);
 }
 
 // Two of the four shards cannot be parked, so each firing still finds a free shard.

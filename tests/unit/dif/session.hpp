@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dif/distribution.h"
 #include "dif/engine.h"
 #include "tests/unit/dif/dof_builder.hpp"
 
@@ -237,9 +238,12 @@ private:
         return dt_probe_add(memory_, text(e.provider).c_str(), text(e.mod).c_str(),
                             text(e.func).c_str(), text(e.name).c_str());
     }
-    static void decode_entries(const char* data, std::int64_t bytes,
-                               std::vector<AggEntry>& out)
+    // Appends the entries of one buffer. Merges a key's entries with short values.
+    void decode_entries(const char* data, std::int64_t bytes,
+                        std::vector<AggEntry>& out)
     {
+        auto* ecbs = static_cast<dt_ecb*>(dt_at(memory_, arena().ecbs.at));
+        const std::size_t first = out.size();
         for (std::int64_t at = 0; at < bytes;) {
             dt_aggent e;
             std::memcpy(&e, data + at, sizeof(e));
@@ -248,9 +252,34 @@ private:
                            std::vector<std::uint64_t>(e.value_bytes / 8)};
             std::memcpy(entry.value.data(), data + at + sizeof(e) + e.key_bytes,
                         e.value_bytes);
-            out.push_back(std::move(entry));
             at += e.bytes;
+            const auto& action = static_cast<dt_action*>(
+                dt_at(memory_, clause(ecbs[e.epid - 1].clause).actions))[e.action];
+            if (dt_agg_is_distribution(action.kind))
+                merge_distribution(action, std::move(entry), out, first);
+            else
+                out.push_back(std::move(entry));
         }
+    }
+    static void merge_distribution(const dt_action& action, AggEntry entry,
+                                   std::vector<AggEntry>& out, std::size_t first)
+    {
+        std::vector<std::uint64_t> words(action.value_bytes / 8);
+        if (entry.value.size() == words.size())
+            words = entry.value;
+        else
+            words.at(entry.value.at(0)) = entry.value.at(1);
+        const bool has_arg = action.kind != DTRACEAGG_quantize;
+        if (has_arg)
+            words[0] = action.arg;
+        for (std::size_t i = first; i < out.size(); i++)
+            if (out[i].aggvar == entry.aggvar && out[i].key == entry.key) {
+                for (std::size_t w = has_arg ? 1 : 0; w < words.size(); w++)
+                    out[i].value.at(w) += words[w];
+                return;
+            }
+        entry.value = std::move(words);
+        out.push_back(std::move(entry));
     }
     void decode(const char* data, std::int64_t bytes, std::vector<Record>& out)
     {

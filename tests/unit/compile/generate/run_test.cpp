@@ -335,9 +335,11 @@ TEST(Run, AggregationsKeepKeysAndValues)
             } else if (info.name == "b") {
                 EXPECT_EQ(first, 2u);
             } else {
-                dt_u64 bucket;
-                std::memcpy(&bucket, values + 8 * (DTRACE_QUANTIZE_ZEROBUCKET + 4), 8);
-                EXPECT_EQ(bucket, 6u);
+                ASSERT_EQ(entry.value_bytes, sizeof(dt_aggpoint));
+                dt_aggpoint bucket;
+                std::memcpy(&bucket, values, sizeof bucket);
+                EXPECT_EQ(bucket.word, DTRACE_QUANTIZE_ZEROBUCKET + 4u);
+                EXPECT_EQ(bucket.count, 6u);
             }
         }
         at += entry.bytes;
