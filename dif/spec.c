@@ -3,8 +3,8 @@
  * Implements speculations: records that are kept separately until commit() or
  * discard().
  *
- * Each shard has one buffer for each speculation. The ids of speculations count
- * from 1. The state word of a speculation, which is in the session, also says
+ * Each shard has one buffer for each speculation. The ids of speculations begin
+ * with 1. The state word of a speculation, which is in the session, also says
  * whether no shard, one shard or several shards have written to the
  * speculation. commit() immediately moves the records in its own shard to the
  * principal buffer. If no other shard has written to the speculation, its id is

@@ -169,7 +169,7 @@ struct Window {
     // Identifies one of the ways in which patch_short.cpp can make a short window. It
     // is below 32, and 0 for plain windows.
     std::uint8_t way = 0;
-    // Returns the number of own bytes of the first jump (see the glossary above).
+    // Returns how many bytes of the first jump are its own bytes (see the glossary above).
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     // Returns the end of the first jump, which is the origin of its displacement.

@@ -34,7 +34,7 @@ ProcessMatcher::ProcessMatcher(SessionState& state, Backend& backend,
 }
 
 // Probes are recycled only for programs that were executed under follow=exec. A program
-// that the command line named keeps its probes.
+// that is named on the command line keeps its probes.
 bool ProcessMatcher::recycles() const
 {
     return backend_.can_rename_probes() && s_.options.follow == FollowOption::exec &&

@@ -115,7 +115,7 @@ ProcessNames::probed_function(std::uint32_t id)
     if (!described)
         return "the debug data of " + module->name + " do not describe " + function;
     if (described->own_convention)
-        return function + " does not use the calling convention of C";
+        return function + " does not use the C calling convention";
     if (is_changed_clone(function))
         return "the compiler changed how " + function + " takes its arguments";
     return ProbedFunction{site.kind == ProbeSiteKind::Return

@@ -36,7 +36,7 @@ public:
     // Returns the provider of a probe that fires in the kernel. Returns null for other
     // probes.
     KernelProvider* of_kernel(std::uint32_t probe) const;
-    // Returns whether a provider of the list has this name.
+    // Returns whether a provider in the list has this name.
     bool has(std::string_view name) const;
     // Returns whether static probes that match a description may appear in any process.
     bool may_be_static(const ProbeSpec& spec) const;

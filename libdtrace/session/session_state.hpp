@@ -98,7 +98,7 @@ struct SessionState {
     Registry& registry = providers.registry;
     ProcessProbes& probes = providers.probes;
     std::vector<std::unique_ptr<dtrace_prog>> programs;
-    std::vector<Enabling> enabled; // in the order of exec()
+    std::vector<Enabling> enabled; // in the order of the calls of exec()
     // The kernel module's device, if it exists and this process may use it.
     std::optional<KernelDevice> kernel;
     std::string why_no_kernel;

@@ -13,7 +13,7 @@ namespace dt::agent {
 constexpr std::size_t n_few = 4;
 
 // Returns whether the text that is mapped at the address has changed since the client
-// made its sites.
+// determined the sites in it.
 static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
                         TargetAddr at)
 {
@@ -46,8 +46,8 @@ static std::string place(PlacedSites& work, Tracepoint* known, std::uint32_t ind
         return {};
     }
     if (tp != nullptr && site.no_stack != 0 && tp->site)
-        return "the probe needs a breakpoint, because the stack may be full there "
-               "(Go), but another probe already has a jump at this address";
+        return "the probe needs a breakpoint, because Go code may have no free stack "
+               "there, but another probe already has a jump at this address";
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));
@@ -124,11 +124,11 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
         return {SitePlan::breakpoint, "-x mechanism=uprobe"};
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
-    SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
-                                     : tp.no_stack ? "the stack may be full there (Go)"
-                                     : unknown
-                                         ? "the code around the instruction is unknown"
-                                         : "no jump can replace the instruction"};
+    SitePlan plan{SitePlan::refused,
+                  why != jumps.reasons.end() ? why->second
+                  : tp.no_stack              ? "Go code may have no free stack there"
+                  : unknown ? "the code around the instruction is unknown"
+                            : "no jump can replace the instruction"};
     if (mechanism == Mechanism::automatic) {
         const bool surrounded = !unknown || tp.no_stack;
         if (!surrounded || !jumps.note.empty() || tp.may_be_breakpoint)

@@ -42,8 +42,7 @@ class Server:
         return self
 
     def start_by(self, t, program, *flags):
-        """Starts the server as the command of a dtrace (-c) in the server's directory. Waits until the server serves
-        requests."""
+        """Starts the server under dtrace (-c) in the server's directory. Waits until the server serves requests."""
         self.process = subprocess.Popen(
             [t.dtrace, "-qn", program, "-o", "firings", *flags, "-c", " ".join(self.command())],
             cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

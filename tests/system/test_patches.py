@@ -87,7 +87,7 @@ def nearly_all_sites_in_unaligned_code_get_jumps(t):
         script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
         done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
         contains(done.stdout, alone.strip())
-        # The first ten refusals are reported on a line each. There are about 680 sites.
+        # Each of the first ten refusals is reported on its own line. There are about 680 sites.
         more = re.search(r"and (\d+) more places", done.stderr)
         refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
         if refused > 3:

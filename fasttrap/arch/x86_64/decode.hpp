@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decodes x86-64 instructions to the instruction model.
+// Decodes x86-64 instructions into the instruction model.
 #pragma once
 
 #include "base/result.hpp"

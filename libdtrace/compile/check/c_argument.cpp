@@ -133,7 +133,7 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
         return "no value can have the type " + quoted(type);
     const std::uint64_t bytes = by_address ? 8 : real->size;
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-        return "an argument has at most 8 bytes and cannot have the type " +
+        return "an argument can have at most 8 bytes, so it cannot have the type " +
                quoted(type);
     CArgument argument;
     if (!by_address && real->is_integer() && real->is_signed)

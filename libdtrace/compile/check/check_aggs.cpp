@@ -204,7 +204,8 @@ std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
     if (is_float && aggregation.modified && !has_floats)
         fail(Tag::AGG_REDEF, value->at,
              "aggregation @" + aggregation.name + " redefined: " + call_name(call) +
-                 " of \"" + node_type_text(*value) + "\" here, of integers on line " +
+                 " of \"" + node_type_text(*value) +
+                 "\" here, but of integers on line " +
                  std::to_string(aggregation.at.line));
     if (!is_float && !(aggregation.modified && has_floats))
         return 0;

@@ -51,7 +51,7 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
         cast_to(slot, wanted);
 }
 
-// Replaces a floating-point condition by a comparison of its value with 0.
+// Replaces a floating-point condition with a comparison of its value with 0.
 void Checker::to_truth(NodePtr& slot, std::string_view operation)
 {
     if (!slot->type->is_float())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests that compiled clauses count exactly, whatever happens to the threads that run
-// them, and that the program does not notice.
+// them, and that the program's behaviour does not change.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <csignal>

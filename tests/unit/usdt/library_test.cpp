@@ -413,7 +413,8 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// Exceeding the file size limit would cause a signal that terminates the process.
+// The library must test the file size limit itself, because SIGXFSZ terminates a process
+// that exceeds it.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},
