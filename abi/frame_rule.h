@@ -38,10 +38,10 @@ enum dt_rt_rule_from {
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
 	DT_RT_FROM_CFA,
 	/*
-	 * Text without unwind information: use the frame pointer, as libunwind does. If
-	 * %rbp is 0, there is no caller. Otherwise %rbp points to the saved %rbp of the
-	 * caller, and the return address follows. The caller's stack pointer is then
-	 * %rbp + 16.
+	 * The text has no unwind information, so the runtime uses the frame pointer, as
+	 * libunwind does. If %rbp is 0, there is no caller. Otherwise %rbp points to
+	 * the saved %rbp of the caller, and the return address follows. The caller's
+	 * stack pointer is then %rbp + 16.
 	 */
 	DT_RT_FROM_GUESS,
 };

@@ -127,9 +127,10 @@ enum dtk_kind {
 };
 
 /*
- * How a tracepoint's arguments are converted to the values of arg0 to arg9. The field
- * `more` has 4 bits for each argument, with arg0 in the lowest bits. The conversion is
- * necessary because the upper bits of a register are undefined if its argument is narrower.
+ * Each of these numbers selects how one argument of a tracepoint is converted to a
+ * value of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
+ * the lowest bits. The conversion is necessary because an argument may be narrower than
+ * its register. The upper bits of the register are then undefined.
  */
 #define DTK_ARG_WHOLE 0
 #define DTK_ARG_U8 1
@@ -177,7 +178,7 @@ struct dtk_uprobe {
 	 * probe's arguments. For a DTK_URETURN at an indirect jump, the first operand is
 	 * the jump's destination. After it, there are two operands for each part of the
 	 * function, which contain the start and the end of the part. The jump is a return
-	 * if dt_leaves_function().
+	 * if dt_leaves_function() returns 1.
 	 */
 	dt_u64 operands;
 	dt_u32 n_operands;

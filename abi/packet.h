@@ -22,7 +22,7 @@ struct dtk_packet {
 	/* bytes after the IP header */
 	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
-	dt_u32 flags;			       /* TCP flags, set if `transport` is 0 */
+	dt_u32 flags;			       /* TCP flags, valid if transport is 0 */
 	/* 1: this machine is `to`; 0: this machine is `from` */
 	dt_u32 received;
 	dt_u32 hz; /* the kernel's HZ (jiffies per second) */

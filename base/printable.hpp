@@ -26,8 +26,8 @@ enum class Escaping {
 };
 
 // Returns the number of bytes of the UTF-8 character at the start of text, which must
-// not be empty. Returns 0 if the bytes are not UTF-8: truncated, overlong, a surrogate,
-// above U+10FFFF.
+// not be empty. Returns 0 if the bytes are not UTF-8, for example because they are
+// truncated, are overlong, or encode a surrogate or a value above U+10FFFF.
 std::size_t utf8_length(std::string_view text);
 
 // Appends text with control characters escaped.

@@ -147,8 +147,8 @@ private:
                              return_places_.end());
     }
 
-    // Plans windows for a typical load address of an executable, because the addresses
-    // that a short jump can reach depend on the load address.
+    // Plans windows. A file without a fixed address is planned at a typical load address,
+    // because the addresses that a short jump can reach depend on the load address.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;

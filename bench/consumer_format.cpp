@@ -2,11 +2,12 @@
 // How many printf records a second does the consumer format on one core?
 //
 // The program makes an arena with one clause printf("%d %s: %d bytes at %x\n", ...),
-// and writes records into the shards' buffers in the engine's format. It measures what
-// dtrace(1) -q does with the records: drain, check, merge by time, call the C API's
-// callbacks with dtrace(1)'s rows, format, write to /dev/null. The time to fill the
-// buffers does not count. For comparison, the program also measures a loop of
-// snprintf() and fwrite() over the same values.
+// and writes records into the shards' buffers in the engine's format. It then measures
+// everything that dtrace(1) -q does with the records. The records are drained, checked
+// and merged by time. The C API calls dtrace(1)'s row functions for each record. The
+// values are formatted and the text is written to /dev/null. The time to fill the buffers
+// does not count. For comparison, the program also measures a loop of snprintf() and
+// fwrite() over the same values.
 #include "cmd/dtrace/rows.hpp"
 #include "dif/engine.h"
 #include "libdtrace/api/handle.hpp"

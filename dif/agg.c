@@ -78,8 +78,8 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 }
 
 /*
- * Not inlined: 128-bit arithmetic needs an aligned stack. In a separate
- * function, only stddev() pays for the alignment.
+ * This function is not inlined, because 128-bit arithmetic needs an aligned
+ * stack. In a separate function, only stddev() pays for the alignment.
  */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -185,9 +185,10 @@ static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 }
 
 /*
- * Finds the entry that an update of the key has to change. Returns the value if
- * the entry is not a short one. Sets points->found if it is. `points` is null
- * for functions that have no short entries.
+ * Finds the entry that an update of the key has to change. If the entry is not
+ * a short one, returns its value. If it is a short one, sets points->found and
+ * returns null. If there is no such entry, returns null. `points` is null for
+ * functions that have no short entries.
  */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -365,9 +366,8 @@ DT_INLINE void dt_agg_update(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Updates a distribution's value for a key if the entry at the offset *hint is
- * the short entry to update, and returns 1. Otherwise initializes `points` for
- * the search.
+ * If the entry at the offset *hint is the short entry to update, updates it and
+ * returns 1. Otherwise initializes `points` for the search and returns 0.
  */
 static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 			       const struct dt_action *a, dt_u64 value,
@@ -386,7 +386,7 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 		p->count += m->increment;
 		return 1;
 	}
-	/* Many updates have this key, so it needs an entry with all buckets. */
+	/* This key is updated often, so it needs an entry with all buckets. */
 	points->word = DT_AGG_NO_WORD;
 	points->n = DT_AGG_POINTS;
 	return 0;
@@ -424,9 +424,10 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 }
 
 /*
- * Updates the value of a key whose entry, or whose entry with all buckets, is
- * not at the offset *hint. Creates an entry if none fits. Sets *hint to the
- * offset of the entry, or to 0 if the buffer is full.
+ * Updates the value of a key if the entry at the offset *hint belongs to
+ * another key or is a short entry, or if *hint is 0. Creates an entry if the
+ * key has none to update. Sets *hint to the offset of the updated entry, or to
+ * 0 if the buffer is full.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

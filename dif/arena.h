@@ -23,9 +23,8 @@
  * Only the consumer and the agent map the private part. Hosts that run in these
  * two processes and have own_shards set in struct dt_host use the last shards,
  * which are in the private part. BEGIN, END, tick and profile fire only there,
- * so no target can forge their records. The arena of the kernel module is
- * mapped by no target. It has no private part, and all its hosts use all its
- * shards.
+ * so no target can forge their records. No target maps the arena of the kernel
+ * module. That arena has no private part, and all its hosts use all its shards.
  *
  * Counters precede the shards. Native code adds to them without a shard or a
  * lock. Aggregations that only add to words, for example count() and sum(),
@@ -106,15 +105,16 @@ struct dt_action {
 	dt_u32 rec_size;      /* size of the recorded value; 0: no value */
 	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
 	/*
-	 * aggregation, and first part of its key: size of the complete key, a
-	 * multiple of 8
+	 * the size of the complete key, a multiple of 8; set in an aggregation
+	 * and in the first part of its key
 	 */
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;   /* aggregation: size of its value for a key */
 	/* aggregation: offset of its counters in a set, or 0 */
 	dt_u32 counters;
 	/*
-	 * aggregation: number of keys that have counters; 0: no table of keys
+	 * aggregation: maximum number of keys that have counters
+	 * (dif/counters.h); 0: no table of keys
 	 */
 	dt_u32 counted_keys;
 	dt_u32 counted_words; /* words of a key in the table of keys */
@@ -471,10 +471,10 @@ struct dt_agg_hints {
 };
 
 /*
- * A shard has the role that a CPU has in DTrace for a kernel. Only the holder
- * of its lock may fire probes in the shard or drain it. While no thread holds
- * the shard, the lock is 0, or DT_SHARD_PARKED if only the consumer may take
- * the shard (shard.c).
+ * Shards take the place of the per-CPU buffers that DTrace has on other
+ * systems. Only the holder of a shard's lock may fire probes in the shard or
+ * drain it. While no thread holds the shard, the lock is 0, or DT_SHARD_PARKED
+ * if only the consumer may take the shard (shard.c).
  */
 #define DT_SHARD_PARKED 0x3fffffff /* no thread or CPU has this id */
 struct dt_shard {

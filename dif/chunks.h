@@ -28,8 +28,8 @@ struct dt_bucket {
 	 */
 	dt_u32 head;
 	/*
-	 * the variable in room[]: size of its key | size of its value << 8 |
-	 * DT_DYN_WRITING while its value is written; 0: room[] is empty
+	 * 0 if room[] is empty; otherwise, size of the variable's key | size of
+	 * its value << 8 | DT_DYN_WRITING while the value is being written
 	 */
 	dt_u32 inside;
 	dt_u32 gen; /* changes each time that room[] becomes empty */

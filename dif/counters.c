@@ -2,10 +2,10 @@
 /*
  * Allocates and drains the counters that native code increments. Aggregations
  * that only add to words, for example count() and sum(), have counters. If the
- * key consists of a few integers and names of the probe, a new key gets
- * counters if the table of keys has a free entry for it (counters.h).
- * Aggregations with other keys have no counters, and neither do lquantize() and
- * llquantize() with a key.
+ * keys consist of a few integers and names of the probe, the aggregation gets a
+ * table of keys (counters.h). A new key gets counters if the table has a free
+ * entry for it. Aggregations with other keys have no counters, and neither do
+ * lquantize() and llquantize() with a key.
  *
  *   set 0         is for threads that do not know their CPU; they use locked
  *                 instructions
@@ -174,15 +174,15 @@ struct dt_counters_out {
 struct dt_counted {
 	const struct dt_action *action;
 	dt_u32 epid, index; /* index of the action in its clause */
-	const dt_u64 *key;  /* null: the aggregation has no key */
+	const dt_u64 *key;  /* null if the aggregation has no key */
 	/* offset of the value in counters.sets and in counters.seen */
 	dt_u64 at;
 };
 
 /*
  * Writes the part of a key that is a name of the probe, such as probefunc. The
- * EPID says which probe. It comes from a target and is not trusted: if it is
- * not valid, the function writes nothing.
+ * EPID identifies the probe. It comes from a target and is not trusted. If it
+ * is not valid, the function writes nothing.
  */
 static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 			    const struct dt_action *part, dt_u64 epid,

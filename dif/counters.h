@@ -27,7 +27,10 @@
 
 enum { DT_COUNTED_CLAIMED = 1, DT_COUNTED_KNOWN = 3 };
 struct dt_counted_key {
-	/* 0: no key; CLAIMED: a thread writes the key; KNOWN: key is complete */
+	/*
+	 * 0: no key; CLAIMED: a thread is writing the key; KNOWN: the key is
+	 * complete
+	 */
 	dt_u64 state;
 	dt_u64 key[1]; /* counted_words words */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Functions for quantize(), lquantize() and llquantize() that return the bucket
- * of a value and the number of buckets. The consumer shares this file with the
- * engine, because it uses the inverse functions to label buckets.
+ * of a value and the number of buckets. The engine uses this file to aggregate
+ * values. The consumer uses it to check the parameters and to label the buckets
+ * of quantize().
  *
  * In llquantize(), bucket 0 counts values below factor^low. For each k from low
  * to high, the range from factor^k to factor^(k+1) is divided into buckets of
@@ -31,8 +32,8 @@ static inline dt_u32 dt_quantize_bucket(dt_s64 value)
 }
 
 /*
- * Returns the value in bucket i that is nearest to zero, with which the
- * consumer labels the bucket.
+ * Returns the value in bucket i that is nearest to zero. The consumer labels
+ * the bucket with this value.
  */
 static inline dt_s64 dt_quantize_value(dt_u32 i)
 {

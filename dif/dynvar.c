@@ -48,8 +48,8 @@
 #include "dif/chunks.h"
 
 #define DT_DYN_CHAIN 4096 /* maximum number of steps along a chain */
-#define DT_DYN_A_BUCKET 256 /* one bucket for this many bytes of the space */
-#define DT_DYN_CLEANED 4096 /* buckets that one dt_dynvar_clean() checks */
+#define DT_DYN_A_BUCKET 256 /* bytes of the space for each bucket */
+#define DT_DYN_CLEANED 4096 /* buckets checked by one dt_dynvar_clean() call */
 
 /* A key, and the bucket to which it belongs. */
 struct dt_dynkey {
@@ -57,7 +57,7 @@ struct dt_dynkey {
 	dt_u64 bytes;
 	dt_u64 value_bytes;
 	/*
-	 * the value of dt_bucket.inside if this variable is in the bucket; 0:
+	 * the value of dt_bucket.inside if this variable is in the bucket; 0 if
 	 * the variable is too large for a bucket
 	 */
 	dt_u32 inside;
@@ -163,7 +163,7 @@ static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 
 /*
  * Writes the key of a variable to unused scratch memory, and finds its bucket.
- * Returns 0. If this fails, returns -1 and sets the fault.
+ * Returns 0 on success. On failure, sets the fault and returns -1.
  */
 static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
@@ -461,12 +461,12 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * The work that a search for a chunk may still do. The limits end the search
- * even if a target has overwritten the space.
+ * The remaining budget of a search for a chunk. It limits the work even if a
+ * target has overwritten the space.
  */
 struct dt_search {
-	dt_u32 hashed; /* remaining budget: bytes of keys to hash */
-	dt_u32 steps;  /* remaining budget: steps along chains */
+	dt_u32 hashed; /* bytes of keys that may still be hashed */
+	dt_u32 steps;  /* remaining steps along chains */
 };
 
 /*
@@ -498,10 +498,9 @@ static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 /*
  * Returns whether the D program may store to these bytes of the space, which is
  * allowed only in the value of a variable. In the pool, the function searches
- * backwards from the bytes for the header of their chunk. Words that look like
- * a header are a header if the chunk is on the chain of its key's bucket.
- * Chunks have a maximum size, so the search needs to look only at that many
- * bytes.
+ * backwards from the bytes for the header of their chunk. It accepts words that
+ * look like a header only if the chunk is on the chain of its key's bucket. The
+ * search goes back at most DT_CHUNK_MOST bytes, the maximum size of a chunk.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {

@@ -35,7 +35,10 @@ struct dt_arena_config {
 	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
-	/* maximum number of parked shards; at most half of all (shard.c) */
+	/*
+	 * maximum number of parked shards (shard.c), limited to half of the
+	 * shared shards
+	 */
 	dt_u32 n_parkable;
 	/* number of CPUs with their own set of counters; 0: one per shard */
 	dt_u32 n_cpus;
@@ -83,8 +86,8 @@ void dt_arena_init(void *mem, const struct dt_arena_config *config);
  * dt_load - verify a DOF image, and add its clauses and probe descriptions
  * @first_clause, @n_clauses: receive the range of the added clauses
  *
- * Returns 0. If this fails, returns -1, fills in @error and adds nothing. The
- * image is not trusted, and is not changed.
+ * Returns 0 on success. On failure, fills in @error, adds nothing and returns
+ * -1. The image is not trusted, and is not changed.
  */
 int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	    dt_u32 *n_clauses, struct dt_load_error *error);
@@ -126,8 +129,8 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 /*
  * Runs the ECBs of a probe for a host that holds the lock of host->shard. The
  * lock is not released.
- * @from: the EPID of the first ECB to run, if the host has run the previous
- * ones itself; 0: run all
+ * @from: the EPID of the first ECB to run, if the host itself has already run
+ * the preceding ECBs; 0 if the function must run all ECBs
  */
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);

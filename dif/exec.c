@@ -81,8 +81,8 @@ DT_STORES(X)
 #undef X
 
 /*
- * INT64_MIN / -1 would trap on the processor, so a division by -1 is a
- * negation, which wraps.
+ * INT64_MIN / -1 would trap on the processor, so a division by -1 is computed
+ * as a negation, which wraps.
  */
 DT_INLINE void dt_op_SDIV(struct dt_mstate *m, dt_u32 i)
 {

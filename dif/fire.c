@@ -15,8 +15,9 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * A mask for the number of a firing in its shard. The firing checks the lease
- * if the masked bits are zero, which is every 64th firing.
+ * The firings in a shard are numbered. A firing checks the lease if the bits of
+ * its number that are in this mask are zero. This is the case for every 64th
+ * firing.
  */
 #define DT_LEASE_EACH 63
 

@@ -7,8 +7,7 @@
  * A struct dt_host represents one thread during one firing. Operations are
  * called in probe context. They must not wait. In a target and in the kernel,
  * they must not allocate memory. An operation that a host does not support is a
- * null pointer. The engine then raises a fault, or uses the value that it
- * defines for this case.
+ * null pointer. The engine then raises a fault or uses a default value.
  */
 #ifndef DIF_HOST_H
 #define DIF_HOST_H
@@ -48,9 +47,9 @@ struct dt_host_ops {
 
 	/*
 	 * Reads argument number n, from 0, which was not passed to dt_fire().
-	 * Returns 0 and sets *value. If this fails, returns -1 and sets *bad to
-	 * the address that could not be read, or to 0 if the value is not
-	 * available.
+	 * On success, sets *value and returns 0. On failure, returns -1 and
+	 * sets *bad to the address that could not be read, or to 0 if the value
+	 * is not available.
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*
@@ -124,7 +123,10 @@ struct dt_host {
 	 * private shards, if the arena has any
 	 */
 	dt_u32 own_shards;
-	/* how often a busy shard's lock is tested before other shards' locks */
+	/*
+	 * maximum number of times that a firing tests the lock of a busy shard
+	 * before it tries other shards
+	 */
 	dt_u32 shard_tries;
 	/*
 	 * The engine sets this to 1 when a firing has almost filled the shard's

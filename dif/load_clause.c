@@ -93,8 +93,8 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 		    l, 0, "a clause with speculate() may not use exit()");
 	/*
 	 * A clause makes a record if it has an action that records data. An
-	 * empty clause has the default action, which makes a record without
-	 * data. A clause whose only action is speculate() does the same.
+	 * empty clause, and a clause whose only action is speculate(), have the
+	 * default action, which makes a record without data.
 	 */
 	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))

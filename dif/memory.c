@@ -2,8 +2,8 @@
 /*
  * Reads and writes memory for D programs.
  *
- * The address DT_VBASE + offset is memory of the arena. A D program may read
- * these parts of it:
+ * An address of the form DT_VBASE + offset refers to memory of the arena. A D
+ * program may read these parts of the arena:
  *   - the program part, which contains the D program's strings
  *   - global variables and dynamic variables
  *   - in its own shard, the clause-local variables, and the scratch memory that

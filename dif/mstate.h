@@ -95,7 +95,7 @@ struct dt_mstate {
 	dt_u32 epid;
 	const dt_u64 *args;
 	dt_u32 n_args;
-	dt_u32 action; /* number of the action from 1; 0: the predicate */
+	dt_u32 action; /* number of the action, from 1; 0 for the predicate */
 	dt_u32 in_error;   /* 1 while clauses of ERROR run, else 0 */
 	/*
 	 * 1 if no other clause of this firing may run, because exit() was
@@ -309,7 +309,7 @@ void dt_dynvar_layout(struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 /*
  * Stores to the value of a dynamic variable at an offset in the arena. Has no
- * effect if the variable was freed after this firing had loaded its address.
+ * effect if the variable was freed after this firing loaded its address.
  * Raises BADADDR if the bytes are not in the value of a dynamic variable.
  */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
@@ -319,8 +319,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
  * is an element of an array, whose index is on the tuple stack. Otherwise it is
  * a thread-local scalar. With DT_DYN_MAKE, a variable that does not exist is
  * created with the value zero. dt_dynvar_get() returns 0 if the variable does
- * not exist. If the bucket stays locked or memory is missing, the functions
- * count a drop, and dt_dynvar_get() also ends the clause.
+ * not exist. If the bucket stays locked or no memory is available, the
+ * functions count a drop, and dt_dynvar_get() also ends the clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
@@ -401,9 +401,9 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 /* --- buffer.c --- */
 
 /*
- * Reserves space for a record in the active principal buffer. Returns null if
- * there is no space. In that case, counts a drop, or with bufpolicy=fill marks
- * the session as filled.
+ * Reserves space for a record in the active principal buffer. If there is no
+ * space, counts a drop and returns null. With bufpolicy=fill, only a record of
+ * END counts a drop. Any other record marks the session as filled instead.
  */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
 /*

@@ -33,8 +33,8 @@ int dt_shard_take_any(struct dt_host *host)
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
 	/*
-	 * Wait a little for the same shard. If the records of a speculation
-	 * were in two shards, their order would be lost.
+	 * Wait briefly for the same shard. If the records of a speculation were
+	 * in two shards, their order would be lost.
 	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();

@@ -15,7 +15,7 @@
 
 #define DT_SLOT_REACH 16   /* number of places where the slot of a key may be */
 #define DT_SLOT_GONE 1	   /* key of a slot that was freed and may be reused */
-#define DT_SLOT_CLEANED 32 /* slots that one dt_slots_clean() checks */
+#define DT_SLOT_CLEANED 32 /* slots checked by one dt_slots_clean() call */
 
 /*
  * Returns the key of a variable, which contains the thread and the variable's
@@ -39,8 +39,8 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 /*
  * Returns the slot of a key, or null if the key has no slot. In that case, sets
  * *empty to a free slot that the key may take, or to null if there is none.
- * Sets *elsewhere to 1 if dynvar.c may have the variable, because all places
- * for the key may have been in use when the variable was stored.
+ * Sets *elsewhere to 1 if dynvar.c may have stored the variable. This is
+ * possible if each of the key's places is in use or was in use earlier.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -68,7 +68,7 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 
 enum dt_slotted {
 	DT_SLOT_NO,  /* not stored: dynvar.c must store the value */
-	DT_SLOT_YES, /* stored in a slot, or a 0 that needs no slot */
+	DT_SLOT_YES, /* stored in a slot, or a 0, which need not be stored */
 	/* stored in a new slot: dynvar.c must free its copy, if it has one */
 	DT_SLOT_MOVED,
 };

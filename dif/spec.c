@@ -17,9 +17,10 @@
  *   ACTIVE -discard()-> DISCARDING -dt_clean()-> INACTIVE
  *
  * A thread that adds records to a speculation holds its shard while it reads
- * the state. After the state is no longer ACTIVE, dt_clean() either locks each
- * shard or finds that the shard is free and that its buffer for the speculation
- * is empty. Therefore no thread can add records to these buffers afterwards.
+ * the state. When the state is no longer ACTIVE, dt_clean() visits each shard.
+ * If the shard is free and its buffer for the speculation is empty, nothing
+ * needs to be done. Otherwise dt_clean() locks the shard. A thread that takes
+ * the shard later finds that the state is not ACTIVE, and adds no records.
  */
 #include "dif/mstate.h"
 
@@ -134,8 +135,8 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 /*
  * Moves the records that m->shard has for a speculation to its principal
  * buffer, and gives them the time stamp `time`. A record for which the buffer
- * has no space is counted as a drop. Returns the number of bytes of all
- * records.
+ * has no space is counted as a drop. Returns the total size of the records,
+ * including those that were dropped.
  */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {

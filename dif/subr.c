@@ -50,7 +50,7 @@ void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd)
 
 /*
  * Uses xorshift64*, which is not cryptographically secure. A state of 0 is
- * replaced, because the generator would return 0 forever.
+ * replaced, because it would make the generator return 0 forever.
  */
 dt_u64 dt_subr_rand(struct dt_mstate *m)
 {

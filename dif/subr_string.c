@@ -289,7 +289,7 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 }
 
 /*
- * Simplifies the text of a path, and does not access the file system. Several
+ * Simplifies the text of a path, without accessing the file system. Several
  * consecutive slashes become one. A "." between slashes is removed. A ".."
  * removes the preceding part. At the root, ".." has no effect. At the beginning
  * of a relative path, ".." is kept.

@@ -5,11 +5,11 @@
  * A row of dif/vars.h gives the source of a builtin. Each row with the source
  * ENGINE has a dt_var_*() here; without it, this file does not compile.
  *
- * A global integer has 8 bytes of static storage. A global held by reference (a
- * string or structure) has a flag word (DT_VAR_*) and its bytes. A clause-local
- * variable begins with a word that identifies the firing that set the variable.
- * The variable therefore reads as 0 until it is set in the same firing, and
- * does not need to be cleared between firings.
+ * A global integer has 8 bytes of static storage. A global by-reference
+ * variable (a string or structure) has a flag word (DT_VAR_*), followed by its
+ * value. A clause-local variable begins with a word that identifies the firing
+ * that set the variable. The variable therefore reads as 0 until it is set in
+ * the same firing, and does not need to be cleared between firings.
  */
 #include "dif/mstate.h"
 

@@ -2,11 +2,12 @@
 /*
  * D's built-in variables, one row each: name, DIF number, D type, source.
  *
- * The compiler generates its identifiers from this table, and the engine its
- * switch. The tests require a D program for each row. The numbers are DTrace's,
- * except 0x010 to 0x016 and those from 0x210 on: other systems compute these values
- * in D. The systems that have DTrace do not agree on the meaning of 0x121 and 0x200;
- * this table uses these two numbers as FreeBSD does.
+ * The compiler's identifiers and the engine's switch are generated from this
+ * table. The tests require a D program for each row. The numbers are those of
+ * DTrace, except 0x010 to 0x016 and the numbers from 0x210 on. Other systems
+ * compute the values of these builtins in D. The systems that have DTrace do
+ * not agree on the meaning of 0x121 and 0x200. This table uses these two
+ * numbers as FreeBSD does.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)

@@ -160,8 +160,8 @@ private:
         return true;
     }
 
-    // Reads the entries of a table. Returns whether this is a jump table, or an array
-    // of functions for a tail call. An array of functions gets no targets.
+    // Reads the entries of a table. Returns true if it is a jump table, and also if it
+    // is an array of functions for a tail call. An array of functions gets no targets.
     //
     // Entries may lead to a cold part outside the function. If the code has a bound
     // check, one entry that leads into the function is enough to accept the table.
@@ -197,7 +197,7 @@ private:
     }
 
     // Returns whether the first entry is an address. Returns false if the entry is 0,
-    // because the dynamic linker will replace the 0 by an unknown value.
+    // because the dynamic linker will replace the 0 with an unknown value.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

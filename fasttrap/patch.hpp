@@ -340,7 +340,7 @@ struct Patch {
     TargetAddr end; // end of the window, without the kept bytes
     TargetAddr trampoline;
     std::unique_ptr<std::byte[]> block;  // holds the data of the spans below
-    std::span<const TargetAddr> stubs;   // in the order of Placement
+    std::span<const TargetAddr> stubs;   // in the order of Placement::stubs
     std::span<const Moved> moved;        // in the order of the instructions
     std::span<const std::byte> original; // the window and the kept bytes
     // The jumps, then unchanged bytes of the window. It has the length of `original`.

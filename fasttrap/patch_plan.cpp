@@ -121,9 +121,9 @@ private:
         return inner_branch;
     }
 
-    // Extends run_ backwards until it is long enough for a jump, but not over an
-    // instruction that must not move, and makes it a window. Returns the reason if that
-    // fails, otherwise an empty string.
+    // Extends run_ backwards until it is long enough for a jump, and makes a window of
+    // run_. Fails if the extension would include an instruction that must not move.
+    // Returns the reason if it fails, otherwise an empty string.
     std::string_view reach_back(const PatchSite& site, TargetAddr head)
     {
         std::uint64_t n = head - site.first;

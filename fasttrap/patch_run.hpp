@@ -13,7 +13,8 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    std::uint8_t padding = 0; // bytes after a last instruction that never falls through
+    // Number of bytes of padding. 0 unless the last instruction never falls through.
+    std::uint8_t padding = 0;
     std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why the run is not longer
     TargetAddr end(TargetAddr start) const

@@ -196,9 +196,9 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// Makes a chain of a jump at `head` or before it, and one jump for each block up to the
-// first block that is long enough for a complete jump. The chain takes over all windows
-// that it overlaps. Returns false if that is not possible.
+// Makes a chain. Its first jump is at `head` or before it. Each later block gets a jump,
+// up to the first block that is long enough for a complete jump. The chain takes over
+// all windows that it overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))

@@ -62,8 +62,8 @@ struct ReachedCode {
     // Removes two kinds of data from the known code:
     //
     //   - The bytes that known code reads or writes, with the two exceptions at the top
-    //     of this file. Removes at most 64 bytes from each address on, and stops at the
-    //     next start of a function.
+    //     of this file. At each accessed address, removes at most 64 bytes, and stops
+    //     at the next start of a function.
     //   - Padding that contains an address that known code takes (lea) but does not lead
     //     to, because the padding may be a table. `named` must be sorted.
     //

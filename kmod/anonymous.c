@@ -44,8 +44,8 @@ static struct dt_consumer *dt_unclaimed;
 static void *dt_file; /* contents of the file written by dtrace -A */
 static size_t dt_file_bytes;
 /*
- * The number of claims that are copying the file to their process, which may
- * take a long time.
+ * The number of claims in progress. A claim copies the file to the memory of a
+ * process, which may take a long time.
  */
 static u32 dt_n_copying;
 

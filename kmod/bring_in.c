@@ -6,12 +6,12 @@
  * The thread waits for a page as if it had accessed the page itself, but inside
  * a uprobe's handler. While the thread waits, the uprobe cannot be removed, and
  * the consumer cannot end. So a page is faulted in only if no process can delay
- * it. Such pages belong to anonymous memory, swapped out or not, or to files on
- * file systems in memory or on a block device. Pages that a process provides
- * (FUSE, userfaultfd) or that another machine provides (NFS) are invalid
- * addresses to D until the target itself has accessed them. This file
- * holds mmap_lock from the check of a mapping until its page is in memory, so
- * that another thread cannot replace the mapping in between. The wait for
+ * it. Such pages belong to anonymous memory, which may be swapped out, or to
+ * files on a file system that is in memory or on a block device. Pages that a
+ * process provides (FUSE, userfaultfd) or that another machine provides (NFS)
+ * are invalid addresses to D until the target itself has accessed them. This
+ * file holds mmap_lock from the check of a mapping until its page is in memory,
+ * so that another thread cannot replace the mapping in between. The wait for
  * mmap_lock has a limit.
  */
 #include "kmod/consumer.h"

@@ -9,8 +9,8 @@
 #include <linux/version.h>
 
 /*
- * Returns a function's registers at its entry. Only the registers of arguments,
- * sp and bp are valid.
+ * Returns the registers at the entry of a function. Only sp, bp and the
+ * registers that contain arguments are valid.
  */
 static inline struct pt_regs *dt_entry_regs(struct ftrace_regs *fregs)
 {

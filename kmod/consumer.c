@@ -84,8 +84,9 @@ static int dt_config_check(struct dt_arena_config *config)
 	    config->locals_bytes > 1ull << 24)
 		return -E2BIG;
 	/*
-	 * One shard per CPU, plus two: one for NMIs, and one that is used while
-	 * another is drained.
+	 * One shard per CPU, plus two spare shards. One replaces a shard that
+	 * is being drained. The other replaces the shard of a thread that waits
+	 * for a page (fire.c).
 	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
 	config->n_private = 0; /* no target maps the arena */

@@ -45,7 +45,7 @@ struct dt_consumer {
 	struct list_head counters;
 	u32 n_counters;
 	struct list_head uprobes;
-	struct dt_unwind *unwind; /* null: the consumer has passed no tables */
+	struct dt_unwind *unwind; /* null if the consumer passed no tables */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/*
@@ -100,8 +100,9 @@ void dt_consumer_free(struct dt_consumer *c);
 int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 /*
- * Returns the text at *at, and advances *at past the NUL of this text. Returns
- * null at the end of the list. The list must end with a NUL.
+ * Returns the text at *at in a list of texts that end with NUL, and advances
+ * *at to the next text. Returns null at the end of the list. The last byte
+ * before `end` must be a NUL.
  */
 const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
@@ -134,7 +135,7 @@ struct dt_context {
 	unsigned long frame;
 	/* if frame is 0, stack() omits frames in this range, see stack.c */
 	unsigned long skip_begin, skip_end;
-	unsigned long caller; /* 0: use the second frame of stack() */
+	unsigned long caller; /* if 0, the second frame of stack() is used */
 	int error; /* errno */
 	/* 1 if arg6 is at frame + 8, with later arguments after it */
 	u32 in_stack_args;
@@ -148,7 +149,7 @@ struct dt_context {
 	u32 n_operands;
 	/* number of pages of the process that the probe may wait for */
 	u32 may_wait;
-	u32 waited; /* set by fire.c: the firing has waited for a page */
+	u32 waited; /* set by fire.c if the firing waited for a page */
 	struct dt_consumer *consumer; /* set by fire.c */
 };
 
@@ -178,9 +179,9 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 /* Returns the time in ns if the firing that begins is measured, otherwise 0. */
 u64 dt_deadman_begins(void);
 /*
- * Adds the time of a measured firing, and kills the consumer if it has kept
- * this CPU in probes for too long. spent_ns is the part of the budget
- * DT_FIRING_MAX_NS that the firing has used.
+ * Adds the time of a measured firing to the sums of this CPU, and kills the
+ * consumer if it has kept the CPU in probes for too long. spent_ns is the part
+ * of the budget DT_FIRING_MAX_NS that the firing has used.
  */
 #define DT_FIRING_MAX_NS 500000000ull
 void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns);

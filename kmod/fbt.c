@@ -17,8 +17,8 @@
  * Only ftrace knows which functions it can trace. To find out, dt_try() adds
  * each function to the filter of a struct ftrace_ops that is never registered.
  * This module's own functions are compiled without ftrace's nops, so they
- * cannot be traced. The functions in the kernel's list of those that kprobes
- * must not probe are refused too (symbols.c).
+ * cannot be traced. The kernel also has a list of functions that kprobes must
+ * not probe. The functions of this list are refused too (symbols.c).
  */
 #include "kmod/consumer.h"
 

@@ -132,7 +132,7 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The minimum of free stack space, in bytes, with which the hook is set. A
+ * The hook is set only if at least this many bytes of the stack are free. A
  * return through the hook needs about 500 bytes.
  */
 #define DT_STACK_LEFT 3072

@@ -4,10 +4,10 @@
  * while a shard is used, except while a thread waits for a page (see below).
  *
  * A probe that fires while its CPU is already in a probe is not run. There are
- * two cases. If the engine itself called the probed function (a copy of memory,
- * the clock), the call is not an event of the system, so nothing is lost. If
- * the probe fired in an NMI that interrupted the first probe, a drop is
- * counted.
+ * two cases. If the engine itself called the probed function, for example to
+ * copy memory or to read the clock, the call is not an event of the system, so
+ * nothing is lost. If the probe fired in an NMI that interrupted the first
+ * probe, a drop is counted.
  *
  * A uprobe fires in a thread that holds no locks, so the thread can wait for a
  * page that the D program reads and that is not in memory. The shard stays in

@@ -4,10 +4,11 @@
  * task.
  *
  * An address below TASK_SIZE_MAX belongs to the current process, any other to
- * the kernel. Both are read by copies that may fail and never wait. A page that
- * is not in memory is therefore a fault, unless the probe may wait for the page
- * (dt_fault_in()). Reading kernel memory that is mapped uncached is also a
- * fault, because this memory may be a device's registers.
+ * the kernel. Both kinds of memory are copied with functions that can fail but
+ * never wait. Reading a page that is not in memory is therefore a fault, unless
+ * the probe may wait for the page (dt_fault_in()). Reading kernel memory that
+ * is mapped uncached is also a fault, because this memory may be a device's
+ * registers.
  */
 #include "kmod/consumer.h"
 
@@ -58,13 +59,13 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 }
 
 /*
- * Returns false for memory that is mapped uncached or write-combining.
- * Registers of devices are mapped in this way, and reading one can change what
- * the device does. Memory that a driver shares with a device may also be mapped
- * in this way. The kernel's image and modules are never mapped in this way, so
- * the page tables are not walked for them. A page table is not freed while the
- * walk reads it, because interrupts are off, and the code that frees page
- * tables waits until all CPUs have flushed their translations.
+ * Returns false for memory that is mapped uncached or write-combining. This is
+ * how the registers of devices are mapped, and reading a register can change
+ * what the device does. The memory that a driver shares with a device may also
+ * be uncached. The kernel's image and modules are always cached, so the page
+ * tables are not walked for them. A page table is not freed while the walk
+ * reads it, because interrupts are off, and the code that frees page tables
+ * waits until all CPUs have flushed their translations.
  */
 static bool dt_is_cached(u64 addr)
 {
@@ -330,7 +331,7 @@ static int dt_op_harm(struct dt_host *host, u32 action, u64 value)
 	case DTRACEACT_PANIC:
 		panic("dtrace: panic action");
 	default:
-		return -1; /* breakpoint() fails: there is no debugger */
+		return -1; /* breakpoint() fails, as there is no debugger */
 	}
 }
 

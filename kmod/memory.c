@@ -7,8 +7,8 @@
  * process that requests it (GFP_KERNEL_ACCOUNT), and in this file, because by
  * default a control group has no limit. All consumers together may use half of
  * the machine's memory, or the number of MiB in the parameter `memory`. A
- * request that exceeds this limit fails with ENOMEM. No request makes the
- * kernel kill a process because memory is short.
+ * request that exceeds this limit fails with ENOMEM. If the machine runs out of
+ * memory, a request fails instead of invoking the OOM killer.
  */
 #include "kmod/consumer.h"
 

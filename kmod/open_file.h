@@ -16,13 +16,14 @@ struct file;
  */
 struct file *dt_file_of(u32 fd);
 /*
- * Returns the number for a row of DIF_VAR_FILES in dif/vars.h. `id` is the
- * number of the row. Returns 0 if fd is not open.
+ * Returns the value of fi_offset or fi_oflags for fds[fd]. `id` is the member's
+ * number in DIF_VAR_FILES (dif/vars.h). Returns 0 if fd is not open.
  */
 u64 dt_file_number(u32 fd, u32 id);
 /*
- * Writes the text for a row of DIF_VAR_FILES, at most max bytes without a NUL.
- * Returns the number of bytes. The text is <none> if fd is not open.
+ * Writes the value of a string member of fds[fd], at most max bytes without a
+ * NUL. `id` is the member's number in DIF_VAR_FILES. Returns the number of
+ * bytes written. The text is <none> if fd is not open.
  */
 u64 dt_file_text(u32 fd, u32 id, char *to, u64 max);
 

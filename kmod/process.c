@@ -3,8 +3,8 @@
  * Reads data of the current process without locks.
  *
  * Parents, groups and paths are read with copy_from_kernel_nofault(), because
- * RCU may not be watching. A path is composed from the names of its
- * directories, up through the mounts. A signal is sent from an irq_work,
+ * RCU may not be watching. A path is built from its last name upward, through
+ * the parent directories and mounts. A signal is sent from an irq_work,
  * because a probe may fire while the current thread already holds a lock that
  * is needed to send a signal.
  */
@@ -203,8 +203,9 @@ int dt_descends_from(u64 pid)
 }
 
 /*
- * Reads the register, because programs can set it directly. The value that the
- * kernel has saved for the running task may therefore be out of date.
+ * Reads the FS base from the processor, because programs can set it without a
+ * system call. The value that the kernel has saved for the running task may
+ * therefore be out of date.
  */
 u64 dt_user_fs_base(void)
 {
@@ -215,8 +216,8 @@ u64 dt_user_fs_base(void)
 }
 
 /*
- * Reads the process's value from a second register. While the kernel runs, the
- * gs base register itself holds the kernel's value.
+ * Reads the process's GS base from MSR_KERNEL_GS_BASE. While the kernel runs,
+ * the GS base register itself holds the kernel's value.
  */
 u64 dt_user_gs_base(void)
 {

@@ -4,9 +4,10 @@
  * arguments are the bio, because the bio is the buffer, refers to its device,
  * and contains the pages of its file.
  *
- * When a bio is done, its iterator has reached the end. The probe shows the
- * buffer in its original state. For this purpose, a copy of the bio follows the
- * arguments. The iterator of the copy is reset according to the bio's vectors.
+ * When a bio is done, its iterator has reached the end. To show the buffer in
+ * its original state, arg0 then points to a copy of the bio, which is stored
+ * after the arguments. The iterator of the copy is reset according to the bio's
+ * vectors.
  *
  * The wait probes fire in three functions, but only once for each wait:
  *   submit_bio_wait()   waits for the bio in its argument.

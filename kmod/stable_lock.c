@@ -3,11 +3,14 @@
  * Implements the lockstat probes, which fire when kernel locks are used. arg0
  * is the lock.
  *
- * A lock is held from the return of the function that acquires it until the
- * function that releases it is entered. Adaptive locks are mutexes. rw locks
- * are those that sleep (struct rw_semaphore) and those that spin (rwlock_t);
- * arg1 is 1 for a reader and 0 for a writer. waits.c measures the waiting
- * times.
+ * A lock counts as held from the return of the function that acquires it to the
+ * entry of the function that releases it. The adaptive probes fire for mutexes.
+ * The rw probes fire for locks that sleep (struct rw_semaphore) and for locks
+ * that spin (rwlock_t).
+ *
+ * In rw-acquire and rw-release, arg1 is 1 for a reader and 0 for a writer. In
+ * the spin and block probes, arg1 is the waiting time in ns, which waits.c
+ * measures. In rw-spin and rw-block, arg2 is 1 for a reader and 0 for a writer.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"
@@ -154,8 +157,9 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 }
 
 /*
- * Fields of the count of a struct rw_semaphore: the mask of the bit for a
- * writer, and the position of the number of readers.
+ * The layout of the count of a struct rw_semaphore. DT_RWSEM_WRITER is the bit
+ * that is set for a writer. DT_RWSEM_READERS is the position of the lowest bit
+ * of the number of readers.
  */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8

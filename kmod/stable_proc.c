@@ -167,10 +167,10 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 }
 
 /*
- * Called when the current thread receives a SIGKILL. Returns the signal that
- * ends the process and that the kernel has replaced with this SIGKILL. That
- * signal may be SIGKILL itself. Returns 0 if there is no such signal, or if the
- * thread is not the first of its process.
+ * Called when the current thread receives a SIGKILL, which may replace another
+ * signal (see below). Returns the signal that ends the process. It may be
+ * SIGKILL itself. Returns 0 if no signal ends the process, if the signal has
+ * already been delivered, or if the thread is not the first of its process.
  *
  * A signal that ends a process without a core dump is not delivered. Instead,
  * the kernel stores it as the group's exit code and sends SIGKILL to every

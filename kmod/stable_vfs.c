@@ -158,10 +158,10 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * Stores the arguments of vop_create and returns their number if vfs_open(path,
- * file) opens a file that this open() has just created. Otherwise returns -1.
- * The file is created by a method of its file system, so there is no common
- * kernel function for this step that could be probed instead.
+ * Called for vfs_open(path, file). If the current open() has just created the
+ * file, stores the arguments of vop_create and returns their number. Otherwise
+ * returns -1. Each file system creates files with a method of its own, so there
+ * is no common kernel function for this step that could be probed instead.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {

@@ -9,8 +9,8 @@
  *
  * If a process unmaps a file and then maps another file at the same address,
  * the stored map still looks valid. So maps that probes have used are requested
- * again when they are one second old. Several processes may share one memory,
- * so the request names a process that has used the maps.
+ * from the consumer again when they are one second old. Several processes may
+ * share one memory, so the request names a process that has used the maps.
  */
 #include "kmod/unwind.h"
 
@@ -53,8 +53,8 @@ struct dt_process {
 	/*
 	 * True if the consumer has passed the same maps at least twice in a
 	 * row. A probe that encounters an address outside these maps then
-	 * requests new maps (see strangers) only if told_at is at least one
-	 * second ago. If is_same is false, it always requests new maps.
+	 * requests new maps (see strangers) only if at least one second has
+	 * passed since told_at. If is_same is false, it always requests them.
 	 */
 	bool is_same;
 	/*
@@ -129,10 +129,11 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Changes the frame of the code that calls rt_sigreturn() after a signal
- * handler to the frame of the code that the signal interrupted. The registers
- * of the interrupted code are in the struct ucontext at the stack pointer, from
- * which rt_sigreturn() will restore them.
+ * Unwinds a signal. At the call, @frame belongs to the code that calls
+ * rt_sigreturn() after the signal handler. Changes it to the frame of the code
+ * that the signal interrupted. The registers of the interrupted code are in the
+ * struct ucontext at the stack pointer, from which rt_sigreturn() will restore
+ * them.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {
@@ -246,7 +247,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 		dt_free(c, table, struct_size(table, rules, list->n));
 		return error;
 	}
-	u->tables[u->n_tables++] = table; /* no map refers to this number yet */
+	u->tables[u->n_tables++] = table; /* no map refers to it yet */
 	u->n_rules += table->n;
 	list->n_done = u->n_tables;
 	return 0;

@@ -4,7 +4,7 @@
  * an instruction in a mapped file.
  *
  *   site ── file, offset ──▶ breakpoint in the text of the selected processes
- *        └─ pid ──▶ its memory (mm): that of the program that it currently runs
+ *        └─ pid ──▶ memory (mm) of the program that the process currently runs
  *
  * The kernel writes breakpoints into the memory of each process for which our
  * filter returns true. If a site belongs to one process, this is only the
@@ -69,8 +69,8 @@ struct dt_uprobe {
 
 /*
  * Returns whether the current process descends from the site's process only by
- * forks. It and every process in between must have been forked after the probe
- * was attached and must not have called exec.
+ * forks. The current process, and every process in between, must have been
+ * forked after the probe was attached and must not have called exec.
  */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
@@ -325,7 +325,7 @@ int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM; /* a breakpoint changes programs of all users */
+		return -EPERM; /* a breakpoint can change other users' programs */
 	u = dt_make(c, struct_size(u, operands, from.n_operands));
 	if (!u)
 		return -ENOMEM;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Parses call frame information. DWARF 5, section 6.4, describes the instructions. The
-// Linux Standard Base, ".eh_frame", describes lengths, CIEs and augmentations.
+// Parses call frame information. Section 6.4 of DWARF 5 describes the instructions. The
+// section about .eh_frame in the Linux Standard Base describes lengths, CIEs and
+// augmentations.
 #include "process/call_frame_table.hpp"
 
 #include "process/frame_reader.hpp"

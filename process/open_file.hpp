@@ -7,8 +7,8 @@
 //             " (deleted)" if the file was unlinked
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
-//   fs, mount mountinfo, by the mnt_id in fdinfo; our own mountinfo first, because the
-//             path is the one in our mount namespace
+//   fs, mount mountinfo, by the mnt_id in fdinfo. Our own mountinfo is searched before
+//             the target's, because the path is the one in our mount namespace
 //
 // For a descriptor that is not open, texts are "<none>" and numbers are 0. "<unknown>"
 // means that /proc did not provide the data.

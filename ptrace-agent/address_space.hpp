@@ -97,11 +97,13 @@ public:
     ErrnoPlace errno_place;
     std::unique_ptr<UnwindState, DestroyUnwind> unwind; // created by unwind.cpp
 
-    WaitBudget budget; // for waits for the threads in this memory
+    WaitBudget budget; // shared by all waits for threads in this memory
 
 private:
     pid_t owner_;
-    bool handed_over_ = false; // read() and write() use mem_, as the owner may exec
+    // Whether hand_over() was called. If so, read() and write() use mem_, because the
+    // new owner may execute another program at any time.
+    bool handed_over_ = false;
     pid_t proc_tid_;
     Fd mem_;
     bool touched_ = false;

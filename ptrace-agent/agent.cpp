@@ -147,9 +147,10 @@ Reply Agent::set_arena(Reader& in, const std::vector<Fd>& fds)
     auto private_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
         return Error{Code::invalid, "map the arena: each part needs a descriptor"};
-    // A runtime records in the arena with which it was loaded. So the runtimes of an
-    // earlier session, or of an earlier request of this session, are removed. The
-    // address spaces are collected first, because processes may end during the removal.
+    // A runtime keeps writing to the arena that was mapped when the runtime was loaded.
+    // So the runtimes of an earlier session, or of an earlier request of this session,
+    // are removed. The address spaces are collected first, because processes may end
+    // during the removal.
     std::vector<std::shared_ptr<AddressSpace>> spaces;
     for (auto& [pid, process] : tracees_.processes())
         spaces.push_back(process->space);

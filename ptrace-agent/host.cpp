@@ -18,7 +18,7 @@
 
 namespace dt::agent {
 
-// The number of tests of a busy shard before another shard is tried.
+// A busy shard is tested this many times before another shard is tried.
 constexpr std::uint32_t max_looks = 1000;
 
 static FiringHost& self(dt_host* host)

@@ -56,7 +56,7 @@ private:
     Thread& thread_;
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
-    std::span<const dt_operand> operands_; // of the static probe that fires
+    std::span<const dt_operand> operands_; // operands of the static probe that fires
     std::string status_; // /proc/PID/task/TID/status; empty until status() reads it
 };
 

@@ -55,7 +55,7 @@ int FiringHost::errno_of_thread(std::uint64_t* value)
         !space.read_value(
             TargetAddr{regs_.fs_base + static_cast<std::uint64_t>(*offset)}, number))
         return -1;
-    space.runtime.learn_errno(*offset); // the next firings read errno themselves
+    space.runtime.learn_errno(*offset); // the runtime now reads errno itself
     *value = static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
     return 0;
 }

@@ -325,7 +325,7 @@ void Agent::handle_exec(Thread& thread)
     event.text = read_proc_link(process.pid, "exe"); // while the process is stopped
     client_.send_event(std::move(event));
     if (leaves) {
-        process.no_events = true; // the agent does not report its exit
+        process.no_events = true; // the exit of this process is not reported
         return detach();
     }
     if (waits && !client_wait_.is_silent())

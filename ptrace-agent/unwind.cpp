@@ -20,8 +20,8 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_wo
 
 namespace dt::agent {
 
-// Caches a few of the target's pages during one walk, which reads the same pages word
-// by word.
+// Caches a few of the target's pages during one walk, because a walk reads many single
+// words from the same pages.
 class PageCache {
 public:
     explicit PageCache(AddressSpace& space) : space_(space) {}

@@ -12,9 +12,9 @@
 // and ends at a frame that does not lead to a higher stack address.
 //
 // If the target has a runtime, the agent gives it a rule (unwind_rules.hpp) for each
-// frame of a walk. It gives only rules that lead to the same caller as libunwind. With
-// these rules the runtime walks such stacks itself. It makes an upcall for all other
-// stacks.
+// frame of a walk, unless the rule would lead to a different caller than libunwind
+// found. With these rules, the runtime itself can walk a stack that consists of such
+// frames. For any other stack, the runtime makes an upcall.
 #pragma once
 
 #include "fasttrap/registers.hpp"

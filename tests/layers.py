@@ -45,8 +45,8 @@ TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "li
 # Further rooms that the tests of a room may include. The tests of the runtime compile their D
 # programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# Rooms that may include all rooms in their subdirectories. The files directly in compile/ run the passes, which are in
-# its subdirectories, and publish their tables.
+# Rooms that may include all rooms in their subdirectories. The files directly in compile/ run the passes in its
+# subdirectories, so they include headers of these passes.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):

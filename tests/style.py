@@ -71,7 +71,7 @@ LARGE_CLASSES = {
     "Checker": "one method for each kind of expression, statement and clause",
     "Parser": "one method for each rule of the grammar",
 }
-# Folders that may have more files, with the reason. An entry also holds for the folders below it.
+# Folders that may have more files, with the reason. An entry also applies to the folders below it.
 LARGE_FOLDERS = {
     "tests/d": "one program for each case, next to its expected output; a folder is a topic of D",
     "tests/victims": "one program for each case; tests name them without a folder",

@@ -33,7 +33,7 @@ def path_in_product(cursor):
 
 
 def usr_of(function):
-    """Returns a name that is as unique as a linker symbol, but without template arguments."""
+    """Returns clang's USR of a function: a name as unique as a linker symbol, but without template arguments."""
     template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
     return (template or function).get_usr()
 
@@ -101,7 +101,7 @@ def parse(command):
             inside = findings.declare(top) if top.kind in FUNCTIONS else ""
             findings.visit(top, inside)
     for found in unit.diagnostics:
-        # clang 14 refuses some of libstdc++'s views and omits the statements that use
+        # clang 14 rejects some of libstdc++'s views and omits the statements that use
         # them. Every name in such a file therefore counts as used.
         if found.severity == cindex.Diagnostic.Error and path_in_product(found):
             findings.unresolved |= set(re.findall(r"\w+", pathlib.Path(found.location.file.name).read_text()))

@@ -12,7 +12,8 @@
 // of this section minus the address that the note gives for it.
 //
 // In a linked file, a note with address 0 belongs to code that the linker removed (lld
-// --gc-sections), and is no probe. In an object file all addresses are 0.
+// --gc-sections), and does not describe a probe. In an object file, all addresses are
+// 0.
 //
 // Files are untrusted: an invalid note is omitted and reported.
 #pragma once

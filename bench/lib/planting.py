@@ -132,7 +132,7 @@ def ours_kib(pid):
     return found
 
 def grown(before, after):
-    """Returns by how many MiB the memory has grown, and a text that names the mappings that grew most."""
+    """Returns the growth of the memory in MiB, and a text that names the mappings that grew most."""
     more = {name: kib - before.get(name, 0) for name, kib in after.items()}
     largest = sorted(more.items(), key=lambda item: -item[1])[:4]
     return sum(more.values()) / 1024, ", ".join(
@@ -302,8 +302,8 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """Returns the seconds by which a run under uftrace with all functions patched is longer than a run
-    without it. The program exits immediately, so the difference is the time for patching."""
+    """Returns the time in seconds that uftrace takes to patch all functions of a program. The program exits
+    immediately, so this time is the difference between a run under uftrace and a run without it."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

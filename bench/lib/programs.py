@@ -105,8 +105,8 @@ def server():
 PALLOC = "palloc, pfree counted, pgbench -S -c 2"
 
 def less(row, start_tools, seconds):
-    """Returns by how many percent the transactions per second decrease while the backends are traced. Runs
-    pgbench once and starts the tools after 3.5 s. start_tools() returns a function that ends them."""
+    """Returns the percentage by which the transactions per second decrease while the backends are traced.
+    Runs pgbench once and starts the tools after 3.5 s. start_tools() returns a function that ends them."""
     database = server()
     running, before = database.bench(seconds)
     try:

@@ -15,8 +15,8 @@ PROBE = re.compile(r"^ *\d+ +pid\d+ +\S+ +(.+) (entry|return)$")
 PLACE = re.compile(r"^\t\t[+-]0x[0-9a-f]+: (.*)$")
 
 def listed(args, path, library):
-    """Returns a tuple for each probe: the function, "entry" or "return", and for each of the probe's sites
-    the text with which dtrace -lv describes its mechanism."""
+    """Returns a tuple for each probe. The tuple contains the function, the word "entry" or "return", and a list
+    with one text for each site of the probe. dtrace -lv prints this text to describe the site's mechanism."""
     what = os.path.basename(os.path.realpath(path))
     command = [args.dtrace, "-lvn", f"pid$target:{what if library else 'a.out'}::[er]*"]
     if library:
@@ -48,9 +48,9 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Returns for a file the percentage of functions whose entry probe uses a jump, and the percentage of
-    functions whose return probe uses jumps at all its sites. Adds the reasons for the other sites to the lines
-    below the table."""
+    """Returns the percentage of a file's entry probes that use a jump, and the percentage of its return probes
+    that use jumps at all their sites. Adds the reasons why other sites have no jump to the lines below the
+    table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

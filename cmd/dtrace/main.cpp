@@ -70,8 +70,8 @@ void hold_standard_descriptors()
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// Prints the text of --help or -V on stdout. Returns the exit status, 1 if printing
-// failed.
+// Prints the text of --help or -V on stdout. Returns the exit status, which is 1 if
+// printing failed.
 int answer(const std::string& text)
 {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)

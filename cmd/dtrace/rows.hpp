@@ -24,7 +24,7 @@ public:
     // Reads the values of -x flowindent and -x format. Must be called before the first
     // record, and after each change of one of these options.
     void read_options();
-    // Returns whether -x format selects text for people.
+    // Returns whether -x format selects the text format.
     bool is_text() const { return text_; }
     // Prints the row of a record, before the record's text and without a newline.
     void begin(const dtrace_probedata_t& data);

@@ -61,8 +61,8 @@ private:
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
     std::size_t n_clauses_ = 0; // the number of clauses of all enabled programs
-    // Data is missing: a target still runs but is no longer traced, or output was
-    // discarded.
+    // Whether data is missing, because a target still runs but is no longer traced, or
+    // because output was discarded.
     bool lost_ = false;
     Rows rows_{session_, out_};
     // With -x format=json, errors and drops are lines of the output, not messages.

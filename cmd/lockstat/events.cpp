@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "events.hpp"
 
-// An event that other systems also have gets the same id as on those systems, so that
-// -e 0-2 in a script has the same meaning everywhere.
+// If an event also exists on other systems, its id is the same as on those systems, so
+// that -e 0-2 in a script has the same meaning everywhere.
 static constexpr Event events[] = {
     {0, 'C', "Adaptive mutex spin", "Lock", "lockstat:::adaptive-spin", nullptr,
      nullptr},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C API: writes the files that programs with static probes are built with (dtrace -h
-// and -G).
+// C API: writes the header and the object file that are needed to build programs with
+// static probes (dtrace -h and -G).
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/sources/provider_names.hpp"
 #include "libdtrace/session/sources/provider_sources.hpp"
@@ -79,8 +79,8 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
     return dt::Ok{};
 }
 
-// Writes a file completely, or removes it if that fails. If the path is not a regular
-// file but, for example, a pipe, a part may have been written to it.
+// Writes a file. On failure, removes the file if it is a regular file. A pipe, for
+// example, may already have received some of the bytes.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: probe descriptions, and the listing and attributes of probes.
+// C API: parses probe descriptions, lists probes and returns their attributes.
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
-// Removes the probe description from a message, because the caller adds it again.
+// Removes the probe description from an error message, because programs that use the
+// C API print the description before the message.
 std::string without(const std::string& text, const dt::ProbeSpec& spec)
 {
     std::string name =

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The interface of the D compiler, which turns D text into a Program.
 //
-//   text -> lexer -> parser -> Unit -> checker -> Unit with types -> generator -> Program
+//   text -> lexer -> parser -> Unit -> checker -> typed Unit -> generator -> Program
 //
 // One Compiler exists for the life of a session. Later programs of the session can use
 // the globals, aggregations, types and inlines that earlier ones declared. dtrace(1)
-// with several -n and -s options requires that.
+// requires this if it is started with several -n or -s options.
 #pragma once
 
 #include "base/result.hpp"
@@ -36,7 +36,7 @@ struct CompileOptions {
     bool pspec = false;
     // the program was given with -n, so a description without a clause is allowed
     bool string_program = false;
-    bool library = false;   // the text is the D library source_name
+    bool library = false;   // the text is a D library, and source_name is its path
     bool keep_text = false; // fill in Program::text
     SpecField field = SpecField::Name;
     // the version of D; names that later versions introduced are unknown

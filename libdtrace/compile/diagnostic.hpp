@@ -13,9 +13,9 @@
 namespace dt {
 
 struct Place {
-    int line = 0;   // counted from 1, or as #line says; 0: no position
+    int line = 0;   // counted from 1, or set by #line; 0: the place is unknown
     int column = 0; // counted from 1; 0: unknown
-    // counted from 1, ignoring #line; 0: the same as `line`, because no #line was used
+    // counted from 1, ignoring #line; 0 if `line` also ignores #line
     int text_line = 0;
     // The name of the D library or included file (from #line) that contains the place.
     // Null if the place is in the program itself. The session owns the name and never

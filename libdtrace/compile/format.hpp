@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-// One row for each conversion: the text after the flags, the values that it accepts, and
-// their name in messages.
+// One row for each conversion: the text after the flags, the values that it accepts,
+// and their name in messages.
 //   ADDRESS   an address of the kernel, or the result of sym()
 //   UADDRESS  an address of the target, or the result of usym()
 //   CHAR      an integer of at most four bytes
@@ -98,7 +98,7 @@ const FormatRow* find_format_row(std::string_view name);
 
 struct Conversion {
     std::string literal; // text before the conversion, with %% replaced by %
-    // "d", "lld", "s", "wc"; empty: a literal without a conversion, at the end
+    // such as "d", "lld" or "s"; empty for the literal text at the end of the format
     std::string name;
     bool alternate = false, zero = false, left = false, space = false, plus = false;
     bool group = false;         // the flag '

@@ -30,7 +30,8 @@ struct SymbolTable {
     // Indexes into `translators`. check_xlate.cpp uses them to refuse a second
     // translator between the same two types. The key is made from these types, but
     // different types may have the same key. Indexes of programs that failed to compile
-    // are not removed.
+    // are not removed. So an index may be out of range, or its translator may have
+    // other types.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
     // The attributes that #pragma D attributes has set for the parts of a provider.
     // Parts that no pragma names are absent.

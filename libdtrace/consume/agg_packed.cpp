@@ -8,8 +8,8 @@
 
 namespace dt {
 
-// Returns the width of a part of a key in columns. 8-byte integers and values that are
-// not integers have 16 columns.
+// Returns the width of a part of a key in columns. The width depends only on the size
+// of the part.
 static std::size_t key_columns(const RecordDesc& part)
 {
     switch (part.size) {

@@ -74,14 +74,15 @@ std::vector<std::byte> Aggregates::zero_places(const AggDesc& agg) const
     return places;
 }
 
-// Returns whether this is a struct dt_aggpoint instead of all buckets of a
-// distribution.
+// Returns whether the value is a struct dt_aggpoint, which contains only one bucket of
+// a distribution.
 static bool is_short(const AggDesc& agg, std::span<const std::byte> value)
 {
     return is_distribution(agg.function) && value.size() == sizeof(dt_aggpoint);
 }
 
-// Returns whether a target's value has a form that the aggregation can have.
+// Returns whether a value that comes from a target has a size and a bucket index that
+// are valid for the aggregation.
 static bool fits(const AggDesc& agg, std::span<const std::byte> value)
 {
     if (!fits(agg.function, agg.arg, agg.value_bytes))
@@ -122,8 +123,9 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     if (place >= n_places_)
         return;
     std::byte* into = entry.places.data() + place * agg.value_bytes;
-    // Only a distribution is merged with the initial zero. With the zero, min() of
-    // positive values and max() of negative values would be 0.
+    // The first value of a CPU replaces the initial zero, except in a distribution.
+    // Merged with the zero, min() of positive values and max() of negative values would
+    // be 0.
     if (entry.counted[place] || is_distribution(agg.function))
         add_value(agg, into, value);
     else
@@ -145,8 +147,9 @@ std::size_t Aggregates::recent_slot(std::uint32_t id, std::string_view key) cons
     return (std::hash<std::string_view>{}(key) + id) & (recent_.size() - 1);
 }
 
-// Requests the memory of the updates' entries. Each loop only uses what the loop before
-// it has requested, so the processor loads the memory of all updates at the same time.
+// Prefetches the memory of the updates' entries. Each loop uses only memory that the
+// previous loop has prefetched, so the processor loads the memory of all updates at the
+// same time.
 void Aggregates::prefetch(std::span<const AggUpdate> updates,
                           std::span<const std::size_t> slots) const
 {
@@ -219,8 +222,8 @@ bool Aggregates::add(const AggUpdate& update, std::size_t place)
     entry->bytes.reserve(update.key.size() + agg.value_bytes);
     entry->bytes.assign(update.key.begin(), update.key.end());
     if (is_distribution(agg.function)) {
-        // This takes the parameters of lquantize() and llquantize() from the program.
-        // A target can forge those in the buffer.
+        // The parameters of lquantize() and llquantize() are taken from the program,
+        // because a target can forge the parameters in the buffer.
         const auto zero = zero_value(agg.function, agg.arg, agg.value_bytes);
         entry->bytes.insert(entry->bytes.end(), zero.begin(), zero.end());
         add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);

@@ -10,9 +10,9 @@
 // entries, never the arena.
 //
 // With keep_places(), an entry also stores one value for each CPU, and one for the
-// values whose CPU is not known. The code calls the indexes of these values places. If
-// a thread finds the shard of its CPU busy, it uses the next shard, and its values are
-// counted for the CPU of that shard.
+// values whose CPU is not known. In the code, "place" means the index of such a value.
+// If a thread finds the shard of its CPU busy, it uses the next shard, and its values
+// are counted for the CPU of that shard.
 //
 // limit_memory() limits the memory of all entries, because a target can create keys
 // faster than a user can read them. Values for known keys are always added.
@@ -43,7 +43,7 @@ struct AggDesc {
     std::uint64_t arg = 0;
     std::vector<RecordDesc> parts;
     std::uint32_t key_bytes = 0, value_bytes = 0;
-    std::uint32_t epid = 0; // EPID of the first clause found with this aggregation
+    std::uint32_t epid = 0; // EPID of the first ECB found with this aggregation
     bool printed = false;   // printa() has printed it, so it is not printed at the end
 };
 
@@ -99,11 +99,11 @@ struct AggUpdate {
     std::span<const std::byte> key, value;
 };
 
-// What merge() did with updates, which it handles in their order.
+// The result of merge(), which handles the updates in their order.
 struct Merged {
-    std::size_t n = 0; // number of updates before the first that does not fit its agg
-    // number of updates without effect: the key is new, and the entries have reached
-    // the memory limit
+    std::size_t n = 0; // number of updates before the first invalid one
+    // number of updates that were dropped because their keys are new and the entries
+    // have reached the memory limit
     std::size_t n_dropped = 0;
 };
 
@@ -184,7 +184,7 @@ private:
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
     // If the keys of an aggregation have different layouts in different clauses, descs_
-    // describes the first layout, and this list the others.
+    // describes the first layout, and variants_ describes the others.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     // A cache of entries, indexed by a hash of id and key. Its size is a power of two.

@@ -93,7 +93,7 @@ Result<Ok> ArenaReader::collect(DrainKind kind, std::uint64_t began, Round& roun
 }
 
 // Reads the first entry of `bytes` into `update` and removes it from `bytes`. Returns
-// null, or what is wrong with the entry.
+// null on success. If the entry is invalid, returns the reason.
 const char* ArenaReader::take_entry(std::uint32_t shard,
                                     std::span<const std::byte>& bytes,
                                     AggUpdate& update)
@@ -225,8 +225,9 @@ double ArenaReader::fullest() const
     return std::min(1.0, static_cast<double>(most) / size);
 }
 
-// The buffers are large, so that a delayed consumer loses nothing. Their pages use no
-// memory until they are written, and frequent reads keep most pages unwritten.
+// Returns true long before a buffer is full. The buffers are large, so that a delayed
+// consumer loses nothing. A page of a buffer uses no memory until it is first written.
+// Frequent reads save memory, because firings then use only the first pages.
 bool ArenaReader::wants_snapshot() const
 {
     const std::uint64_t mark =

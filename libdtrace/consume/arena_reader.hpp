@@ -53,8 +53,8 @@ public:
     // enough has been read.
     Result<Ok> snapshot(DrainKind kind);
 
-    // Return the values that Consumer::fullest() and Consumer::wants_snapshot()
-    // describe, for this arena.
+    // These functions implement Consumer::fullest() and Consumer::wants_snapshot() for
+    // this arena.
     double fullest() const;
     bool wants_snapshot() const;
 

@@ -91,7 +91,7 @@ struct Consumer::Impl {
     ArenaReader reader;
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
-    std::size_t n_due = 0; // number of records that the last round had no time for
+    std::size_t n_due = 0; // number of records that the last round did not finish
     CpuFlows flows;
 };
 
@@ -182,7 +182,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
         if (auto collected = reader.collect(kind, began, round); !collected)
             return collected;
         // A locked shard may still deliver records that are older than `began`. So the
-        // watermark is the earliest time at which a shard was last read; shards that
+        // watermark is at most the time of the last read of each shard. Shards that
         // have been locked for too long are ignored.
         watermark = std::max(watermark, std::min(began, reader.read_until()));
     }
@@ -194,9 +194,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Records after the watermark are held back only while all held records
-    // together are no larger than the records of two rounds. Without this limit,
-    // forged timestamps could fill the memory.
+    // Records after the watermark are held back, unless the total size of the
+    // copied records exceeds that of two rounds. Without this limit, forged
+    // timestamps could fill the memory.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * reader.round_bytes())
         n = static_cast<std::size_t>(

@@ -7,7 +7,7 @@
 // statement. If the sink returns Next, it is called for the next entry.
 //
 // The output of a system() command appears between the records. With -x format=json and
-// format=folded, every line of the output must have that format, so the command's
+// format=folded, every line that dtrace prints must have that format, so the command's
 // output goes to stderr.
 #include "libdtrace/consume/runner.hpp"
 

@@ -22,8 +22,8 @@ constexpr std::string_view depends = "#pragma D depends_on ",
                            type_ending = "_t";
 
 // Returns the name that a line declares, or "" if there is none. For a type, returns
-// the name without its ending _t. So a program that contains curpsinfo matches
-// psinfo_t.
+// the name without its ending _t. So psinfo_t yields "psinfo", which is also found in a
+// program that contains only curpsinfo.
 std::string_view declared(std::string_view line)
 {
     if (line.starts_with(translates)) {
@@ -69,8 +69,8 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Adds the library with this file name. A line can also depend on a module, member
-    // or symbol, for which nothing is added.
+    // Adds the library with this file name. Adds nothing if there is none, for example
+    // because the #pragma names a module, a member or a symbol.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -243,7 +243,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                   "; the nearest instructions start at" + near,
                               ""};
         }
-        // The offsets 0A, 00a and a are the same probe.
+        // "0A", "00a" and "a" are the same offset, so they all refer to one probe.
         ids.push_back(
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Finds the instructions at which a function is left. They return or jump away from the
-// function or from one of its split-off parts. A jump from one of these parts to
-// another is not a return.
+// Finds the instructions that leave a function: returns, and jumps out of the function
+// and its split-off parts. A jump from one of these parts to another is not a return.
 //
 // The destination of an indirect jump is known only when it is about to execute.
 // Therefore the site contains the jump's operand and the address ranges of all parts.
-// It fires if the destination is outside all of these ranges, or is the function's entry
-// (dt_leaves_function()).
+// It fires if the destination is outside all of these ranges, or is the function's
+// entry (dt_leaves_function()).
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "ptrace-agent/plant/statics.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finds our patches in a process by reading only its memory. The program that wrote
-// them may have exited.
+// Finds our patches in a process by comparing its memory with its files. The dtrace
+// that wrote the patches is not needed, so it may have exited.
 //
-//   /proc/PID/maps ── executable memory of files ── bytes that differ from the file
+//   /proc/PID/maps ── executable file mappings ── bytes that differ from the file
 //        └── the runtime's image ── its config ── the sites, and whether they fire
 //
 // The config is read only if the runtime's image is identical to ours, because another

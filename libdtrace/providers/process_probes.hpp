@@ -26,7 +26,8 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
 // The operands of a site. At a static probe, they are the probe's arguments. At a
 // return site with an indirect jump, they are the jump's destination and the ranges of
-// the function's parts. Such a site fires if dt_leaves_function().
+// the function's parts. Such a site fires only if dt_leaves_function() returns 1 for
+// these operands.
 struct StaticArguments {
     TargetAddr semaphore; // 0: there is no semaphore
     std::vector<dt_operand> operands;

@@ -57,7 +57,8 @@ bool is_kernel_provider(std::string_view name);
 
 // Returns the attributes of a probe's description: the weakest of its non-empty parts.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-// Returns whether two probes have the same attributes, without computing them.
+// Returns true if two probes certainly have the same attributes. This is much faster
+// than computing the attributes. If it returns false, they may still be the same.
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

@@ -21,9 +21,9 @@ namespace dt {
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
 // Reads the arguments of a system call. `call` is the function name of its probes.
-// Errors: unsupported if the kernel does not describe this system call, and most likely
-// does not have it; not_found if tracefs is not mounted; permission if tracefs is
-// unreadable.
+// Errors: unsupported if the kernel has no description of this system call, most likely
+// because it does not have the system call; not_found if tracefs is not mounted;
+// permission if tracefs is unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

@@ -83,8 +83,8 @@ private:
     void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
     void define(const ElfImage& image, Read& read);
     // Returns the definition of a probe that passes n_passed arguments. `by` receives
-    // the definition of its provider, which owns the result. Returns null if there is
-    // no valid definition of the probe.
+    // the provider's definition, which owns the result. Returns null if there is no
+    // valid definition of the probe.
     const ProviderProbe* defined(const std::shared_ptr<ElfImage>& image,
                                  const StaticProbe& probe, std::size_t n_passed,
                                  Definition& by);

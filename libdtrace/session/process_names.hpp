@@ -26,8 +26,9 @@ public:
         std::string_view module;
         std::string why_not; // the reason why there is no process
     };
-    // Returns the process and the module that the text before a name's last backquote
-    // denotes. Examples of the text are "pid42`libc.so.6", "a.out", "pid42" and "".
+    // Returns the process and the module that a scope denotes. A scope is the text
+    // before the last backquote of a name, for example "pid42`libc.so.6", "a.out",
+    // "pid42" or "".
     Scope in_scope(std::string_view scope);
     // Returns the address of a function or variable, or nothing if it is not known.
     std::optional<std::uint64_t> symbol_address(std::string_view scope,

@@ -182,8 +182,9 @@ void Processes::remove_ended()
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
-        // If a process exited before its symbols could be read, its parent's symbols
-        // are used.
+        // The parent's symbols are used for a child that still had its parent's
+        // modules, or that exited before its symbols could be read. A child that has
+        // executed another program never uses them.
         const ProcessSymbols* parent =
             process->is_followed() ? traced_symbols(process->parent, traced) : nullptr;
         const bool like_parent =

@@ -180,9 +180,9 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
     return text + diagnostic.text;
 }
 
-// Compiles the D libraries in the -L directories, once. Libraries that failed are tried
-// again for the next program. A library that depends on a module or provider that does
-// not exist is skipped.
+// Compiles the D libraries in the system's directory and in the -L directories, once.
+// Libraries that failed are tried again for the next program. A library that depends on
+// a module or provider that does not exist is skipped.
 int ProgramCompiler::load_libraries(uint_t cflags)
 {
     if (s_.options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reports sites that cannot be probed, that use a breakpoint, or whose entry probe also
-// fires in a loop. A remark is reported only once for each probe, even if libraries are
-// loaded and unloaded repeatedly.
+// Reports sites that cannot be probed, sites that use a breakpoint, and functions whose
+// entry probe also fires in a loop. A remark about sites is reported only once for each
+// probe, even if libraries are loaded and unloaded repeatedly.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"

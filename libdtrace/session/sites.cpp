@@ -59,8 +59,8 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     return table.sites.size() - 1;
 }
 
-// Returns the probes whose function an enabled description names without a wildcard, in
-// ascending order.
+// Returns the probes that an enabled description names by their id, or by their
+// function without a wildcard. The result is in ascending order.
 static std::vector<std::uint32_t> named_probes(const SessionState& state)
 {
     std::vector<std::uint32_t> named;

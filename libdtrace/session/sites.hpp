@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists the sites of a process' enabled probes in the form that backends take.
+// Lists the sites of a process's enabled probes in the form that backends take.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -12,7 +12,7 @@ namespace dt {
 Mechanism mechanism_of(const Options& options);
 Site site_of(std::uint32_t probe, const ProbeSite& at);
 
-// Returns the unplanted sites of the process' enabled probes. Appends to `statics` the
+// Returns the unplanted sites of the process's enabled probes. Appends to `statics` the
 // data that sites of static probes and of indirect jumps need.
 std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
                                 StaticTable& statics);

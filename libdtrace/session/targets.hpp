@@ -29,8 +29,8 @@ public:
     {
     }
 
-    // Grabs the processes in which enabled descriptions have matched probes and that
-    // are not targets yet.
+    // Grabs each process in which an enabled description has matched a probe, unless
+    // the process is already a target.
     void grab_matched();
     // Plants all unplanted sites of a process. Returns 0, or -1 after
     // SessionState::fail().

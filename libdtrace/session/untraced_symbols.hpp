@@ -27,8 +27,8 @@ public:
     // Returns the symbols of a process, and reads them on first use. Returns null if
     // reading them failed on first use.
     ProcessSymbols* find(pid_t pid);
-    // Opens the symbols of a process again, and keeps them. If that fails, the previous
-    // ones are kept.
+    // Reads the symbols of a process again, and keeps them. If that fails, the symbols
+    // that were read before are kept.
     Result<ProcessSymbols*> open(pid_t pid);
     // Sets the maximum number of processes (at least 1). If more are kept, removes the
     // least recently used ones.

@@ -67,11 +67,12 @@ bool part_of_sequence(char c)
 }
 
 // Returns an upper bound for the length of the demangled form. Output can be longer
-// than input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part. To
-// multiply the length by n, n references are needed on one level of nesting, so k
-// references on several levels multiply it by at most 3^(k/3) <= e^(k/e). Pack
-// expansions (Dp, sp) repeat a pattern for each element of a pack, and a pack has fewer
-// elements than the name has bytes.
+// than input for two reasons:
+// - References (S_, S0_, T_, ...) repeat an earlier part. To multiply the length by n,
+//   n references are needed on one level of nesting. So k references on several levels
+//   multiply the length by at most 3^(k/3) <= e^(k/e).
+// - Pack expansions (Dp, sp) repeat a pattern for each element of a pack. A pack has
+//   fewer elements than the name has bytes.
 double estimated_bytes(std::string_view mangled)
 {
     double references = 0, expansions = 0;
@@ -161,8 +162,8 @@ std::size_t opening_of_last(std::string_view text)
     return std::string_view::npos;
 }
 
-// Returns the start of the name after a return type: the offset after the last blank
-// outside of brackets.
+// Returns the offset at which the name starts after a return type. The name starts
+// after the last blank that is outside brackets.
 std::size_t start_of_name(std::string_view text)
 {
     std::size_t from = text.size();

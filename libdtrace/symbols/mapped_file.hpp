@@ -42,8 +42,8 @@ std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 
-// Information about the main program that the kernel gave the process, from
-// /proc/PID/auxv.
+// Information about the main program from the process's auxiliary vector
+// (/proc/PID/auxv).
 struct MainProgram {
     std::optional<TargetAddr> program_headers; // AT_PHDR; nullopt if not readable
     std::string executed_path;                 // AT_EXECFN; empty if not readable

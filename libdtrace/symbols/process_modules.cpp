@@ -180,8 +180,8 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     module->begin =
         module->target_addr(module->image->segments().front().addr & ~0xfffULL);
     module->end = module->target_addr(last.addr + last.mem_bytes);
-    // The segments may cover less than what is mapped, so the range is extended to the
-    // mapping itself.
+    // The mapping may extend beyond the segments, so the range is extended to include
+    // all of it.
     module->begin = std::min(module->begin, mapping.begin);
     module->end = std::max(module->end, mapping.end);
     return module;

@@ -62,9 +62,9 @@ struct Module {
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
-    // Whether this is only a part of a file that is mapped a second time, as V8 does
-    // with its builtins. Addresses in it have names, but probe descriptions do not
-    // match it.
+    // Whether only a part of the file, without its start, is mapped here. For example,
+    // V8 maps its builtins a second time in this way. Addresses in such a module have
+    // names, but probe descriptions do not match it.
     bool partial = false;
     bool live = true; // false if it was unmapped and is kept for old addresses
     std::shared_ptr<ElfImage> image; // null if the file is not available, see trouble

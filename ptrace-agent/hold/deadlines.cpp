@@ -89,8 +89,8 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
     return -1;
 }
 
-// Waits for a stop of a thread of the address space, or of a new child of such a
-// thread.
+// Waits until the thread `tid` stops or exits. The thread belongs to the address space,
+// or it is a new child of a thread that does.
 Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
@@ -107,7 +107,7 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
             return status.is_stopped() ? Waited::stopped : Waited::ended;
         if (reported >= 0 || errno != EINTR)
             return Waited::ended;
-        client_.check_in_wait(); // so that Mailbox can interrupt the next wait, too
+        client_.check_in_wait(); // reads requests and resets Mailbox::rang()
         if (is_overdue(space, tid))
             return Waited::late;
     }

@@ -167,9 +167,9 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // A traced thread wakes even for a signal that it ignores, so its wait is repeated.
-    // After a stop signal the wait is not repeated, because a stop signal interrupts it
-    // even in an untraced thread (signal(7)).
+    // An ignored signal interrupts a system call only if the thread is traced, so the
+    // call is repeated. A stop signal can also interrupt the call in an untraced thread
+    // (signal(7)), so the call is not repeated after a stop signal.
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

@@ -183,7 +183,7 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // in a group-stop, the thread needs no hold
+    if (!thread.is_interrupt()) { // a group-stop already keeps the thread stopped
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -330,7 +330,7 @@ void Follower::begin_program(Thread& thread)
     thread.gs_key = 0;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
-    if (process.started) { // a hold was only for probes of the old program
+    if (process.started) { // end a hold that was for the old program's probes
         thread.held = false;
         thread.awaits = 0;
         thread.hold_ends_ns = 0;

@@ -70,9 +70,9 @@ private:
     // detaches from it.
     void forked(Thread& parent, pid_t child);
     // Makes a child a target. The child is stopped at its first instruction, and its
-    // text is restored. Returns false if there is no reason to follow the child: the
-    // parent has no tracepoints, the kernel does not fire its probes, and neither its
-    // libraries nor its execs are watched.
+    // text is restored. Returns false if there is no reason to follow the child: it
+    // inherits no probes from the parent, the kernel does not fire the parent's probes,
+    // and neither the parent's libraries nor its children's execs are watched.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
     // Unmaps our mappings that a child has inherited, except the one that contains its
     // pc.

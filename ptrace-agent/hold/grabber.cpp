@@ -72,8 +72,8 @@ Result<Ok> Grabber::seize_all(Process& process, std::uint64_t& ends)
 }
 
 // A thread that is seized in the middle of clone(2) may still create a thread that is
-// not traced. This function is called after all threads have stopped, because none of
-// them is in the middle of that call then. If a thread exits while the kernel lists the
+// not traced. So this function is called after all threads have stopped, when none of
+// them is in the middle of clone(2). If a thread exits while the kernel lists the
 // threads, the list may end early, so the number of threads is compared as well.
 bool Grabber::has_missed_thread(const Process& process)
 {

@@ -173,7 +173,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             execed = true;
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
-        // Delivers a signal that another process may have sent.
+        // Deliver the signal if another process has sent one.
         resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
     }
 }

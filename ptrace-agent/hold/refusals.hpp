@@ -11,8 +11,8 @@
 namespace dt::agent {
 
 // Refuses a process that has a shadow stack. A call or return that is moved for a probe
-// does not change the shadow stack, and the next return would kill the process. `name`
-// begins the message.
+// does not change the shadow stack, and the next return would kill the process. The
+// error message begins with `name`.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 // Refuses a process that runs a 32-bit program, with Code::unsupported.
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);

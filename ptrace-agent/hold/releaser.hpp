@@ -82,7 +82,7 @@ private:
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     // Waits for the threads that must get deferred signals before they are detached.
     // After the timeout, detaches from the remaining threads. Their deferred signals
-    // are lost if they cannot be sent then.
+    // are lost if they cannot be sent at that time.
     void await_signals(std::uint64_t timeout_ns);
     // Waits for injected calls of released targets that did not return in time, so that
     // the stub can be removed from their text. The targets run during this wait.

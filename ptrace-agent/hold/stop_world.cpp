@@ -158,7 +158,7 @@ void Tracees::release_all(AddressSpace& space)
         if (!thread->is_pending())
             handler_.go_on(*thread, 0);
         else if (is_only_interrupted(*thread) || handler_.is_simple(*thread))
-            handler_.handle_stop(*thread); // before the agent's loop reaches it
+            handler_.handle_stop(*thread); // at once, not in the agent's loop
     }
 }
 

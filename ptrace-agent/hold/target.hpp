@@ -80,7 +80,7 @@ struct DeferredSignal {
 struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
-    WaitStatus status; // of the last stop
+    WaitStatus status; // status of the last stop
     ThreadAge age = ThreadAge::fresh;
     Leaving leaving = Leaving::no;
     bool interrupted = false; // PTRACE_INTERRUPT was sent but has not stopped it yet

@@ -94,8 +94,8 @@ public:
     void drop_thread(Thread& thread, WaitStatus status);
     void remove_thread(Thread& thread); // after it was detached
     void remove_process(pid_t pid);
-    // Removes the other threads of this thread's process. The exec of this thread has
-    // ended them.
+    // Removes the other threads of this thread's process. They ended when this thread
+    // executed another program.
     void remove_others(Thread& thread);
 
     // New tasks that have stopped before a stop of their parent has announced them.
@@ -118,7 +118,7 @@ public:
     // Enables the calls of StopHandler::secure_hit(), which is then called before
     // waitpid(2) takes the report of a SIGTRAP.
     void secure_hits() { secures_hits_ = true; }
-    // Stops a running thread. If it stops for another reason than our interrupt, that
+    // Stops a running thread. If it stops for a reason other than our interrupt, that
     // stop becomes pending. Returns false if the thread ended or did not stop in time.
     bool stop_one(Thread& thread);
     // If an instruction of an interrupted thread has raised a signal that is still
@@ -142,8 +142,8 @@ public:
     // The following functions are about deadlines (deadlines.cpp).
     void begin_turn() { ++turn_; } // begins a turn of the agent's loop
     std::uint64_t turn() const { return turn_; }
-    // Returns whether a thread that has not stopped is late, by the rules at the start
-    // of deadlines.cpp.
+    // Returns whether a thread that has not stopped is late, according to the rules at
+    // the start of deadlines.cpp.
     bool is_overdue(AddressSpace& space, pid_t tid);
     std::uint64_t exec_timeout_ns(pid_t of) const;
     // `why` is the reason for giving up on the process. It becomes a part of the

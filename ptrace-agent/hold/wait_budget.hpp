@@ -4,8 +4,8 @@
 // All waits in one turn of the agent's loop share this budget. A wait for many threads,
 // or for many steps of one operation, therefore takes no longer than a wait for one
 // thread. Waits may nest; the time of an inner wait is part of the outer wait and is
-// counted once. If the agent has given up on a target, it spends one short budget on
-// that target in all later turns together.
+// counted once. After the agent has given up on a target, all later turns together
+// share one short budget for that target.
 #pragma once
 
 #include "base/clock_ns.hpp"

@@ -2,10 +2,11 @@
 // The place at which injected system calls execute in a target: the address of a
 // `syscall` instruction in the target's text.
 //
-//   not searched for ──> the stub (call_stub.hpp), which the agent has written
-//                    └─> an existing instruction, if no mapping has space for the stub
+//   unknown ──> the stub (call_stub.hpp), which the agent has written
+//           └─> an existing instruction, if no mapping has space for the stub
 //
-// After the stub is removed, the next call searches for a place again.
+// The first call searches for the place. After the stub is removed, the place is unknown
+// again, and the next call repeats the search.
 #pragma once
 
 #include "base/target_addr.hpp"

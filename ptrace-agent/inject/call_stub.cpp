@@ -18,8 +18,8 @@ TargetAddr block_of(TargetAddr stub)
 
 // The first and the last of the kernel's results for an interrupted system call
 // (include/linux/errno.h): ERESTARTSYS and ERESTART_RESTARTBLOCK. A call with the
-// result ERESTART_RESTARTBLOCK is continued by restart_syscall(2). A call with another
-// of these results is repeated with its own number.
+// result ERESTART_RESTARTBLOCK is continued by restart_syscall(2). With the other
+// results, the same call is made again.
 constexpr std::int64_t first_restart = -512, restart_block = -516;
 constexpr std::uint64_t nr_restart_syscall = 219;
 constexpr std::uint64_t syscall_bytes = 2;

@@ -68,8 +68,8 @@ void Doorbells::give_up()
 // Reads one message without waiting. Returns false if no message has arrived.
 //
 // Another process may have made the descriptor blocking. If so, poll(2) reports an
-// error, and the agent gives up the doorbells. Between poll(2) and the read, that
-// process can still make the descriptor blocking and take the message. So a timer
+// error, and the agent stops using the doorbells. The other process may also make the
+// descriptor blocking, and take the message, between poll(2) and the read. So a timer
 // interrupts the read. If the read fails with EINTR, it has blocked.
 bool Doorbells::read_message(uffd_msg& message)
 {

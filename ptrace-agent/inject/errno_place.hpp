@@ -14,9 +14,9 @@ class ErrnoPlace {
 public:
     // Returns the offset of errno from the thread's fs base. Returns nullopt if the
     // process has no C library, or if the agent does not know the library's code. The
-    // search also fails while the dynamic linker has not relocated the library yet. No
-    // event reports that it has done so. After a failure, the search is therefore
-    // repeated at the 2nd, 4th, 8th, ... call.
+    // search also fails until the dynamic linker has relocated the library, and no
+    // event reports that relocation. So after a failure, the search is repeated at the
+    // 2nd, 4th, 8th, ... call.
     std::optional<std::int64_t> offset(AddressSpace& space);
     // Makes the next call of offset() search again, because the C library may be mapped
     // now.

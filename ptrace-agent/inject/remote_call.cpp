@@ -19,7 +19,7 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-// The agent gives up a call if the thread stops this many times before the call is
+// The agent abandons a call if the thread stops this many times before the call is
 // done.
 constexpr int max_other_stops = 64;
 
@@ -136,7 +136,7 @@ Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
 }
 
 // Suspends the thread's seccomp filter, if the thread has one. Returns the reason if
-// that is not possible, or an empty text if the thread can make system calls.
+// that is not possible, or an empty string if the thread can make system calls.
 std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
@@ -235,10 +235,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // If a signal is to be delivered from the thread's stop, the thread must make a
-    // single-step (step_over_call()). If the agent died during the step, the step's
-    // SIGTRAP would kill the program. So an asynchronous signal is deferred and sent
-    // again later, and no single-step is needed.
+    // A signal can be delivered from the thread's stop after the call only if the call
+    // is single-stepped (step_over_call()). If the agent died during the step, the
+    // step's SIGTRAP would kill the program. So an asynchronous signal is deferred and
+    // sent again later, and the call is not single-stepped.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);
@@ -293,7 +293,7 @@ Waited Injector::run_to_stop(Thread& thread, int request, WaitStatus& status)
 
 // Makes a call in a thread that has no signal to be delivered from its current stop.
 // The thread runs to the entry of the call, to its exit, and then to a stop for
-// PTRACE_INTERRUPT. From such a stop, the kernel still restarts the program's
+// PTRACE_INTERRUPT. After such a stop, the kernel still restarts the program's
 // interrupted system call, and a group-stop continues. No signal is involved, so a
 // program that ignores SIGTRAP continues to ignore it.
 Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
@@ -343,7 +343,7 @@ Result<std::uint64_t> Injector::run_call(Thread& thread, bool& in_group_stop)
 }
 
 // Makes a call in a thread that has stopped for a signal, which must be delivered after
-// the call. The thread makes a single-step, because the agent can deliver a signal only
+// the call. The call is single-stepped, because the agent can deliver a signal only
 // from a stop for a signal, and a single-step ends in such a stop (SIGTRAP).
 Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
                                                bool& in_group_stop)

@@ -59,7 +59,7 @@ public:
 private:
     TargetAddr far_from_text(std::uint64_t bytes);
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
-    Fd take(int fd); // returns a copy of the target's descriptor, or a closed Fd
+    Fd take(int fd); // returns a copy of the target's descriptor, or an empty Fd
 
     Tracees& tracees_;
     Injector& injector_;

@@ -184,8 +184,8 @@ bool RuntimeExit::run_in_our_code(Thread& thread, int request, Try which)
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
             }
-            // No time is left in the budget, so the agent does not run the thread again
-            // in this turn of its loop.
+            // Wait a little for the stop. A thread that has not stopped by then sleeps
+            // in the kernel, and its stop is handled when it occurs.
             if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
                 continue;
             thread.running_out = false;

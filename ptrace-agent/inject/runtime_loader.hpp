@@ -33,7 +33,8 @@ public:
     }
 
     // Loads the runtime if the target does not have it yet. If this fails, later calls
-    // fail with the same reason. After an Error with Code::gone, they try again.
+    // fail for the same reason. They try again only if the error was Code::gone, or
+    // Code::busy because no thread could make a system call.
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -36,14 +36,15 @@ public:
 
     // Creates the config. Does not change the target.
     Result<Ok> make(pid_t pid);
-    void forget(); // the runtime is no longer in the target
+    void forget(); // called when the runtime is no longer in the target
     // The reason why the runtime cannot be loaded, or empty if it can be loaded.
     // forget() does not clear the reason.
     std::string refusal;
     const dt_rt_config& config() const { return config_.own(); }
     RuntimeConfig& writer() { return config_; }
     int read_only_fd() const { return config_.fd(); }
-    // Makes threads that leave the runtime wait at its gate.
+    // Makes threads that leave the runtime wait at the gate (doorbells.hpp), or lets
+    // them pass.
     void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
     Doorbells doorbells; // if they are not armed, the runtime makes upcalls with a trap
@@ -51,7 +52,7 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
-    // Tells the runtime, if there is one, the offset of errno from the thread's fs base.
+    // Tells the runtime, if there is one, the offset of errno from a thread's fs_base.
     // Until then, the runtime asks the agent for errno.
     void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
@@ -132,7 +133,8 @@ private:
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
     const dt_rt_thread* find_slot(std::uint64_t fs_base) const;
-    // Returns the rule for this address, or a free entry, or null.
+    // Returns the rule for this address. If there is none, returns a free entry for
+    // the rule, or null if no entry is free.
     const dt_rt_rule* find_rule(std::uint64_t at) const;
 
     RuntimeConfig config_;

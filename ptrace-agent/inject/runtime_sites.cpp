@@ -198,7 +198,7 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
                                [](const auto& f) { return f.kind == DT_RT_RETURN; });
     if (!returns)
         config_.publish(entry.condition, 0);
-    // Both numbers are stored atomically, because threads may be reading them.
+    // A single atomic store writes both numbers, because threads may be reading them.
     config_.publish_pair(entry.first_firing, first, entry.n_firings,
                          static_cast<std::uint32_t>(firings.size()));
     if (returns)

@@ -12,8 +12,9 @@
 // share an fs_base, that fs_base identifies neither of them. Both make upcalls, and the
 // agent answers according to the thread's tid. When one of them has exited or has been
 // found with a different fs_base, the shared fs_base identifies the other thread again.
-// If a thread changes an fs_base that identified it, no later fs_base identifies it,
-// because two threads might exchange their fs_bases.
+// After a thread has changed an fs_base that identified it, the agent no longer
+// identifies the thread by its fs_base, because two threads might exchange their
+// fs_bases.
 //
 // If threads share an fs_base, the agent sets a gs_base that identifies each of them.
 // This value, the gs key, is an even number from 2048 to 4094 that no other thread of

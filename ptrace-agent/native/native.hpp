@@ -12,10 +12,10 @@
 // a case that it does not handle, it jumps to the engine before it has run any action.
 //
 // All probes of a clause share its code. Data that differs from probe to probe is in
-// the site (struct dt_rt_site). Static probes are an exception: if they keep the
-// arguments that the clause reads in different places, each combination of places has
-// its own code. Code is made for one target, because it contains addresses of that
-// target.
+// the site (struct dt_rt_site). Static probes are an exception, because the same
+// argument can be in different places at different probes. Only probes that have all
+// arguments that the clause reads in the same places share code. Code is made for one
+// target, because it contains addresses of that target.
 #pragma once
 
 #include "base/result.hpp"

@@ -48,7 +48,7 @@ private:
     const dt_arena* arena_;
     ClausePlan& plan_;
     std::uint32_t registers_ = 0; // registers that the current value uses
-    bool stores_ = false;         // a value planned so far stores to a variable
+    bool stores_ = false;         // true if any value so far stores to a variable
     bool reads_self_ = false;     // the current value uses a thread-local variable
     std::vector<Step::Part> key_; // key of the next aggregation
     bool key_is_stale_ = false;   // the key must not be computed before the actions run

@@ -211,8 +211,9 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 // range of stub_reach_of(). In such an area, a stub finds room independently of the
 // other jumps of the chain. In a smaller area, success would depend on the random
 // addresses of the mappings. Windows near each other share areas. So no area is mapped
-// for a stub if an existing area already contains one of its ranges, except fewer than
-// `missing` bytes at each end of the range. Returns whether an area was mapped.
+// for a stub if an existing area already contains one of the stub's ranges. Fewer than
+// `missing` bytes at each end of that range may be outside the existing area. Returns
+// whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {

@@ -76,8 +76,8 @@ public:
     // Passes the changed list of probes of a tracepoint to the runtime. Returns false
     // if the tracepoint has no jump, or if the tables of the runtime are full.
     bool update(AddressSpace& space, const Tracepoint& tp);
-    // Removes the jumps that no probe needs after the probes of the tracepoints in
-    // `idle` were removed.
+    // Removes the jumps that no probe needs any more. The tracepoints in `idle` have
+    // just lost their probes.
     void remove(AddressSpace& space, const std::vector<Tracepoint*>& idle);
     // Frees the trampolines of removed jumps. Does nothing if a thread might be in one
     // of them.

@@ -35,7 +35,8 @@ public:
     // them in an event.
     std::vector<ForgottenProbe> take_forgotten();
 
-    // Forgets the mappings, after the process has executed another program.
+    // Forgets the mappings, and the probes for take_forgotten(). Called when this
+    // memory is no longer traced.
     void forget_all();
 
 private:

@@ -18,7 +18,7 @@ constexpr std::size_t max_span = 1 << 20;
 // are read and written with few system calls. are_joined() decides whether two
 // neighbours may be in one span, and so whether the bytes between them may be
 // rewritten. put() returns false if it could not access the complete span, for example
-// because a part was unmapped. In that case put() is called again for each item alone.
+// because a part was unmapped. In that case put() is called again for each item.
 template <class Items, class At, class Joined, class Put>
 static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
@@ -101,8 +101,8 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
-        // The target is running, so bytes that may belong to the program must not be
-        // rewritten. The program may own the bytes between two areas.
+        // The target may be running, so bytes that may belong to the program must not
+        // be rewritten. The program may own the bytes between two areas.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
         },

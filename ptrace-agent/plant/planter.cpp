@@ -14,8 +14,8 @@
 namespace dt::agent {
 
 // Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint, and refuses its sites. If a probe of an earlier request is removed
-// because new probes near it have taken its jump, a note reports that.
+// breakpoint, and refuses its sites. If that removes a probe of an earlier request,
+// which has lost its jump because of new probes nearby, adds a note for the user.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -295,7 +295,7 @@ PeriodicTask Planter::periodic_task(const Planting& p)
     return PeriodicTask([this] { tracees_.pass_signals(); });
 }
 
-// Makes the tracepoints again if the text has changed since it was read. Then plans the
+// Recreates the tracepoints if the text has changed since it was read. Then plans the
 // jumps, unless they have been planned and the text has not changed. Called in the
 // second stop.
 void Planter::replan_if_changed(Planting& p, bool planned)

@@ -24,7 +24,8 @@
 
 namespace dt::agent {
 
-// Below M_MMAP_THRESHOLD, so that malloc takes a block from the heap.
+// The size of a block. It is below M_MMAP_THRESHOLD, so that malloc takes the block
+// from the heap.
 constexpr std::size_t block_bytes = 16 << 20;
 constexpr std::size_t part_bytes = 128 << 10; // prefaulted by one call
 constexpr std::size_t max_share = 8;          // at most 1/8 of the free memory

@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// The number of bytes after an extent in which the next neighbour is searched for. A
-// window is shorter.
+// How many bytes after an extent are searched for the next breakpoint or window. No
+// window is that long.
 constexpr std::uint64_t n_examined = 64;
 
 static bool is_jcc(const Instruction& insn)

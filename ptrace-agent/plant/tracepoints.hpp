@@ -47,11 +47,11 @@ public:
 
     // The agent's own purpose for a tracepoint, in addition to the probes.
     enum Purpose : std::uint8_t {
-        fires,              // the agent has no purpose for it; it only fires probes
+        fires,              // only fires probes, without a purpose of the agent
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)
-        once,               // the address to which create() runs the command
+        once,               // the address up to which the launcher runs a command
     };
 
     // Returns the byte that the breakpoint replaces.
@@ -64,7 +64,8 @@ public:
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // gets a breakpoint if a jump is not possible there
     std::optional<std::uint32_t> site; // number of the runtime's site, if it has a jump
-    TargetAddr first, end, beyond;     // these, further and loop_end: see PatchSite
+    // These ranges have the same meaning as in PatchSite.
+    TargetAddr first, end, beyond;
     FurtherBlocks further{};
     TargetAddr loop_end;
     // The jump does not fire when a loop branches back to the instruction.
@@ -104,7 +105,7 @@ public:
 
     // Restores the original bytes in a forked child, which has a copy of this memory.
     void restore_copy(pid_t child) const;
-    void forget_all(); // called after the process has executed another program
+    void forget_all(); // called when this memory is no longer traced
     // Replaces our breakpoints with the original bytes, in bytes that were read from
     // address `from`.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;

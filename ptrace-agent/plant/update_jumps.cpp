@@ -87,8 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// Returns whether the thread is held in the runtime at the linker's site. If it is, the
-// only trampoline that it needs is that of the linker's site.
+// Returns whether the thread is held in the runtime at the linker's site. Such a thread
+// needs no trampoline except that of the linker's site.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {

@@ -7,10 +7,11 @@
 
 #define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 /*
- * The maximum number of writes to the bells for one upcall. A write returns
- * without an answer in a forked child, and while the agent has the bell
- * unprotected for another thread. The runtime then writes to the other bell. The
- * limit exceeds the number of threads that can write to a bell at once.
+ * The maximum number of writes to the bells for one upcall. A write does not
+ * wait in a forked child, or if the agent has just released this bell for
+ * another thread. Then the upcall is not answered, and the runtime writes to
+ * the other bell. The limit exceeds the number of threads that can write to a
+ * bell at once.
  */
 #define DT_RT_RINGS 4096
 
@@ -39,7 +40,7 @@ static int dt_rt_may_trap(const struct dt_rt_run *run)
 	return !lease || shard->last_timestamp <= lease;
 }
 
-/* Returns the upcall of a shard, which is at the lowest address of its stack. */
+/* Returns the shard's upcall, at the lowest address of the shard's stack. */
 static struct dt_rt_upcall *dt_rt_call_of(const struct dt_rt_frame *frame)
 {
 	return (struct dt_rt_upcall *)(dt_rt_config.stacks +

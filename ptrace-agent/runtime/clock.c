@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time in a target. The runtime converts the processor's time stamp counter to
- * nanoseconds with the clock line, a set of factors that the consumer renews
- * (struct dt_clock). If there is no clock line, the time comes from the kernel.
- * The runtime then makes a system call if config->may_call is set, or an upcall
- * otherwise.
+ * nanoseconds with the clock line, a starting point and a factor that the
+ * consumer updates (struct dt_clock). If there is no clock line, the time comes
+ * from the kernel. The runtime then makes a system call if config->may_call is
+ * set, or an upcall otherwise.
  *
  * The runtime does not wait until the consumer has rewritten the line. It tries
  * to read the line a limited number of times and then takes the time from the

@@ -3,8 +3,8 @@
  * The runtime as a host of the engine: its table of operations, and the
  * identity of the thread that fires.
  *
- * The table is filled in at run time, in the shard's notes. The image is not
- * relocated, so it cannot contain addresses.
+ * The table is in the shard's notes (struct dt_rt_notes) and is filled in at
+ * run time. The image is not relocated, so it cannot contain addresses.
  */
 #include "dif/float.h"
 #include "ptrace-agent/runtime/host.h"

@@ -122,8 +122,8 @@ dt_u64 dt_rt_vtimestamp(struct dt_host *host);
 /* --- memory.c --- */
 /*
  * Returns how many bytes at addr are readable, according to the agent's table
- * of ranges. Returns 0 if the table has no range with this address, or is being
- * rewritten.
+ * of ranges. Returns 0 if no range in the table contains this address, or if
+ * the table is being rewritten.
  */
 dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr);
 int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,

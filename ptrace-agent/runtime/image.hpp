@@ -11,8 +11,8 @@
 namespace dt
 {
 
-// Returns the image, whose size is a multiple of a page. It is empty on
-// machines for which there is no runtime.
+// Returns the image, which consists of complete pages. It is empty on machines
+// for which there is no runtime.
 std::span<const std::byte> runtime_image();
 // Returns the header at the beginning of the image. The image must not be
 // empty.

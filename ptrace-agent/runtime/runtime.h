@@ -92,8 +92,10 @@
  * other bell. If has_bells is 0, an upcall is an int3, and threads do not wait
  * at the gate.
  *
- * The runtime makes a system call only if config->may_call is set, or after the
- * agent has died, for config->masked_tid.
+ * The runtime makes a system call only if config->may_call is set, with one
+ * exception. If the agent has died and config->masked_tid is not 0, each thread
+ * that leaves the runtime calls gettid(2). The thread with this tid then
+ * restores its signal mask.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
@@ -250,10 +252,10 @@ struct dt_rt_site {
 
 /*
  * A semaphore of static probes that the agent incremented by one. It may be
- * decremented only if the place in the file that was mapped at its address is
- * still mapped there. Otherwise the address contains something else by now. The
- * list is in private memory, so the list of a forked child describes the child's
- * own semaphores.
+ * decremented only if the same offset of the same file is still mapped at its
+ * address. Otherwise the address contains something else by now. The list is in
+ * private memory, so the list of a forked child describes the child's own
+ * semaphores.
  */
 struct dt_rt_raised {
 	dt_u64 at;
@@ -336,9 +338,9 @@ struct dt_rt_config {
 	/*
 	 * The tid of the thread whose signals the agent has blocked, in that
 	 * thread's own pid namespace. 0: no thread. gather is set while the
-	 * signals of a thread are blocked. If the agent dies, the thread makes a
-	 * system call when it leaves the runtime, which restores its previous
-	 * mask, mask_before. It does so only if its mask is still mask_now.
+	 * signals of a thread are blocked. If the agent dies, the thread itself
+	 * restores its previous mask (mask_before) when it leaves the runtime,
+	 * unless its mask is no longer mask_now.
 	 */
 	dt_u32 masked_tid, masked_pad;
 	dt_u64 mask_now, mask_before;

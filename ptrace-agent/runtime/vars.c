@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builtin variables of a target, and signals to it, from inside the target.
- * Values that are only in /proc are requested from the agent.
+ * Computes builtin variables inside the target, and sends signals to the thread
+ * that fires the probe. The agent supplies the values that the runtime cannot
+ * read, for example those in /proc.
  */
 #include "ptrace-agent/runtime/host.h"
 

@@ -47,8 +47,8 @@ private:
     bool was_busy_ = false, idle_first_ = false;
 };
 
-// The time that sampling may take. The budget grows by a share of the time that passes,
-// and sampling stops while the budget is used up.
+// The time that sampling may take. The budget grows by a percentage of the elapsed
+// time, and sampling pauses while the budget is exhausted.
 class SampleBudget {
 public:
     // Returns whether there is time left. The budget grows in proportion to n_running,

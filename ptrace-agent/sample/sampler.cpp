@@ -149,7 +149,8 @@ bool Sampler::sample_some()
             continue;
         if (!thread->samples.empty()) {
             // The stop that an earlier tick requested has not been handled yet. It will
-            // give the sample of that tick. This tick has no sample of the thread.
+            // provide that tick's sample. The current tick gets no sample of this
+            // thread.
             ++n_left_out_;
             rotation_.seen(Rotation::Found::running);
             continue;

@@ -59,8 +59,8 @@ public:
 
     // Implements StopHandler::secure_hit().
     static void secure(Thread& thread);
-    // Undoes a hit that has not been handled yet, because its breakpoint is about to be
-    // removed. Sets the thread's pc back to the instruction. If `all` is false, hits of
+    // Undoes a hit that has not been handled yet: sets the thread's pc back to the
+    // instruction. Called before the breakpoint is removed. If `all` is false, hits of
     // breakpoints that have probes are left alone.
     void undo(Thread& thread, bool all);
     // Undoes a trap inside a window if the trap has not been handled yet. Without this,

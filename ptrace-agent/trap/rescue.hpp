@@ -103,7 +103,7 @@ public:
     bool contains(TargetAddr pc) const;
 
     // Fills the region, which the target has mapped at `at`, and protects the
-    // breakpoints that exist already. Returns false if the region cannot be written.
+    // breakpoints that already exist. Returns false if the region cannot be written.
     bool install(AddressSpace& space, TargetAddr at, ProgramHandler program);
     void forget() { *this = {}; }
     void set_program_handler(AddressSpace& space, ProgramHandler program);
@@ -119,9 +119,9 @@ public:
     void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
                     std::optional<std::uint64_t> mask);
     // Returns notes for the user about unprotected breakpoints, which would kill the
-    // process if the agent were killed. These are the breakpoints that did not fit into
-    // the table since the last call. If the target has no rescue, they are the
-    // breakpoints in `fresh`. Returns no notes if the process has been killed.
+    // process if the agent were killed. These are the breakpoints that protect() could
+    // not add to the full table since the last call. If the target has no rescue, they
+    // are the breakpoints in `fresh`. Returns no notes if the process has been killed.
     std::vector<std::string> take_notes(AddressSpace& space,
                                         std::span<Tracepoint* const> fresh);
 

@@ -141,7 +141,7 @@ bool TrapSignals::deliver(Thread& thread)
     if (!tracees_.take_raised_signal(thread))
         return true;
     if (thread.event() != 0 || thread.signal() != SIGTRAP) {
-        thread.move_to(ThreadState::pending); // handle this other stop first
+        thread.move_to(ThreadState::pending); // the main loop handles this other stop
         tracees_.add_ready(thread.tid);
         return true;
     }

@@ -131,8 +131,8 @@ struct Site {
     // For ret: the offset in the function. For entry: PatchSite::loop_end.
     std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // the file's bytes at this place
-    // How far the bytes around the site may be moved (PatchSite). If first and end are
-    // 0, the limits are unknown. If both equal `at`, the bytes must not be moved.
+    // Limits of the bytes around the site that may be moved (see PatchSite). If first
+    // and end are 0, the limits are unknown. If both equal `at`, no byte may be moved.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};
     std::array<std::uint8_t, 2> pad_at_end{};

@@ -195,7 +195,7 @@ std::optional<Request> Mailbox::next()
     request.body.assign(in_.begin() + sizeof header, end);
     in_.erase(in_.begin(), end);
     auto n_fds = static_cast<ptrdiff_t>(
-        std::min<std::size_t>(header.n_fds, fds_.size())); // sent with the first byte
+        std::min<std::size_t>(header.n_fds, fds_.size())); // all fds have arrived
     request.fds.assign(std::make_move_iterator(fds_.begin()),
                        std::make_move_iterator(fds_.begin() + n_fds));
     fds_.erase(fds_.begin(), fds_.begin() + n_fds);

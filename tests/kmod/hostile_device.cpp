@@ -220,8 +220,8 @@ void any_ioctl(Consumer& consumer)
         DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
         DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
-    // Request an arena only rarely. It may have half of the machine's memory, so its
-    // creation takes a long time.
+    // Request an arena only rarely. An arena may use half of the machine's memory, so
+    // it takes a long time to create.
     if (request == DTK_ARENA && any(50) != 0)
         return;
     void* where = any(3) == 0 ? reinterpret_cast<void*>(odd_number()) : memory.data();

@@ -155,7 +155,7 @@ class Nginx(Server):
         return len(body), hashlib.sha256(body).hexdigest()
 
     def load(self, name, *flags):
-        # The load generator prints its progress on stderr.
+        # Without -q, ab prints its progress on stderr.
         done = subprocess.run(["ab", "-q", "-n", "1000", "-c", "8", *flags, f"http://127.0.0.1:{self.port}/{name}"],
                               capture_output=True, text=True, timeout=150)
         equal((done.returncode, done.stderr), (0, ""))
@@ -181,7 +181,7 @@ class Postgres(Server):
         return found[-1] if found else name
 
     def run(self, name, *words):
-        # pgbench prints its progress on stderr.
+        # stderr may contain text, because pgbench prints its progress there.
         done = subprocess.run([*self.user, self.bin(name), *words], cwd=self.folder,
                               capture_output=True, text=True, timeout=150)
         equal(done.returncode, 0, done.stderr)

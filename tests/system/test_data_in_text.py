@@ -78,7 +78,7 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # A module is named after its file. The file's name may contain another version than the soname.
+    # A module is named after its file. The file's name may contain a different version than the soname.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
@@ -111,7 +111,7 @@ def other_libraries_compute_the_same_hashes_and_ciphers_while_traced(t):
         compare(t, name, 1024)
 
 def ffmpeg_writes_the_same_video_while_traced(t):
-    """Tests x264 and the decoders, which are hand-written assembly, with --long, if ffmpeg is installed."""
+    """Tests x264 and the decoders, which contain hand-written assembly. Needs --long and ffmpeg."""
     if not t.long:
         raise Skip("its packages are installed with --long")
     ffmpeg = shutil.which("ffmpeg")

@@ -22,10 +22,10 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# The same program, which in addition receives a thousand signals a second. The program prints the signal masks of the
-# threads at their end. A thread that Python has joined may still run for a moment and receive a signal. So the program
-# waits until all threads have exited. It then stops the timer, because Python restores the default action of SIGALRM
-# when it exits, and the next signal would kill the program.
+# This program is like WORK, but it also receives a thousand signals a second, and it prints the signal mask that each
+# thread has when it ends. A thread that Python has joined may still run for a moment and receive a signal. So the
+# program waits until all threads have exited. It then stops the timer, because Python restores the default action of
+# SIGALRM when it exits, and the next signal would kill the program.
 STORM = """
 import os, signal, time
 n_signals, masks = 0, []
@@ -46,7 +46,7 @@ QUESTIONS = ("pid$target:libc.so.6:malloc:entry { @[ustack(5)] = count(); } "
              "pid$target:libc.so.6:free:entry { @v = sum(vtimestamp > 0); }")
 
 def agent_of(dtrace):
-    """Returns the pid of the agent of a dtrace, or 0 if it has not started or has exited."""
+    """Returns the pid of dtrace's agent, or 0 if the agent has not started or has exited."""
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
@@ -61,8 +61,9 @@ def agent_of(dtrace):
 PR_SET_CHILD_SUBREAPER = 36
 
 def status_of_orphan(pid):
-    """Waits for a process whose parent has exited, and returns its wait status. The kernel makes a subreaper its new
-    parent. Returns 0 if the old parent had waited for it."""
+    """Waits until an orphaned process exits, and returns the process's wait status. The kernel makes this process
+    the new parent of orphans, because this process is a subreaper. Returns 0 if the original parent has already waited
+    for the orphan."""
     found = []
     try:
         wait_until(lambda: found.append(os.waitpid(pid, os.WNOHANG)) or found[-1][0] == pid, what="the end of the agent")

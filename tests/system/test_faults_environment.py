@@ -16,8 +16,8 @@ def told(errors, note):
 
 def both_ways(t, how, note="", danger="", **more):
     """Traces with jumps and with breakpoints. With jumps, dtrace must print `note`, or nothing if `note` is empty. With
-    breakpoints, dtrace must report that the target would be killed if the agent were killed, with `danger` as the
-    reason, or nothing if `danger` is empty."""
+    breakpoints, dtrace must report that killing the agent would kill the target, and must name `danger` as the reason.
+    If `danger` is empty, dtrace must report nothing."""
     for flags in BOTH:
         errors, _ = traced_calls(t, how, flags=flags, **more)
         told(errors, f"would kill the process if the ptrace-agent were killed: {danger}" if flags and danger else
@@ -79,7 +79,7 @@ def a_target_that_may_not_map_executable_memory_is_traced(t):
 # Limits
 
 def targets_with_tiny_limits_are_traced(t):
-    """E18, E19: if memory or a descriptor is missing, the reason is reported and breakpoints are used."""
+    """E18, E19: if a limit denies memory or a descriptor, dtrace reports the reason and uses breakpoints."""
     notes = {"as": "(RLIMIT_AS)", "nofile": "(RLIMIT_NOFILE)"}
     dangers = {"as": "the handler that restores the text could not be installed"}
     for how in ("as", "nofile", "memlock", "stack", "fsize", "mlockall"):

@@ -6,8 +6,8 @@ import json, pathlib, subprocess, time
 from faults import *
 from harness import *
 
-# Three threads load a library, call it and unload it again: at least the given number of times, and until stdin is
-# closed.
+# Three threads repeatedly load a library, call it and unload it. Each thread makes at least the given number of rounds,
+# and continues until stdin is closed.
 STORM = """
 import ctypes, _ctypes, itertools, sys, threading
 def use(name, function, said):
@@ -50,7 +50,7 @@ class Storm(Holder):
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
     def end(self):
-        """Ends the program. Returns the libraries' results, and how many times each was called."""
+        """Ends the program. Returns the results of the calls, and the number of calls to each library."""
         out, errors = self.process.communicate(timeout=120)
         equal(self.process.returncode, 0, errors[-500:])
         said, calls = out.splitlines()

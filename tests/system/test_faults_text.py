@@ -25,8 +25,8 @@ def each_name_of_a_function_finds_its_probe(t):
             got, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @[probefunc] = count(); }}",
                                       f"{t.victim('names')} {n}", flags)
             equal((got, rows(out)), (said, {function: count}), f"{name} {flags}")
-        # Three descriptions match the same probe. A clause for all three runs once. If each has a clause, each clause
-        # runs once.
+        # Three descriptions match the same probe. One clause for all three runs once per firing. If each
+        # description has a clause of its own, each of the clauses runs once per firing.
         names = ("first", "also_first", "maybe_first")
         probes = [f"pid$target:a.out:{name}:entry " for name in names]
         _, out = traced_command(t, ",".join(probes) + "{ @[probefunc] = count(); }",

@@ -65,7 +65,8 @@ def a_child_that_executes_a_program_is_released(t):
                                     "return 0": 300}, mechanism)
 
 def sizes_of(pid):
-    """Returns the resident bytes and the number of descriptors of a process and of its children, by name."""
+    """Returns the resident bytes and the number of descriptors of a process and of each of its children. The keys of
+    the result are the names of the processes."""
     found = {}
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     for each in (pid, *map(int, children)):
@@ -216,7 +217,7 @@ def an_attached_process_that_executes_another_program_is_reported(t):
     dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } pid$target:libc.so.6:write:entry { @ = count(); }",
                      "-p", str(target.pid))
     equal(dtrace.stdout.readline(), "begun\n")
-    # The executed program exits before dtrace can look up its name.
+    # dtrace is stopped until cat has exited, so it cannot look up cat's name in /proc.
     os.kill(dtrace.pid, signal.SIGSTOP)
     output, _ = target.communicate(b"line\nmore\n", timeout=60)
     os.kill(dtrace.pid, signal.SIGCONT)

@@ -17,7 +17,8 @@ def said(text):
     return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", text, re.M)}
 
 def counted(t, program, names, calls, *flags):
-    """Returns the calls that the program prints, the firings by function, and the messages of dtrace."""
+    """Returns the numbers that the program prints, the numbers of entries and returns of each function, and dtrace's
+    messages."""
     done = good(t.run("-q", *flags, "-n", " ".join(
         f'pid$target:a.out:{name}:entry {{ @e["{name}"] = count(); }} pid$target:a.out:{name}:return {{ @r["{name}"] = count(); }}'
         for name in names) + ' END { printa("%s: %@d entries, %@d returns\\n", @e, @r); }', "-c", f"{program} {calls}"))

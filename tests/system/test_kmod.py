@@ -20,7 +20,8 @@ def examples():
     for document in sorted((ROOT / "docs").glob("*.md")):
         lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
                   if line.startswith("    # ")]
-    # In the documents, 4711 is the pid of any process. The script replaces it with $$, the pid of its own shell.
+    # In the documents, 4711 stands for the pid of any process. The script replaces it with $$, the pid of its own
+    # shell.
     return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
             for line in lines if line.startswith("dtrace -n")]
 
@@ -454,7 +455,8 @@ def the_start_of_a_process_fires_before_that_of_its_thread(output):
         n_started += words[0] == "start"
         if n_started > n_created:
             raise AssertionError(f"a process started before its creation: {lines}")
-    # SIGALRM, SIGCHLD and SIGIO are ignored here, because programs that wait receive them, too.
+    # This check omits SIGALRM, SIGCHLD and SIGIO, because processes also receive them while they wait, for example for
+    # a timer or a child.
     handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")]
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 

@@ -83,8 +83,8 @@ int main(void)
 
 @contextlib.contextmanager
 def memory_group(limit, inside=False):
-    """Yields a control group (version 1 or 2) with this memory limit. With `inside`, yields a group without a limit of
-    its own inside the group that has the limit."""
+    """Yields a control group (version 1 or 2) with this memory limit. If `inside` is set, the yielded group
+    has no limit itself, but its parent group has the limit."""
     mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
     places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")

@@ -67,7 +67,8 @@ def test_of(title, *command, **more):
     return test
 
 def without_digits(said):
-    """Removes numbers, and replaces each run of blanks with one, because its length depends on the numbers."""
+    """Removes numbers, and replaces each run of blanks with a single blank, because the run's length depends on the
+    numbers."""
     return re.sub(rb" +", b" ", re.sub(rb"[\d.]+", b"", said))
 
 def in_order(said):

@@ -65,7 +65,7 @@ def hello_world_is_two_lines(t):
 def the_example_program_compiles_to_the_known_instructions(t):
     done = t.run("-eSn", 'BEGIN /execname == "csh"/ { trace(arg0); }')
     equal(done.returncode, 0, done.stderr)
-    # The predicate and the action from the example, one instruction per entry.
+    # The first eight words are the instructions of the predicate. The last two are those of the action.
     equal(re.findall(r"^([0-9a-f]{2}): ([0-9a-f]{8})\b", done.stderr, re.M),
           [("00", "29011801"), ("01", "26000102"), ("02", "27010200"), ("03", "12000006"),
            ("04", "0e000001"), ("05", "11000007"), ("06", "25000001"), ("07", "23000001"),

@@ -32,8 +32,8 @@ def parts_of_split_functions_in_stripped_programs_are_not_functions(t):
         done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
                           "-c", t.victim("stripped_parts") + " 100"))
         contains(done.stdout, "calls 100 unlikely 50")
-        # with_a_frame(), without_a_frame() and returns_there() are called 100 times each. Their split-off parts call
-        # report().
+        # with_a_frame(), without_a_frame() and returns_there() are called 100 times each. Their split-off parts
+        # call report() 150 times in total.
         counts = sorted(table(done.stdout).values())
         equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
         equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
@@ -76,7 +76,7 @@ def a_32_bit_target_is_refused_by_name(t):
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
     with held(target):
-        # A kernel that runs no 32-bit programs kills the process during the exec.
+        # A kernel that does not support 32-bit programs kills the process during the exec.
         wait_until(lambda: target.poll() is not None or os.readlink(f"/proc/{target.pid}/exe") == str(program),
                    what="the program")
         if target.poll() is not None:
@@ -92,7 +92,8 @@ def a_32_bit_target_is_refused_by_name(t):
     contains(done.stderr, "32-bit")
 
 def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
-    """Few processors have shadow stacks, so the test mounts a file that reports one over the target's status file."""
+    """Few processors have shadow stacks. So the test writes a status file that reports a shadow stack, and mounts it
+    over the target's status file."""
     if os.geteuid() != 0:
         raise Skip("only root can mount a file over the target's status")
     need("unshare", "mount")

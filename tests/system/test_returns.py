@@ -142,8 +142,8 @@ INTERPRETERS = {
 BUILT = ("lua", "qjs", "ruby")  # Debian has no binaries of these with symbols
 
 def interpreter(t, name):
-    """Returns the path of an interpreter. Skips the test if the interpreter is not installed, or would have to be built
-    but --long was not given."""
+    """Returns the path of an interpreter. Skips the test if the interpreter is not installed. Some interpreters must be
+    built. If such an interpreter has not been built yet and --long is not set, skips the test, too."""
     if name == "python3":
         return os.path.realpath(sys.executable)
     if name not in BUILT:

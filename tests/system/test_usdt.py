@@ -153,7 +153,7 @@ class Queries(Postgres):
         equal(self.pgbench("-S", "-n", "-c", "2", "-j", "2", "-t", str(n)), [f"{2 * n}/{2 * n}", "0"])
 
 def raised(pid):
-    """Returns the program's semaphores that are not 0: a dictionary from address to value."""
+    """Returns the program's semaphores that are not 0, as a dictionary from address to value."""
     exe = os.path.realpath(f"/proc/{pid}/exe")
     notes = subprocess.run(["readelf", "-nW", exe], capture_output=True, text=True).stdout
     base = min(int(line.split("-")[0], 16) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()

@@ -388,7 +388,7 @@ def notes_equal_those_of_systemtap_byte_for_byte(t):
         equal([texts[:2] for _, texts, _ in ours], [texts[:2] for _, texts, _ in theirs])
         n_same = 0
         for one, other in zip(ours, theirs):
-            # The two headers may pass an argument at different locations, but with the same size and sign.
+            # The two headers may pass an argument in different locations, but with the same size and signedness.
             equal(re.findall(r"\S+(?=@)", one[1][2]), re.findall(r"\S+(?=@)", other[1][2]), one[1][1])
             equal([at != 0 for at in one[0]], [at != 0 for at in other[0]], one[1][1])
             if one[1][2] == other[1][2]:

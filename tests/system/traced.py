@@ -38,7 +38,7 @@ def victim(t, name, *args, **more):
                             stdout=subprocess.PIPE, text=True, **more)
 
 class Traced:
-    """dtrace -p on running victims. The constructor returns when the BEGIN clause has fired."""
+    """A dtrace that traces running victims (-p). The constructor returns when the BEGIN probe has fired."""
     def __init__(self, t, program, *pids, flags=()):
         self.began = t.scratch / f"began.{time.monotonic_ns()}"
         targets = [word for pid in pids for word in ("-p", str(pid))]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The number of cases of tests that repeat something many times, or that use a very long
+// The number of cases in tests that repeat something many times or use a very long
 // input.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace dt::test {
 
 // Returns whether tests should use fewer cases. ./check sets the environment variable
-// FEW_CASES for the sanitizers, with which these tests take ten times as long. The
-// sanitizers find invalid memory accesses also with fewer cases.
+// FEW_CASES for the sanitizers, with which these tests take ten times as long. Fewer
+// cases are enough for the sanitizers to find invalid memory accesses.
 inline bool few_cases()
 {
     return std::getenv("FEW_CASES") != nullptr;

@@ -9,7 +9,7 @@
         #name ":\n" __VA_ARGS__ "	.size " #name ", . - " #name "\n	.p2align 4\n"); \
     void name(int* left, long* turns)
 
-/* The loop has five bytes, the length of a jump. */
+/* The loop is five bytes long, which is the length of a jump. */
 FUNCTION(turns_few_bytes, "	subl	$1, (%rdi)\n"
                           "	jne	turns_few_bytes\n"
                           "	ret\n");

@@ -153,7 +153,7 @@ int main(int argc, char** argv)
     sigset_t taken;
     sigemptyset(&taken);
     sigaddset(&taken, SIGRTMIN);
-    sigprocmask(SIG_BLOCK, &taken, NULL); // only the threads accept the signal
+    sigprocmask(SIG_BLOCK, &taken, NULL); // only the other threads unblock it
     sigaction(SIGRTMIN, &action, NULL);
     printf("ready %d\n", getpid());
     fflush(stdout);

@@ -151,7 +151,8 @@ static void *run_rounds(void *arg)
     return NULL;
 }
 
-// Returns how many calls take about 40 ms. Adds the calls that it made to *made.
+// Returns how many calls take about 40 ms. Adds the number of calls that it made to
+// *made.
 static long choose(unsigned long (*call)(unsigned long), long *made)
 {
     for (long calls = 1000;; calls *= 4) {

@@ -5,7 +5,7 @@
  * them, are not permitted, it uses a file below $TMPDIR, which is unlinked as
  * soon as it is loaded.
  *
- *   the name of the file     the module's, which tracers show
+ *   the name of the file     the name of the module, which tracers show
  *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
  *   the descriptor           stays open: tracers of the same user read the file through it
  *

@@ -9,7 +9,7 @@
  *
  * A Probe has a reference to its Provider, which owns the slot that the Probe points
  * to. The slot is not part of the Probe, because the library writes to the slot when
- * the provider is destroyed, and the Probe may have been freed before. The provider is
+ * the provider is destroyed, and the Probe may already be freed by then. The provider is
  * destroyed by destroy(), or when no references to it and its probes remain.
  *
  * This is a C extension because a probe is usually off and the test must be fast. `if
@@ -133,8 +133,9 @@ static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 }
 
 /*
- * Checks that each element is a str with a single word, so that each value has
- * one type. Returns -1 if an exception is set.
+ * Checks that each element is a str that names a single type, because the
+ * library would accept several types in one str. Returns -1 if an exception is
+ * set.
  */
 static int dt_check_types(PyObject *types)
 {
@@ -280,9 +281,10 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 
 /*
  * Returns the text as UTF-8. Surrogates are converted to the bytes that they
- * represent in file names (PEP 383), or are encoded themselves. Returns NULL if
- * an exception is set. If the value does not own the text, sets *kept to the
- * object that owns it.
+ * represent in file names (PEP 383). If one of them does not represent a byte,
+ * all surrogates are encoded like other characters. Returns NULL if an exception
+ * is set. If the value does not own the text, sets *kept to the object that owns
+ * it.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {

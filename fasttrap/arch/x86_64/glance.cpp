@@ -24,8 +24,8 @@ struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
     bool special = false;     // needs take_special()
-    // Set if quick_look() handles this opcode. It needs only the row, but accepts no
-    // prefix except REX.
+    // Set if quick_look() handles this opcode. quick_look() does not call
+    // take_special() and accepts no prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -162,9 +162,9 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Handles instructions that consist of an optional REX prefix, an opcode, ModRM and an
-// immediate. About four out of five instructions have this form. Returns length 0 for
-// all others.
+// Handles instructions that consist of an opcode and optionally a REX prefix, ModRM and
+// an immediate. About four out of five instructions have this form. Returns length 0
+// for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;

@@ -63,7 +63,8 @@ public:
     }
 
 private:
-    // Returns the last instruction before `before` that writes the register.
+    // Returns the index of the last instruction that writes the register. Searches from
+    // dispatch_window instructions before the jump up to `before`, without `before`.
     std::optional<std::size_t> writer(std::size_t before, Reg reg) const
     {
         std::size_t first = jump_at_ > dispatch_window ? jump_at_ - dispatch_window : 0;

@@ -149,7 +149,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xff, 1,  2, call_rm, rm,      near)                                  \
     X(0, 0xff, 1,  4, jmp_rm,  rm,      near)                                  \
     X(0, 0xff, 1,  6, push,    rm,      q)                                     \
-    X(1, 0x1e, 1, -1, nop,     none,    b) /* endbr64; not rdssp */            \
+    X(1, 0x1e, 1, -1, nop,     none,    b) /* endbr64, but not rdssp */        \
     X(1, 0x1f, 1, -1, nop,     none,    b)                                     \
     X(1, 0x40, 16, -1, cmovcc, reg_rm,  v)                                     \
     X(1, 0x80, 16, -1, jcc,    rel,     near)                                  \

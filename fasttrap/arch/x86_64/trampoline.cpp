@@ -114,8 +114,7 @@ std::optional<Leaving> leave_tail(TargetAddr insn, std::size_t offset)
 //
 //   - 62, c4, c5, d5, which are prefixes on newer processors: EVEX, VEX, REX2
 //   - f1, which raises a debug exception
-//   - cli, sti, in, out and their string forms: a process with iopl or ioperm may run
-//     them
+//   - cli, sti, in, out, ins and outs, which a process with iopl or ioperm may run
 bool traps(std::byte first)
 {
     switch (static_cast<unsigned>(first)) {

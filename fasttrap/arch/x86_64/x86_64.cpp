@@ -25,9 +25,10 @@ const Arch x86_64 = {
     .classify_jump = x86::classify_jump,
     .stack_check_bytes = x86::stack_check_bytes,
     .jump_bytes = 5,
-    // addr32, which linkers also write before calls. In a pair or chain, 67 may become
-    // the highest byte of an earlier jump's displacement. That jump then leads 1.7 GB
-    // upwards, from the executable to an address above the start of the heap.
+    // The addr32 prefix, which linkers also write before calls. In a pair or chain, it
+    // may become the highest byte of an earlier jump's displacement. The destination of
+    // that jump is then 1.7 GB above the jump. If the jump is in the executable, the
+    // destination is above the start of the heap.
     .jump_prefix = std::byte{0x67},
     .head_bytes = x86::head_bytes,
     .tail_bytes = x86::tail_bytes,

@@ -21,9 +21,10 @@
  * were given. There are two exceptions: debug messages (_dtrace_debug) and,
  * with -x core, a core dump after an internal error.
  *
- * These functions of other systems' libraries do not exist here:
- *   dtrace_vopen           replaces the kernel's ioctls with functions, for example to
- *                          read crash dumps; this library does not read crash dumps
+ * These functions of other systems' libraries do not exist here. The right column says
+ * what to use instead.
+ *   dtrace_vopen           no replacement; other systems use it, for example, to read
+ *                          crash dumps
  *   dtrace_getopt_dof, dtrace_geterr_dof         use dtrace_anon_save(), which writes a
  *                          complete anonymous enabling
  *   dtrace_stmt_create, _action, _add, _destroy   write the program as D text
@@ -440,7 +441,7 @@ int dtrace_stop(dtrace_hdl_t* dtp);
  * Writes the programs that were passed to dtrace_program_exec() as an anonymous
  * enabling. The caller calls this function instead of dtrace_go(). When the
  * kernel module is loaded, it reads the enabling from DTRACE_ANON_FILE. In a
- * later session, dtrace_go() with the option grabanon claims the enabling. That
+ * later session, dtrace_go() with the option grabanon claims the enabling. This
  * dtrace_go() fails with EDT_ISANON if its session has executed a program, and
  * with EDT_NOANON if there is no enabling.
  */
@@ -502,7 +503,7 @@ enum {
     DTRACE_CONSUME_ERROR = -1,
     DTRACE_CONSUME_THIS = 0, /* print the record */
     /* if a record function returns this, the record is skipped; if a probe function
-       returns it, the whole firing is skipped */
+       returns it, all records of the firing are skipped */
     DTRACE_CONSUME_NEXT = 1,
     DTRACE_CONSUME_ABORT = 2
 };
@@ -726,11 +727,11 @@ int dtrace_aggregate_walk_keyvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f*
 int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                           void* arg);
 /*
- * Calls func once for each key of several aggregations, in the order of
- * printa(). The first of the n_ids + 1 entries is any entry that has the key.
- * The remaining ones are the entries of the aggregations in the order of ids.
- * If an aggregation does not have the key, its entry is empty. The result of
- * func applies to the complete row.
+ * Calls func once for each key of several aggregations, in the order in which
+ * printa() prints the keys. The first of the n_ids + 1 entries is any entry
+ * that has the key. The remaining ones are the entries of the aggregations in
+ * the order of ids. If an aggregation does not have the key, its entry is empty.
+ * The result of func applies to the complete row.
  */
 typedef int dtrace_aggregate_walk_joined_f(const dtrace_aggdata_t**, int, void*);
 int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,

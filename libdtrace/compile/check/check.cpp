@@ -90,8 +90,8 @@ void Checker::inline_declaration(Decl& decl)
         symbols_.inlines[decl.name] = std::move(ident);
         return;
     }
-    // This check reports errors at the definition. Each use makes a copy, which is
-    // checked again.
+    // Check a copy of the inline's expression here, to report errors at the definition.
+    // Each use of the inline makes and checks another copy.
     NodePtr trial;
     std::vector<NodePtr> arguments;
     for (const Type* type : ident->keys) {

@@ -2,7 +2,7 @@
 // The contract between the checker and the code generator. It describes the form of the
 // tree after check().
 //
-// check() rewrites the tree in place. It replaces some kinds of node by simpler ones,
+// check() rewrites the tree in place. It replaces some kinds of node with simpler ones,
 // so that the generator has few kinds to handle:
 //
 //   removed   check() replaces these nodes: Plus, SizeofType, SizeofExpr, Offsetof,

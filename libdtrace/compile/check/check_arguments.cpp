@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks args[n], the typed arguments of a probe, and replaces each of them by an
+// Checks args[n], the typed arguments of a probe, and replaces each of them with an
 // expression that reads argN or the stack.
 //
 // - A provider may declare types with the probe. If the type that D programs see

@@ -178,7 +178,7 @@ void Checker::check_alloca_size(const Node& node)
              "alloca( ) of " + std::to_string(value) + " bytes is not possible");
 }
 
-// Replaces getmajor() or getminor() by arithmetic if the argument is a kernel device
+// Replaces getmajor() or getminor() with arithmetic if the argument is a kernel device
 // number, which has 12 bits for the major number above 20 bits for the minor number
 // (<linux/kdev_t.h>). The subroutines expect user space's encoding (gnu_dev_major(3)).
 void Checker::kernel_device_number(NodePtr& slot, NodePtr device)

@@ -144,7 +144,8 @@ void Checker::condition(NodePtr& slot, std::string_view operation)
     to_truth(slot, operation);
 }
 
-// Replaces an operator with constant operands by its result.
+// If the operands of an operator are constants, replaces the operator by a constant
+// that is its result.
 void Checker::fold(NodePtr& slot)
 {
     const Node& node = *slot;
@@ -428,7 +429,7 @@ void Checker::pre_or_post(Node& node)
                  node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
     if (target.type->is_float() && target.type->resolve()->size > sizeof(double))
-        // fails: D has no long double arithmetic
+        // this call always fails, because D has no long double arithmetic
         to_double(node.left, operator_name(node.op));
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,

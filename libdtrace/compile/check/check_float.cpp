@@ -95,7 +95,7 @@ static bool compared(Op op, double a, double b)
     // clang-format on
 }
 
-// Checks + - * / and comparisons with at least one floating-point operand.
+// Checks +, -, *, / and comparisons that have at least one floating-point operand.
 void Checker::float_binary(NodePtr& slot, std::string_view operation)
 {
     Node& node = *slot;

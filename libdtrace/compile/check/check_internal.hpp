@@ -67,11 +67,13 @@ private:
     // The weakest attributes of the names used in the clause so far, and of the args[]
     // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    // How many enclosing expressions have stability attributes of their own: bodies of
-    // inlines and translators to which a pragma applies, and expressions that replace
-    // args[n]. Inside such an expression, the attributes of names are ignored.
+    // The number of enclosing expressions that have stability attributes of their own.
+    // Such an expression is the body of an inline or translator to which a pragma
+    // applies, or it replaces args[n]. Inside it, the attributes of names are ignored.
     int n_vouched_ = 0;
-    std::set<std::string> hidden_; // names of declarations for a later version of D
+    // Names whose declarations are ignored, because a later version of D introduced
+    // them.
+    std::set<std::string> hidden_;
 
     // Defined in check.cpp:
     void pragmas();

@@ -137,7 +137,7 @@ void Checker::index_builtin(NodePtr& slot)
 
 // Returns whether an index into this expression is limited to the size of a D string.
 // Casts and stringof read any memory as a string, so a program may index their result
-// beyond strsize. The expression must be as written, before check() has replaced it.
+// beyond strsize. Call this before the checker replaces the expression.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {
@@ -180,7 +180,8 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // x is read before it is assigned: x[0] = x[1]
+            // x is read before it is assigned, as in x[0] = x[1]
+            if (is_dynamic(ident->type))
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");

@@ -79,8 +79,9 @@ std::string Checker::version_hint(std::string_view name) const
            " or later, but the version option is " + version_text(options_.version);
 }
 
-// Lowers the clause's attributes to the given ones if those are weaker. Returns true if
-// the clause must be refused because the given ones are below the minimum (-x amin).
+// Lowers the clause's attributes to `attributes` if `attributes` are weaker. Returns
+// true if `attributes` are below the minimum (-x amin), so that the clause must be
+// refused.
 bool Checker::weakens(const Attributes& attributes)
 {
     if (n_vouched_ > 0)
@@ -103,8 +104,9 @@ void Checker::uses(const Ident& ident, Place at)
                  "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
 }
 
-// Lowers the clause's attributes to those of the probes that a description matched.
-// Refuses the clause if they are below the minimum (-x amin).
+// Lowers the clause's attributes to those of the probes that a description matched, if
+// the probes' attributes are weaker. Refuses the clause if the probes' attributes are
+// below the minimum (-x amin).
 void Checker::describes(const ProbeSpec& spec)
 {
     if (spec.matched.empty())
@@ -117,7 +119,7 @@ void Checker::describes(const ProbeSpec& spec)
                  spec.at);
 }
 
-// Applies the program's pragmas for a name that the program creates. They may be
+// Applies the program's pragmas for a name that the program creates. The pragmas may be
 // anywhere in the text.
 void Checker::take_pragmas(Ident& ident)
 {

@@ -179,7 +179,8 @@ const Decl& Checker::find_translator(const Node& xlate)
     return *compatible;
 }
 
-// Returns the expression of a member, which has not been checked yet.
+// Returns a copy of a member's expression, with the input in place of the parameter.
+// The copy has not been checked yet.
 NodePtr Checker::translated(const Decl& translator, const TranslatorMember& member,
                             const Node& xlate)
 {

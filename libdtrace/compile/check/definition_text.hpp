@@ -16,8 +16,8 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// Returns text that identifies a block: it differs for different blocks. The text need
-// not compile.
+// Returns a text that identifies a block. Different blocks have different texts. The
+// text need not compile.
 std::string interface_text(const ProviderBlock& block);
 
 } // namespace dt

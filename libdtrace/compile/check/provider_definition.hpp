@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition, compiled from the text that a program contains. It gives the
-// types of the probes' arguments, how the arguments are mapped, and their stability.
+// A provider's definition, compiled from the text that a program contains. It contains
+// the types and the mapping of the probes' arguments, and the stability attributes of
+// the provider's parts.
 //
 // The definition has a type table of its own, separate from that of the session that
 // reads it (foreign_types.hpp).

@@ -84,7 +84,8 @@ dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
     dof_secidx same = find_section(type, hash, data, bytes);
     if (same != DOF_SECIDX_NONE)
         return same;
-    // data_ starts at a multiple of 8 in the file.
+    // data_ starts at a multiple of 8 in the file, so an offset that is aligned in
+    // data_ is also aligned in the file.
     std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
     data_.resize(at + bytes);
     if (bytes != 0)

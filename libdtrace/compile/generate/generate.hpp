@@ -133,7 +133,8 @@ private:
     Register narrowed_value(const Node& right, const Type* to);
     void store_variable(const Node& ident, int reg);
 
-    // as_types: the types of an array's keys. Null: each part keeps its own type.
+    // Emits the code that builds the tuple. `as_types` points to the types of an
+    // array's keys. If it is null, each part keeps its own type.
     void push_tuple(const std::vector<NodePtr>& parts,
                     const std::vector<const Type*>* as_types, const Kept& kept,
                     Place at);

@@ -88,8 +88,8 @@ Register ExprGenerator::fetch(const Lvalue& from)
     return out;
 }
 
-// Stores a value in an lvalue. type: the type of the value. If the value is passed by
-// reference, the size of its type limits how many bytes are read.
+// Stores a value in an lvalue. `type` is the type of the value. If the value is passed
+// by reference, the size of this type limits how many bytes are read.
 void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))

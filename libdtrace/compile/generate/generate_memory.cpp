@@ -195,7 +195,7 @@ bool ExprGenerator::may_be_absent(const Node& node)
 }
 
 // Marks an object as one that will be stored to, so that it is allocated when it is
-// loaded. part: the object or a part of it.
+// loaded. `part` is the object or a part of it.
 void ExprGenerator::will_store(const Node& part)
 {
     const Node* whole = &part;

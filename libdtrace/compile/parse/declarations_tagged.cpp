@@ -161,8 +161,9 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        // A qualifier is represented by a typedef without a name. A typedef with a name
-        // does not declare an anonymous member, even if it names a struct.
+        // Remove the qualifiers, which are represented by typedefs without a name. A
+        // typedef with a name is kept, because it does not declare an anonymous member,
+        // even if it names a struct.
         const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;
@@ -171,7 +172,7 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
             lines.push_back({"", base.at,
                              whole_type(base.type, base.at, "anonymous member"),
                              std::nullopt, base.attributes});
-        else if (!base.at.c_header) // in a header, the name is optional: enum e { A };
+        else if (!base.at.c_header) // a header may omit the name: "enum e { A };"
             fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
         advance();
         return;

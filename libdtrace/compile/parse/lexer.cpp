@@ -210,8 +210,8 @@ Token Lexer::next(Mode mode)
 // Reads a token in Outer mode. A sequence of characters that probe descriptions may
 // contain is one token. If the sequence has no ':' and is a keyword or the name of a
 // type, the token is that keyword or name. Unless the option pspec is set, the same
-// applies to a keyword or name that '*' follows, as in "int*p". The token then ends
-// before the '*'.
+// applies to a keyword or name that is followed by '*', as in "int*p". The token then
+// ends before the '*'.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")

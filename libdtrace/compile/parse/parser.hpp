@@ -7,6 +7,7 @@
 //   parser_constant.cpp    constant expressions of array sizes and bit-fields
 //   declarations.cpp       specifiers, variables, typedefs
 //   declarations_tagged.cpp  struct, union, enum
+//   declarations_enum.cpp  bodies of enums
 //   declarators.cpp        pointers, arrays, functions, keys; type names
 //   kernel_type_names.cpp  types of the kernel without a backquote
 //   c_header.cpp           parts of C headers that D does not have: attributes,
@@ -213,7 +214,7 @@ private:
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
     // The kinds of places in the text where the name of a kernel typedef may appear
-    // (kernel_type_names.cpp). At Certain places, every name is a type.
+    // (kernel_type_names.cpp). `Certain` is a place where every name is a type.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
     bool is_taken(const std::string& name) const;

@@ -356,7 +356,7 @@ bool parse_bool(std::string_view text, bool& value)
     return true;
 }
 
-// Parses 64, 4k or 1m: a number with an optional suffix k, m, g or t.
+// Parses a number with an optional suffix k, m, g or t, such as 64, 4k or 1m.
 bool parse_size(std::string_view text, std::uint64_t& value)
 {
     static constexpr std::string_view units = "kmgt";

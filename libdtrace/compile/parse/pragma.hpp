@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Handles control lines: #pragma, #line, #error, #ident, and `# 12 "file"` from cpp.
 //
-// #pragma D option takes effect before the program is parsed (scan_options()), even if
-// it is at the end of the text. This class only stores the options and the other
-// pragmas in the Unit. The checker reports pragmas with names that do not exist.
+// Options that affect the compiler take effect before the program is parsed
+// (scan_options()), even if #pragma D option is at the end of the text. While the text
+// is parsed, this class passes each option to the session, checks the dependencies of
+// #pragma D depends_on, and applies #line and #pragma pack. It stores the D pragmas in
+// the Unit. The checker reports pragmas for names that do not exist.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"

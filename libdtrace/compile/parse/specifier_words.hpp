@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts the words in one list of specifiers. Parser::finish_specifiers() checks that
+// Records the words in one list of specifiers. Parser::finish_specifiers() checks that
 // their combination is allowed.
 #pragma once
 

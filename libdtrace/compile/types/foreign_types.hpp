@@ -4,9 +4,9 @@
 //
 // If the session has declared a type of the same name, that type is used. D libraries
 // declare the types that they translate, while the definitions in programs often
-// contain only a placeholder. Other names belong to the definition and do not become
-// names of the session. Pointers refer to the traced process, so they are userland. The
-// types may come from an untrusted file, so the recursion depth is limited.
+// contain only a placeholder. Any other type keeps its name, but D programs cannot use
+// that name. Pointers refer to the traced process, so they are userland. The types may
+// come from an untrusted file, so the recursion depth is limited.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"

@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// The limit for nested types. Only invalid debug data exceed it.
+// The maximum nesting depth of a type. Only invalid debug data exceed it.
 static constexpr int max_target_depth = 100;
 static constexpr std::uint32_t max_types = 1 << 10, max_parts = 1 << 18;
 static constexpr std::size_t max_dimensions = 32;
@@ -96,9 +96,9 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// Computes the nesting depth of a type and the number of types in it. The depths and
-// numbers of the types to which it refers must be known. Returns false if the depth
-// exceeds max_target_depth or the number exceeds max_types.
+// Computes the nesting depth of a type and the number of types in it. The types to
+// which it refers must have been measured before. Returns false if the depth exceeds
+// max_target_depth or the number exceeds max_types.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -120,7 +120,8 @@ bool TargetTypes::measure(const Type* type)
     return true;
 }
 
-// Returns D's type of this name if its properties are the same, else a new type.
+// Returns D's type of this name if it has the same kind, size and signedness as the
+// described type. Otherwise returns a new type.
 const Type* TargetTypes::make_scalar(const DebugType& described)
 {
     using Kind = DebugType::Kind;

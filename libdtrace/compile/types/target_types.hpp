@@ -29,8 +29,8 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Qualifies a type as userland, because D accesses the memory of a process in a
-    // different way from its own memory.
+    // Qualifies a type as userland, so that loads of its values read the memory of the
+    // traced process.
     const Type* in_process(const Type* type)
     {
         return types_.qualified(type, false, false, true);

@@ -184,7 +184,9 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // Programs cannot name these types. Each size is that of a value in a record.
+    // Programs cannot name these types. In a record, the result of sym(), mod() or
+    // func() is an address, and the result of usym(), umod() or uaddr() is a pid and an
+    // address.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);
@@ -312,7 +314,7 @@ const Type* TypeTable::find_text(std::string_view name, bool original) const
         name.remove_suffix(1);
     }
     const Type* type = name.empty() ? nullptr : impl_->find_base(name, original);
-    // The const_cast is allowed, because the table only caches derived types.
+    // The const_cast is safe, because pointer_to() changes only a cache of the table.
     for (; type != nullptr && stars > 0; --stars)
         type = const_cast<TypeTable*>(this)->pointer_to(type);
     return type;

@@ -64,8 +64,8 @@ struct Type {
     // set only in a Typedef without a name, which adds qualifiers to its base
     bool is_const = false, is_volatile = false;
     bool userland = false; // loads read the memory of the traced process
-    // Pointer, Array: the element type; Typedef: the type that it names; Function: the
-    // result
+    // for Pointer: the pointee; for Array: the element type; for Typedef: the type that
+    // it names; for Function: the return type
     const Type* base = nullptr;
     // Array: number of elements; 0 if it is flexible
     std::uint64_t count = 0;

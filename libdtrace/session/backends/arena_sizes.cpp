@@ -306,9 +306,10 @@ static std::set<pid_t> pids_of_targets(const SessionState& state)
 
 constexpr std::uint64_t smallest_parked = 1 << 20;
 
-// Returns how many shards may be parked, i.e. may fill their aggregation buffers while
-// the consumer does not read them: the shard of each CPU, and further shards as memory
-// allows. `group` is the memory that the control groups of the targets still allow.
+// Returns how many shards may be parked: one for each CPU, and more if the memory
+// allows. While a shard is parked, its aggregation buffer is almost full, and firings
+// fill the buffers of other shards, which takes more memory. `group` is the memory that
+// the control groups of the targets still allow.
 static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& config,
                          std::uint64_t group)
 {

@@ -83,10 +83,10 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Returns the rate since the previous renewal, in ns << line_shift per count. If this
-// rate differs by more than 1/64 from the previous rate, returns the previous rate,
-// because the machine may have slept or been migrated since the previous renewal. If
-// the rate at the next renewal also differs, returns the rate at that renewal.
+// Returns the rate since the previous renewal, in ns << line_shift per count. If the
+// new rate differs from the rate in use (rate_) by more than 1/64, the machine may have
+// slept or been migrated. In that case the first call returns the rate in use. If the
+// next call also finds such a difference, it returns the new rate.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;

@@ -4,9 +4,9 @@
 // A session in user space changes its own arena with dt_load(), dt_probe_add() and
 // dt_ecb_add(). With this device, the module changes the arena, and the session sends
 // requests. The consumer drains the mapped arena in both cases. A list, for example of
-// sites, is passed in one ioctl(2). Only very long lists of ECBs or sites are split
-// over several. Closing the file ends the tracing, even if the kernel closes it because
-// this process has died.
+// sites, is passed in one ioctl(2). Only a very long list of ECBs or sites is split
+// into several calls. Closing the file ends the tracing, even if the kernel closes it
+// because this process has died.
 #pragma once
 
 #include "abi/ioctl.h"
@@ -32,7 +32,7 @@ public:
     // Creates the module's arena, and maps it. Returns the error limit if there is not
     // enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
-    // Loads DOF like dt_load(). Returns 0, or -1 and the error.
+    // Loads DOF like dt_load(). Returns 0, or -1 after storing the reason in *error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
              dt_load_error* error);
     // Adds n probes. `names` contains four NUL-terminated strings for each probe.

@@ -28,9 +28,8 @@ std::uint64_t address_space_left(pid_t pid);
 // /proc/meminfo). Returns 0 if it is unknown.
 std::uint64_t available_bytes();
 
-// Returns the number of bytes that this process can still obtain: what the machine has
-// available or what the process's control groups still allow, whichever is less. Returns
-// no_limit if neither is known.
+// Returns the number of bytes that this process can still obtain. This is the smaller
+// of available_bytes() and control_group_left(0). Returns no_limit if neither is known.
 std::uint64_t memory_left();
 
 // Returns the number of bytes that this process may use for the keys and values of

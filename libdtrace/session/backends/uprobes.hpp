@@ -2,7 +2,7 @@
 // Probes in processes that fire in the kernel: each site becomes a uprobe
 // (kmod/uprobe.c).
 //
-//   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
+//   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE with the target's pid
 //
 // dtrace writes nothing into the target. The agent holds it and watches its libraries.
 // A uprobe belongs to a file, and exists until the process exits or executes another

@@ -6,9 +6,9 @@
 
 namespace dt {
 
-// Reads an integer type. BTF marks only few character types, so they are recognised by
-// name. Since Linux 6.2 the kernel's `char` is unsigned, but it still becomes D's char,
-// which is signed.
+// Reads an integer type. BTF marks only a few character types, so they are recognised
+// by name. Since Linux 6.2 the kernel's `char` is unsigned, but it still becomes D's
+// char, which is signed.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;

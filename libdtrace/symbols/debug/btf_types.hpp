@@ -7,8 +7,8 @@
 // A DebugRef is BTF's number for a type. The types that a module shares with the kernel
 // proper belong to the base. owner() returns the BtfTypes that owns a number, so that a
 // type is created only once. Pointers contain kernel addresses unless the caller passes
-// Place::Process. BTF has no addresses. It describes only variables in certain
-// sections, on most kernels only the per-CPU variables.
+// Place::Process. BTF has no addresses. It describes variables only in certain
+// sections. On most kernels, these are only the per-CPU variables.
 //
 // The data are untrusted. libbpf checks that the sections are complete. This class
 // checks each type number, which becomes void if it is invalid, and each offset of a

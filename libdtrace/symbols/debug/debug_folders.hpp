@@ -31,7 +31,7 @@ bool in_debug_folder(const std::string& path);
 std::string path_of(const Fd& file);
 
 // Returns whether every path that libdw tries for the split file of this unit is in one
-// of the directories and leads only to a regular file.
+// of the directories and, if it exists, leads to a regular file.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton);
 
 // The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the

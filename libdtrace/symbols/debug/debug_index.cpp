@@ -6,8 +6,8 @@
 namespace dt {
 
 // Returns whether the unit's language allows a struct's name without a keyword, as C++
-// does. Also returns true if the unit does not record its language, because it may be
-// such a language.
+// does. If the unit does not record its language, returns true, because the language
+// may be C++.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -34,8 +34,8 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         return;
     }
     // An entry may be declared in a namespace and defined outside of it. Such a
-    // definition has a DW_AT_specification. One is added to its depth, because the
-    // entry belongs to the namespace.
+    // definition has a DW_AT_specification. The depth of such a definition is
+    // increased by 1, because the entry belongs to the namespace.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);

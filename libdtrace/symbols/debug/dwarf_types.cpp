@@ -17,7 +17,8 @@
 
 namespace dt {
 
-// The maximum number of units in a file. Large programs have a tenth of this number.
+// The maximum number of units in a file. Even large programs have only about a tenth of
+// this number.
 constexpr std::size_t max_units = std::size_t{1} << 19;
 
 // Returns whether functions in this language may receive their arguments in other

@@ -5,8 +5,9 @@
 //   .debug_info of the file or its debug file, and of the alternate file (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// A name denotes the first definition that is found, as in a debugger without a
-// context. Declarations outside namespaces take precedence over those inside.
+// If a name has several definitions, it denotes the definition that is nested in the
+// fewest namespaces and types. Among equally nested definitions, it denotes the first
+// that is found.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"

@@ -73,9 +73,9 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps the ranges that one segment loads completely from the file. With
-    // `executable`, the segment must be executable. If ranges overlap, keeps only the
-    // first.
+    // Keeps each range that lies completely in the file data of a single segment. With
+    // `executable`, the segment must be executable. Sorts the ranges by address. If
+    // ranges overlap, keeps only the range that starts first.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {
@@ -175,8 +175,8 @@ private:
 
     // Adds the critical sections of restartable sequences. Each is a struct rseq_cs of
     // <linux/rseq.h> (32 bytes): version and flags, start, length, abort address. In a
-    // file that is not linked to fixed addresses, only the relocations contain the two
-    // addresses.
+    // file that is not linked to fixed addresses, only the relocations contain the
+    // start and the abort address.
     void add_restartable(const ElfSections& file)
     {
         const ElfSection* section = file.find("__rseq_cs");

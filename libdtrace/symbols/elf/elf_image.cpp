@@ -42,8 +42,9 @@ struct ElfImage::State {
     std::string interpreter;
     ElfKind kind = ElfKind::shared_object;
 
-    // functions() sets the following four members. The names in the member `functions`
-    // are views into buffers that `file`, the other three members and frame_names own.
+    // functions() sets these four members. The names in the member `functions` are
+    // views into buffers that `file`, `debugdata`, `debug`, `collector` and
+    // `frame_names` own.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;

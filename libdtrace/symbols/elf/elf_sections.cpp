@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Opens an ELF file: checks its identity, then compares its counts with the limits,
-// then reads libelf's tables.
+// Opens an ELF file. First checks the file's identity, and compares the numbers of
+// sections and segments with the limits. Then reads the headers through libelf.
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 
 #include "base/printable.hpp"

@@ -73,8 +73,8 @@ public:
     // Reads bytes of the file into the caller's memory, and returns their number. Any
     // thread may call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Returns the bytes that the file loads at addr, up to the end of the file data of
-    // the segment, and at most max_bytes.
+    // Returns the bytes that the file loads at addr, up to the end of the segment's
+    // file data, and at most max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
     std::vector<std::byte> build_id() const;

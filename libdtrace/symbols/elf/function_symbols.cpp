@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Reads symbol tables. add_table() decides which symbols are functions.
 //
-// Files without section headers (packers, sstrip, images copied from memory) still give
-// the dynamic linker the address of .dynsym, but not its length. The length follows
-// from the number of chains of DT_HASH, or from the end of the last chain of
-// DT_GNU_HASH.
+// Some files have no section headers, for example the output of packers and of sstrip,
+// and images copied from memory. Such a file still gives the dynamic linker the address
+// of .dynsym, but not its length. The length follows from the number of chains of
+// DT_HASH, or from the end of the last chain of DT_GNU_HASH.
 #include "libdtrace/symbols/elf/function_symbols.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t text_at_once = 1 << 20;
-// A function is searched for branches only in this number of bytes from its start.
+// The search for branches covers at most this number of bytes from a function's start.
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 

@@ -7,8 +7,8 @@
 // - At the start of the part, the rule for the caller's stack pointer is not the one in
 //   the CIE, which describes the state at a function's entry. So code outside the part
 //   has already moved the stack pointer.
-// - The range before the part in .eh_frame is not directly before it in the text, and
-//   has a conditional branch to the part's start. This criterion is used because
+// - The previous range in .eh_frame is not directly before the part in the text, and
+//   contains a conditional branch to the part's start. This criterion is used because
 //   compilers describe the parts of a function one after the other in .eh_frame.
 //
 // A part that meets neither criterion is treated as a function. This happens, for

@@ -55,8 +55,8 @@ Result<std::string> read_text(const std::string& path)
     return text;
 }
 
-// Removes the next word from a line and returns it. kallsyms has 200,000 lines, so this
-// does not call a function for each character, as find_first_of() does.
+// Removes the next word from a line and returns it. Unlike find_first_of(), this code
+// does not call a function for each character, because kallsyms has 200,000 lines.
 std::string_view take_word(std::string_view& line)
 {
     auto is_blank = [](char c) { return c == ' ' || c == '\t'; };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A kernel function to trace, which measures what its calls cost. Parameters in
- * /sys/module/traced/parameters:
+ * Contains a kernel function to trace, and measures how long calls of this
+ * function take. Parameters in /sys/module/traced/parameters:
  *
  *   calls   writing N calls traced_function() N times with interrupts off
  *   ticks   the number of time stamp counter ticks that the last write to `calls`

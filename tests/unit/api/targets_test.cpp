@@ -236,7 +236,7 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    // The process reads from descriptor 0 only once it has become cat(1).
+    // The process does not read from descriptor 0 until it has become cat(1).
     const std::string reading = std::to_string(SYS_read) + " 0x0 ";
     ASSERT_TRUE(wait_until([&] {
         std::ifstream call("/proc/" + std::to_string(pid) + "/syscall");

@@ -321,7 +321,9 @@ TEST(Distributions, AddTheShortValuesOfAKeyToItsBuckets)
               "\n");
 }
 
-// The first word of lquantize() contains its parameters, and count() has no buckets.
+// A short value is the index of a word and the number to add to it. The index must be
+// that of a bucket. In a value of lquantize(), word 0 contains the parameters. The
+// values of count() and stddev() have no buckets.
 TEST(Distributions, RefuseShortValuesForOtherWordsThanBuckets)
 {
     const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);

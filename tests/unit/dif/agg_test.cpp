@@ -318,7 +318,8 @@ struct Quantized : Session {
             .aggregate(DTRACEAGG_quantize, 1, 1, builtin(DIF_VAR_arg1));
         EXPECT_EQ(load(dof), "");
     }
-    // Returns the number of bytes by which a firing for each key enlarges the buffer.
+    // Fires the probe once for each key. Returns the number of bytes that these firings
+    // added to the buffer.
     std::uint64_t bytes_for(unsigned n_keys, std::uint64_t value)
     {
         const std::uint64_t before = used();
@@ -336,7 +337,7 @@ private:
 
 TEST(Aggregation, AKeyOfADistributionHasShortEntriesForItsFirstFourBuckets)
 {
-    constexpr unsigned n_keys = 1000; // more than there are hints
+    constexpr unsigned n_keys = 1000; // more than DT_AGG_HINTS
     Quantized s;
     for (unsigned i = 0; i < 4; i++)
         EXPECT_EQ(s.bytes_for(n_keys, 1u << i), n_keys * short_bytes) << i;

@@ -286,8 +286,8 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
-// If no load has returned the address to which a clause stores, the engine searches for
-// the variable. This search must end.
+// A clause stores to an address that it has not loaded before in this firing. So the
+// engine searches for the variable that contains the address. This search must end.
 TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
 {
     Session s;

@@ -81,8 +81,8 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // With the option quiet, a clause that only stores variables records no empty
-        // row.
+        // If the option quiet is set, a clause that only stores variables does not
+        // record an empty row.
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;
@@ -238,7 +238,8 @@ private:
         return dt_probe_add(memory_, text(e.provider).c_str(), text(e.mod).c_str(),
                             text(e.func).c_str(), text(e.name).c_str());
     }
-    // Appends the entries of one buffer. Merges a key's entries with short values.
+    // Appends the entries of one buffer to `out`. For a key of a distribution, the
+    // buffer may contain several entries. Appends one entry with their sum.
     void decode_entries(const char* data, std::int64_t bytes,
                         std::vector<AggEntry>& out)
     {

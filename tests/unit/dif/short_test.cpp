@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that DIF which the engine evaluates without the interpreter has the same
-// results as with the interpreter.
+// The engine evaluates some DIF without the interpreter. Tests that the results are the
+// same as those of the interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"

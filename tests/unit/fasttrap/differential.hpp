@@ -50,8 +50,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // The data can be read and written. This thread's block at fs can only be read. No
-    // other address is mapped.
+    // The data can be read and written. The thread's control block, to which fs points,
+    // can only be read. No other address is mapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compares the effects of emulation and of copies with those of the processor, in more
-// than 100,000 cases that do not fault.
+// Emulates instructions, or runs copies of them at another address, and compares the
+// effects with those of the original instructions. More than 100,000 cases do not
+// fault.
 //
 // FASTTRAP_SEED and FASTTRAP_CASES select a different run. The seed is printed.
 #include "corpus.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tests what the differential test cannot show: the addresses must be those of the
-// original, and faults must change nothing.
+// Tests the emulation of single instructions. Addresses that an instruction computes or
+// pushes must be relative to the original instruction, and a fault must not change any
+// register.
 #include "bytes.hpp"
 
 using namespace dt;

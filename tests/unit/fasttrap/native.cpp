@@ -9,8 +9,9 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The data of the thunk that starts a run: 16 registers, flags, target, where the run
-// ended, host stack, and the vector and floating-point state.
+// The data of the thunk that starts a run. It contains the 16 general registers, the
+// flags, the address at which the run starts, the place at which it ended, the test's
+// own stack pointer, and the vector and floating-point state.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];

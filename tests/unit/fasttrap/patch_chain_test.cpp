@@ -47,8 +47,8 @@ struct ChainRow {
 };
 
 // Returns the row's text, with a site at the start of the first block. If probe_all is
-// set, each other block except the last one also has a site at its start. A site knows
-// the ends of all blocks after its own.
+// set, each other block except the last one also has a site at its start. Each site
+// contains the ends of all blocks after its own.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;

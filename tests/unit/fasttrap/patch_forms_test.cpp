@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests windows with one to four bytes of their own: pairs, punned jumps, and the bytes
-// that these must not change.
+// Tests windows with one to four bytes of their own. Such a window gets a pair or a
+// punned jump. Also tests which bytes after a window a punned jump can keep.
 #include "built_window.hpp"
 
 #include <gtest/gtest.h>
@@ -258,8 +258,8 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 
 TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
 {
-    // Two rets. Their jumps would overlap, because the kept bytes of the first jump
-    // begin with the second ret.
+    // The text begins with two rets. Their jumps would overlap, because the kept bytes
+    // of the first jump begin with the second ret.
     WindowPlan plan = Text("c3 c3 203006 06").site(0, 1, 0, 1).site(1, 2, 1, 2).plan();
     ASSERT_EQ(plan.windows.size(), 1U);
     ASSERT_EQ(plan.refused.size(), 1U);

@@ -2,11 +2,12 @@
 // Runs a sequence of instructions twice from the same state: once unchanged, and once
 // with patched windows in which probes fire.
 //
-//   arrange    One instruction, the key, gets the state that it needs (arrange.cpp). The
-//              other instructions are before and after it.
+//   arrange    One instruction, the key, gets the state that it needs (arrange.cpp).
+//              The other instructions are before and after it.
 //   patch      Chooses random sites and branch targets, and uses plan_windows(),
 //              TrampolineSpace and build_patch() as the agent does.
-//   runtime    A stub replaces dt_rt_enter: it counts, stores rsp and jumps to the tail.
+//   runtime    A stub replaces dt_rt_enter. It counts, stores rsp and jumps to the
+//              tail.
 //   compare    Compares what Differential compares, and how many times each site fired.
 //              Ignores the words below the red zone, which heads and the stub write.
 //

@@ -26,11 +26,11 @@ struct WindowSequence {
 
 // Prepares a sequence of instructions for a run. The instruction sequence[key] is the
 // key. Sets up the registers and memory that the key needs, and places the other
-// instructions before and after the key. Changes the displacements and addresses of the
-// key, the targets of direct branches and the rip-relative displacements so that they
-// lead to valid addresses. The prepared sequence ends with the first instruction that
-// ends a window, such as a return, or that cannot be moved. Returns nullopt if the
-// sequence cannot be prepared or must not be run.
+// instructions before and after the key. Changes all direct branches so that they lead
+// to a pad, and all rip-relative displacements so that they reach the data. The
+// prepared sequence ends with the first instruction that ends a window, such as a
+// return, or that cannot be moved. Returns nullopt if the sequence cannot be prepared
+// or must not be run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

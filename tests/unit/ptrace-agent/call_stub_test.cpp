@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that a thread continues by itself if its tracer exits in the middle of an injected
-// system call.
+// Tests that a thread continues by itself if its tracer exits in the middle of an
+// injected system call.
 #include "session.hpp"
 
 #include "process/maps.hpp"
@@ -106,8 +106,9 @@ TEST(CallStub, RestoresTheRegistersOfTheThreadAfterItsTracerHasDetached)
     EXPECT_GE(number_after(victim.rest, "calls"), 0);
 }
 
-// Finds the places for stubs in the victim's text. If put is true, writes a stub to each and
-// returns those places. Otherwise returns the places that contain a stub.
+// Examines the place for a stub at the end of each of the victim's text mappings. If
+// put is true, writes a stub to each unused place and returns these places. Otherwise
+// returns the places that contain a stub.
 static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 {
     std::vector<TargetAddr> places;

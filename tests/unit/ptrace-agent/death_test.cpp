@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that targets are unharmed when the consumer, the agent or another target dies at any
-// moment.
+// Tests that targets are unharmed when the consumer, the agent or another target dies
+// at any moment.
 #include "session.hpp"
 
 #include "process/proc_files.hpp"
@@ -107,8 +107,8 @@ TEST(Death, OfTheConsumerAtAnyMomentDoesNotHarmTheTarget)
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
 
-// The agent is stopped while the consumer requests to attach, and continues after the
-// consumer has been killed.
+// The agent is stopped when the consumer sends it the request to attach. It continues
+// after the consumer has been killed.
 TEST(Death, OfTheConsumerDuringAnAttachDoesNotEndTheAgentBySignal)
 {
     FreeVictim target({victim("waiter"), "2"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests the records about the jumps of an address space.
+// Tests Patches, the list of the jumps and trampolines of an address space.
 #include "ptrace-agent/plant/patches.hpp"
 
 #include <gtest/gtest.h>

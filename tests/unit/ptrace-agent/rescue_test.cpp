@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the limits of the handler that restores a target's text after the agent's death.
-// This process is the target.
+// Tests the limits of the handler that restores a target's text after the agent's
+// death. This process is the target.
 #include "ptrace-agent/address_space.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the agent's side of the runtime's config: sites, firings, and the additional sites of
-// probes with several compiled clauses.
+// Tests the agent's side of the runtime's config: sites, firings, and the additional
+// sites of probes with several compiled clauses.
 #include "ptrace-agent/inject/runtime_map.hpp"
 
 #include <algorithm>
@@ -26,8 +26,9 @@ RuntimeMap::Compiled clause(std::uint64_t code, std::uint32_t epid)
     return {TargetAddr{code}, TargetAddr{0x1000}, 0, epid};
 }
 
-// Returns the first n entries that serve a probe's site, in the order in which a firing
-// thread uses them. The first entry is config().sites[site].
+// Several entries of config().sites may serve one site, one for each compiled clause.
+// Returns the first n of them in the order in which a firing thread uses them,
+// beginning with config().sites[site].
 std::vector<dt_rt_site> chain(const RuntimeMap& map, std::uint32_t site, std::size_t n)
 {
     std::vector<dt_rt_site> all;

@@ -16,8 +16,8 @@ namespace dt::test {
 
 std::string victim(const std::string& name); // returns the path of a test program
 
-// Returns an entry site of a function of the target's program, or of `object`. Fails the test
-// if there is no function of this name.
+// Returns an entry site of a function of the target's program, or of `object`. Fails
+// the test if there is no function of this name.
 Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
                 const std::string& object = "");
 

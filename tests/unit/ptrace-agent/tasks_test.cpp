@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests targets that create processes and programs (fork, vfork, clone, exec), and targets
-// that throw exceptions.
+// Tests targets that create processes and programs (fork, vfork, clone, exec), and
+// targets that throw exceptions.
 #include "session.hpp"
 
 #include <gtest/gtest.h>

@@ -198,8 +198,8 @@ TEST(Rules, ForTextWithoutAFileGuessByTheFramePointer)
     munmap(page, 4096);
 }
 
-// The first entry of libc's own PLT is `jmp *slot; push $n; jmp plt0`, with six, five and five
-// bytes. Its unwind information is one expression for all three instructions.
+// The first entry of libc's own PLT is `jmp *slot; push $n; jmp plt0`, with six, five
+// and five bytes. Its unwind information is one expression for all three instructions.
 TEST(Rules, OfAPltEntryIncludeTheWordThatItPushes)
 {
     Dl_info libc{};

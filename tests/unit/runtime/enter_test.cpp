@@ -290,7 +290,7 @@ TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(page, 4096, PROT_NONE);
-    // 8 bytes are for the return address of the call.
+    // The additional 8 bytes are for the return address that with_stack_at() pushes.
     with_stack_at(page + 4096 + 160 + 8, work);
     EXPECT_EQ(fires_counted(runtime), 1u);
     munmap(page, 8192);

@@ -151,7 +151,8 @@ TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
         for (int i = 0; i < 3; i++) { // the keys are absent at first, then stored
             begins();
             mprotect(page, 4096, PROT_NONE);
-            // 8 bytes are for the return address of the call.
+            // The additional 8 bytes are for the return address that with_stack_at()
+            // pushes.
             with_stack_at(page + 4096 + 216 + 8, work);
             mprotect(page, 4096, PROT_READ | PROT_WRITE);
         }

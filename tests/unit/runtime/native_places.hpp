@@ -57,8 +57,8 @@ public:
                random.below(page - 300);
     }
     dt_operand operand(Random& random) const;
-    // Sets most registers that operands use as bases to addresses in this memory, and
-    // sometimes rbp to `frame`.
+    // Prepares the registers that operands use. Most base registers get an address in
+    // this memory. Sometimes rbp gets the address of `frame`, and rcx a small index.
     void point(Random& random, Registers& registers, const void* frame) const;
 
 private:

@@ -165,7 +165,7 @@ struct Outcome {
     std::vector<std::uint64_t> slots;
     std::uint64_t drops = 0;
     std::uint64_t fired = 0; // number of firings that the engine ran
-    bool counted = false;    // whether compiled code has counted
+    bool counted = false;    // whether compiled code has updated counters
 };
 
 std::string hex(const std::string& bytes)

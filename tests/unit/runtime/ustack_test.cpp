@@ -203,7 +203,8 @@ TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
     EXPECT_TRUE(fire(&elsewhere[10]).empty());
     EXPECT_TRUE(fire(nullptr).empty());
     EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
-    // The address is far below the stack pointer that the site has in with_registers().
+    // This %rbp is far below the stack pointer with which with_registers() reaches the
+    // site.
     char local;
     EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
     EXPECT_EQ(n_asked, 4u);

@@ -104,7 +104,7 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
                 1000);
     std::uint64_t last = read_line(clock, source.counter());
     source.pass(2'000'000'000);
-    source.mono -= 1e9; // a correct clock never goes back
+    source.mono -= 1e9; // the real CLOCK_MONOTONIC never goes back
     line.tend(clock, source.now_ns() + 2'000'000'000);
     EXPECT_GE(read_line(clock, source.counter()), last);
 }
@@ -145,7 +145,7 @@ TEST(ClockLine, IsWithinTwoMicrosecondsOfThisMachinesClock)
         EXPECT_GE(now, last);
         auto off = static_cast<std::int64_t>(now - sample->mono_ns);
         n_near += std::abs(off) < 2000;
-        EXPECT_LT(std::abs(off), 100'000); // even if a sample is disturbed
+        EXPECT_LT(std::abs(off), 100'000); // an interrupt may have delayed a sample
         last = now;
         source.rest(5'000'000);
     }

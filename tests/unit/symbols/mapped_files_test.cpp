@@ -92,8 +92,8 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     EXPECT_EQ(nameless.value_or(*named), *named);
 }
 
-// A target chooses the files that it maps. Later, it can replace such a file with a FIFO,
-// for example. Therefore only regular files are opened.
+// A target chooses the files that it maps. Later, it can replace such a file with a
+// FIFO, for example. Therefore only regular files are opened.
 TEST(RegularFile, IsOpenedAndNothingElseIs)
 {
     dt::Scratch scratch;
@@ -107,7 +107,7 @@ TEST(RegularFile, IsOpenedAndNothingElseIs)
 
     EXPECT_TRUE(dt::open_regular(file));
     EXPECT_TRUE(dt::open_regular(link));
-    EXPECT_FALSE(dt::open_regular(fifo)); // the call does not wait for a writer either
+    EXPECT_FALSE(dt::open_regular(fifo)); // must not wait for a writer
     EXPECT_FALSE(dt::open_regular(device));
     EXPECT_FALSE(dt::open_regular(scratch.path(".")));
     EXPECT_FALSE(dt::open_regular(file, (1 << 20) - 1)); // too large

@@ -81,7 +81,7 @@ TEST(ProviderSource, NamesAreThoseOfClassicHeaders)
 }
 
 // Python's build renames only the first upper-case name in each line of a header. A
-// line must therefore not contain two names of macros.
+// line must therefore not contain two macro names.
 TEST(Header, NamesAMacroOnceInALine)
 {
     ProviderSource source = shop();

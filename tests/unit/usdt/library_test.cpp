@@ -329,7 +329,7 @@ TEST(UsdtLibrary, LoadsWhatIsAddedLaterToo)
 {
     Probe first = nullptr, second = nullptr;
     Provider provider = create("later");
-    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // because there are no new probes
+    EXPECT_EQ(dtrace_usdt_load(provider.get()), 0); // there is no probe to load
     ASSERT_EQ(add(provider, first, "first"), 0);
     ASSERT_EQ(dtrace_usdt_load(provider.get()), 0);
     Probe was = first;
@@ -413,8 +413,8 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// The library must test the file size limit itself, because SIGXFSZ terminates a process
-// that exceeds it.
+// The library must test the file size limit itself, because SIGXFSZ terminates a
+// process that exceeds it.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},

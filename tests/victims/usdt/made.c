@@ -150,7 +150,7 @@ static void *storm(void *unused)
 	return (void *)(intptr_t)n;
 }
 
-/* Creates and destroys providers of its own. */
+/* Runs in a thread. Creates, loads and destroys providers of the thread's own. */
 static void *churn(void *unused)
 {
 	const struct dtrace_usdt_probe *hit;
@@ -170,7 +170,7 @@ static void *churn(void *unused)
 	return (void *)(intptr_t)n;
 }
 
-/* Runs `run` in the threads until the next line is read. */
+/* Runs `run` in n_threads threads until the next line is read. */
 static void until_line(long n_threads, void *(*run)(void *))
 {
 	pthread_t threads[16];

@@ -5,7 +5,7 @@
 
 DTRACE_SEMAPHORE(plug, tick);
 
-// Returns whether its probe is enabled.
+// Fires the probe. Returns whether the probe is enabled.
 int fire(int n)
 {
     int traced = DTRACE_PROBE_ENABLED(plug, tick);

@@ -94,11 +94,12 @@ int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 /**
  * dtrace_usdt_load - creates the probes that were added since the last load
  *
- * Tracers can find the probes from then on. A descriptor stays open (close-on-exec).
- * Tracers read the file through it; if the program closes it, only tracers are
- * affected. Returns 0, or the errno of the failure: out of memory, or executable code
- * is permitted neither in memory files nor in $TMPDIR (/tmp). On failure the probes
- * are off, and the call may be repeated.
+ * Tracers can find the probes from then on. The probes are in a file, whose
+ * descriptor stays open (close-on-exec) because tracers read the file through it. If
+ * the program closes the descriptor, only tracers are affected. Returns 0, or the
+ * errno of the failure: out of memory, or executable code is permitted neither in
+ * memory files nor in $TMPDIR (/tmp). On failure the probes are off, and the call may
+ * be repeated.
  */
 int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Static probes as C++20 types: declared once with the types of their arguments, checked
-// at compile time, and fired by name.
+// Static probes as C++20 types. They are declared once with the types of their
+// arguments, checked at compile time, and fired by name.
 //
 //   #include <dtrace/usdt.hpp>
 //   namespace app {
@@ -24,7 +24,8 @@
 // An argument is converted to the declared type by the rules of C++, except that
 // floating-point values do not convert to integers, and pointers do not convert to
 // bool. At most 12 arguments can be declared: numbers, enumerations and pointers. A
-// wrong number or type is a compile error at the call.
+// call with a wrong number of arguments, or an argument of a wrong type, does not
+// compile.
 //
 // The notes have the format of <dtrace/sdt.h>. The names are passed as numbers, because
 // a template can pass only numbers to the assembler:
@@ -194,8 +195,8 @@ template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
     return static_cast<std::int64_t>(all);
 }
 
-// One member is initialised with a nonzero value, because the kernel's uprobes cannot
-// access a counter in .bss.
+// The nonzero initial value of one member keeps the object out of .bss. The kernel's
+// uprobes cannot access a counter in .bss.
 struct Semaphore {
     volatile std::uint16_t n_tracers = 0;
     std::uint16_t in_the_file = 1;

@@ -8,8 +8,9 @@
  *   STAP_PROBE2(app, query__start, text, length);
  *
  * This header does not overwrite SystemTap's header. It is installed in
- * <includedir>/dtrace-usdt, which `pkg-config --cflags dtrace-usdt` puts first.
- * If a file has included one of the two headers, including the other has no effect.
+ * <includedir>/dtrace-usdt. The compiler searches this directory first if the
+ * program is compiled with the flags from `pkg-config --cflags dtrace-usdt`. If a
+ * file has included one of the two headers, including the other has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC

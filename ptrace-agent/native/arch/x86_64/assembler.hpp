@@ -28,9 +28,9 @@ public:
         setDefaultJmpNEAR(true);
     }
 
-    // Returns the address that a RIP-relative operand in this code needs for an offset
-    // from the image's base. The distances between the image, the config and the code
-    // never change.
+    // Returns the address to use in a RIP-relative operand. In the target, the operand
+    // then refers to the byte at `offset` from the image's base. The distances between
+    // the image, the config and the code never change.
     const void* image_at(std::uint64_t offset) const
     {
         return getCode() + static_cast<std::int64_t>(offset - at_);

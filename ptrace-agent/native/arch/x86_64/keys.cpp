@@ -86,7 +86,8 @@ Reg64 Routine::find_key(const Step& step)
     auto search = std::make_unique<Search>();
     auto compare = [this, words](Label& empty, Label& other) {
         static_assert(offsetof(dt_counted_key, key) == 8);
-        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // first, as a known key never changes
+        // Test the state first. Once it is KNOWN, the key never changes.
+        a_.cmp(qword[rcx], DT_COUNTED_KNOWN);
         a_.jne(empty);
         for (std::size_t i = 0; i < words.size(); ++i) {
             a_.cmp(ptr[rcx + 8 * (i + 1)], words[i]);

@@ -183,7 +183,7 @@ void OperandReader::ensure_known(Reg64 address, const dt_operand& operand)
         a_.sub(half, rcx);
         a_.jb(bail_);
         a_.sub(left, rcx);
-        a_.sub(left, bytes); // not negative, because each range has at least a page
+        a_.sub(left, bytes); // not negative, because a range is at least a page
         a_.cmp(half, left);
         a_.ja(bail_);
         a_.jmp(out.known);

@@ -66,8 +66,9 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
             std::move(members)};
 }
 
-// A target with this debug data. use() passes a type to functions that walk it. If
-// their work doubled with each level of nesting, the test would exceed its time limit.
+// The types of a target whose debug data consists of the entries that the test passes
+// to the constructor. use() passes a type to functions that walk it. If their work
+// doubled with each level of nesting, the test would exceed its time limit.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
                    std::uint64_t language = DW_LANG_C99)

@@ -129,7 +129,8 @@ public:
         return members(at(kind, name));
     }
 
-    // Finds a function by its address in the symbol table, as dtrace does.
+    // Looks up a function's address in the symbol table, and finds its debug data by
+    // this address, as dtrace does.
     std::optional<DebugFunction> function(std::string_view name) const
     {
         const Function* found = image_->functions().find(name);

@@ -52,7 +52,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
 
 TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
 {
-    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1, as for a push
+    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1, past a push
     EXPECT_EQ(first({0x02, 1, 0x0e, 16}), at_call); // advance_loc1
     EXPECT_EQ(first({0x3f, 0x0e, 16}), at_call);    // an unknown operation
     EXPECT_EQ(first({0x0e, 16, 0x0b}), at_call);    // restore_state
