@@ -424,10 +424,10 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 }
 
 /*
- * Updates the value of a key if the entry at the offset *hint belongs to
- * another key or is a short entry, or if *hint is 0. Creates an entry if the
- * key has none to update. Sets *hint to the offset of the updated entry, or to
- * 0 if the buffer is full.
+ * Updates the value of a key when *hint does not help: it is 0, or the entry at
+ * this offset belongs to another key or is short. Searches for the entry to
+ * update, or creates one. Sets *hint to the offset of the entry, or to 0 if the
+ * buffer is full.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

@@ -72,7 +72,7 @@
 
 namespace dt {
 
-constexpr std::size_t slot_bytes = 32; // a copy and its traps; need not be aligned
+constexpr std::size_t slot_bytes = 32; // for a copy and its traps; any alignment
 
 struct MemoryFault {
     TargetAddr address;

@@ -14,7 +14,7 @@ namespace {
 
 // The maximum number of bytes of an extent before its site.
 constexpr std::uint64_t furthest_back = 32;
-// The maximum number of bytes of an extent at the entry of a doubtful function.
+// The maximum number of bytes of an extent at the entry of a doubtful function (extents.hpp).
 constexpr std::uint64_t entry_bytes = 16;
 constexpr unsigned max_since_load = 12; // instructions from an indexed load to its jump
 constexpr std::uint64_t max_table_entries = 65536;

@@ -58,7 +58,7 @@ MODULE_PARM_DESC(deadman, "maximum time in seconds for which firings may keep a 
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 
-/* The percentage of the passed time that is subtracted from each sum. */
+/* The percentage of the elapsed time that is subtracted from each sum. */
 static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 
 struct dt_watch {

@@ -43,7 +43,7 @@ struct dt_rules {
 
 struct dt_process {
 	struct dt_process *next; /* in its bucket */
-	struct dt_process *gone; /* next in the list of removed maps */
+	struct dt_process *gone; /* next in the list of removed processes */
 	struct mm_struct *mm;
 	/*
 	 * time in jiffies when the consumer last passed the maps, or when they

@@ -56,7 +56,7 @@ struct ArgumentTypes {
         std::string name;
         const Type* type = nullptr;   // in the table of the definition
         const Type* native = nullptr; // type before translation; null: not translated
-        unsigned n = 0;               // index of the argument that the program passes
+        unsigned n = 0;               // index of the native argument
     };
     std::vector<Defined> defined;
     // the table of the definition; null: there is no definition

@@ -49,8 +49,9 @@ int ProbeRecycler::rename()
     for (std::uint32_t id : s_.registry.take_renamed()) {
         if (dt_probe_rename(s_.arena->base(), id, s_.registry.at(id).provider.data(),
                             like) != 0)
-            return s_.fail(ENOSPC,
-                           "no space is left for the probe names of more processes");
+            return s_.fail(
+                ENOSPC,
+                "there is no space left for the probe names of further processes");
         s_.consumer->rename_probe(id);
         like = id;
     }

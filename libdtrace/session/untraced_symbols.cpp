@@ -38,7 +38,7 @@ void UntracedSymbols::set_limit(std::size_t limit)
     };
     while (kept_.size() > limit_) {
         auto oldest = std::min_element(kept_.begin(), kept_.end(), earlier);
-        debug("process %d: its symbols are freed", oldest->first);
+        debug("freeing the symbols of process %d", oldest->first);
         kept_.erase(oldest);
     }
 }

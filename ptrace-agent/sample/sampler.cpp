@@ -20,9 +20,9 @@ std::string Sampler::take_left_out()
     if (left_out * 100 <= all) // up to 1 % is normal, because some ticks end early
         return {};
     return "profile: " + std::to_string(left_out) + " of " + std::to_string(all) +
-           " samples were left out: sampling may use at most 5 % of the running "
-           "threads' time, and the processors may be busy; use a lower rate to get all "
-           "samples";
+           " samples were skipped, because sampling may use at most 5 % of the running "
+           "threads' time or because the processors were busy; use a lower rate to get "
+           "all samples";
 }
 
 Result<std::string> Sampler::start(std::span<const ProfileTimer> timers)

@@ -172,7 +172,7 @@ def runs_as_printed(t, path, at_least, shows_all=False):
             status, got = shell.run(text)
             got = re.sub(rf"\b{reader.pid}\b", PID, got)
             # On a busy machine the profile provider has too little time for all samples.
-            got = re.sub(r"^dtrace: profile: \d+ of \d+ samples were left out.*\n\n?", "", got, flags=re.M)
+            got = re.sub(r"^dtrace: profile: \d+ of \d+ samples were skipped.*\n\n?", "", got, flags=re.M)
             why = f"its status is {status}" if status != 0 else ""
             if command.shown or shows_all:
                 why = why or compare(got, command.shown)

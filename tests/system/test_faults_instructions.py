@@ -93,7 +93,7 @@ def entries_and_returns_of_every_form_are_counted_alike(t):
     # Only sites where no jump is possible may be missing, and dtrace has reported them.
     equal(len(got[1]) - len(got[0]) <= 6, True, f"{set(got[1]) - set(got[0])}")
 
-# Files, and bytes that other tracers have changed
+# Tests that files stay unchanged, and tests with text that another tracer has changed.
 
 def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()

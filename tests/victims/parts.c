@@ -21,7 +21,7 @@ __attribute__((cold, noipa, noreturn)) static void give_up(long n)
     exit(1);
 }
 
-// The part that is moved away runs with a frame that already exists, and jumps back.
+// The split-off part runs with a frame that already exists, and jumps back.
 __attribute__((noipa)) static long with_a_frame(long n, long* place)
 {
     long before = *place, first = labs(before);
@@ -32,7 +32,7 @@ __attribute__((noipa)) static long with_a_frame(long n, long* place)
     return labs(*place) + first + before;
 }
 
-// The part that is moved away runs without a frame and never jumps back.
+// The split-off part runs without a frame and never jumps back.
 __attribute__((noipa)) static long without_a_frame(long n, long* place)
 {
     if (__builtin_expect(n < 0, 0))

@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// Makes lines that begin with `#!` empty, because they are not valid C.
+// Blanks lines that begin with `#!`, because they are not valid C.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;

@@ -180,8 +180,9 @@ template <std::size_t i, class First, class... Rest>
         return nth<i - 1>(rest...);
 }
 
-// Returns the kinds of up to six arguments, beginning with number `first`, one byte
-// each. A kind contains the size, the sign and whether the argument is floating-point.
+// Returns the kinds of up to six arguments, beginning with argument `first`, one byte
+// each. A kind encodes the size, the signedness, and whether the argument is
+// floating-point.
 template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
 {
     std::uint64_t all = 0;

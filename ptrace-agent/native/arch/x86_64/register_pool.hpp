@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The registers that one routine may use, and its words on the target's stack.
 //
-//   words at rsp   slots of arguments that are read ahead, saved registers, the flags
-//                  (if they are on the stack), then the program's rax, rcx, rbx and
-//                  stack
+// The stack contains, from rsp upwards:
+//   slots for arguments that are read in advance
+//   saved registers
+//   the flags, if they are saved on the stack
+//   the program's rax, rcx and rbx
+//   the program's own stack
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/assembler.hpp"
