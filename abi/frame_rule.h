@@ -28,11 +28,14 @@ struct dt_rt_rule {
 	 */
 	dt_s16 rbp;
 	dt_u8 from;    /* enum dt_rt_rule_from */
-	/* enum dt_rt_rule_from; DT_RT_FROM_NONE: %rbp still has the caller's value */
+	/*
+	 * enum dt_rt_rule_from. DT_RT_FROM_NONE means that %rbp still has the caller's
+	 * value.
+	 */
 	dt_u8 rbp_from;
 };
 enum dt_rt_rule_from {
-	DT_RT_FROM_NONE, /* in `from`: there is no caller */
+	DT_RT_FROM_NONE, /* in `from`, this means that there is no caller */
 	DT_RT_FROM_RSP,
 	DT_RT_FROM_RBP,
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */

@@ -16,11 +16,13 @@
  *   DTK_TABLE    adds the rules for walking stacks in a file's text, for ustack()
  *   DTK_MAPS     replaces the list of files that a process has mapped as text; ustack()
  *                uses the list
- *   DTK_STRANGERS  returns processes in which ustack() found text that is not in the
- *                list of DTK_MAPS, or used a list that is more than a second old
+ *   DTK_STRANGERS  returns processes for which DTK_MAPS must pass a new list: ustack()
+ *                found text that is not in the list, or used a list that is more
+ *                than a second old
  *   DTK_DETACH   detaches all probes, so that they stop firing
  *   DTK_CLAIM    takes over the consumer of anonymous tracing, with its arena and
- *                probes; it replaces the requests from DTK_ARENA to DTK_ATTACH
+ *                probes, so that the requests from DTK_ARENA to DTK_ATTACH are not
+ *                needed
  *
  * No request changes the activity, the buffers or the lease (dif/engine.h). The
  * consumer and the firing probes change them directly in the arena. All fields are
@@ -48,8 +50,8 @@
 #define DTK_ABI 11
 
 /*
- * The maximum of the option strsize, in bytes. Interrupts are off while the kernel
- * module copies a string.
+ * The maximum of the option strsize, in bytes. It limits how long interrupts are off,
+ * because they are off while the kernel module copies a string.
  */
 #define DTK_MAX_STRSIZE (64u << 10)
 
@@ -109,8 +111,8 @@ enum dtk_kind {
 	 */
 	DTK_TRACEPOINT,
 	/*
-	 * `where` is the number of a row of abi/stable.h, from 0. `more` is the address
-	 * of the row's function, or 0 if the row has a tracepoint.
+	 * `where` is the index of a row in abi/stable.h. `more` is the address of the
+	 * row's function, or 0 if the row has a tracepoint.
 	 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
@@ -184,9 +186,9 @@ struct dtk_uprobe {
 	dt_u32 n_operands;
 	dt_u32 flags; /* DTK_UPROBE_* */
 	/*
-	 * DTK_URETURN at a conditional jump: 1 + the x86 condition code (0 to 15) with
-	 * which the jump is taken. The probe fires only if the jump is taken. 0 at all
-	 * other instructions, where the probe always fires.
+	 * For a DTK_URETURN at a conditional jump, 1 + the x86 condition code (0 to 15)
+	 * with which the jump is taken. The probe then fires only if the jump is taken.
+	 * 0 for all other instructions, where the probe always fires.
 	 */
 	dt_u32 when;
 	/*
@@ -206,8 +208,8 @@ struct dtk_uprobe {
  */
 #define DTK_UPROBE_CHILDREN 1
 /*
- * The stack pointer points to the return address, because the instruction is an entry
- * or a return.
+ * The stack pointer points to the return address, because the instruction is the first
+ * one of a function or leaves the function.
  */
 #define DTK_UPROBE_AT_CALL 2
 #define DTK_UPROBE_FLAGS 3
@@ -241,8 +243,8 @@ struct dtk_anonymous {
 
 struct dtk_claim {
 	/*
-	 * the address for a copy of the file; 0: only return the sizes and claim
-	 * nothing
+	 * the address to which the module copies the file; 0: the module only returns
+	 * the sizes, and the consumer is not claimed
 	 */
 	dt_u64 file;
 	/* the size of the space at `file`; the module sets it to the file's size */

@@ -3,8 +3,8 @@
  * The data of a probe of the ip, tcp or udp provider. It describes a packet, a socket,
  * or both. All arguments of the probe have the same value, the address of this
  * structure. libdtrace/providers/kernel/net.d declares the structure for D programs. The
- * translators in that file give each argument its D type, and read the members of that
- * type from the structure.
+ * translators in net.d, tcp.d and udp.d give each argument its D type, and read the
+ * members of that type from the structure.
  *
  * If there is no packet, the addresses and ports are those of the socket.
  */
@@ -22,7 +22,8 @@ struct dtk_packet {
 	/* bytes after the IP header */
 	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
-	dt_u32 flags;			       /* TCP flags, valid if transport is 0 */
+	/* TCP flags, if transport is 0; otherwise the TCP header contains them */
+	dt_u32 flags;
 	/* 1: this machine is `to`; 0: this machine is `from` */
 	dt_u32 received;
 	dt_u32 hz; /* the kernel's HZ (jiffies per second) */

@@ -199,7 +199,9 @@ double run_consumer(std::FILE* null)
         double took = seconds([&] {
             drained &= dtrace_consume(session, null, begin_row, end_row, &rows) == 0;
         });
-        if (round > 0) // the first round does not count: it faults in the copy's pages
+        // The first round does not count, because it also faults in the pages of the
+        // consumer's buffer.
+        if (round > 0)
             total += took;
     }
     if (!drained) {

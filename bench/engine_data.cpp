@@ -9,7 +9,7 @@
 // is subtracted from the time of each row, and the column "alone" shows the difference.
 // The goals apply to this column.
 //
-// Two results depend on the machine:
+// Two properties of the machine affect the results:
 //   - 100,000 elements take 6 MB. They are visited in an order that prefetching cannot
 //     predict, so each visit needs at least one read of this memory. The row "a read of
 //     6 MB at random" shows the cost of such a read.
@@ -55,7 +55,7 @@ dt_u64 host_now(dt_host*)
     return ++now;
 }
 
-// The values of execname: 64 strings of 20 bytes.
+// The number of the string that execname returns, one of 64 strings of 20 bytes.
 thread_local unsigned which_name = 0;
 
 dt_u64 host_string(dt_host*, dt_u32, dt_u32, char* to, dt_u64 max)

@@ -123,6 +123,7 @@ public:
     explicit Room(const Program& program) { taken_[program.begin] = program.end; }
 
     // Maps an area of this size that all windows between begin and end can reach.
+    // Returns its address, or nullopt if no free place can be found.
     std::optional<TargetAddr> map_for(TargetAddr begin, TargetAddr end,
                                       std::uint64_t bytes)
     {
@@ -158,9 +159,10 @@ public:
         return std::nullopt;
     }
 
-    // Maps the pages for a stub at the first address that a punned jump can reach. Maps
-    // one more page if that address is in the first 16 bytes of a page. Returns the
-    // address and the size of the mapping.
+    // Maps the pages for the stub of a punned jump. The stub is at the first address of
+    // a range that the jump can reach. Maps one more page if that address is in the
+    // first 16 bytes of a page. Returns the address and the size of the mapping, or
+    // nullopt if no range has free pages.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {

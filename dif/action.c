@@ -67,8 +67,9 @@ static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * Returns whether the key consists of a single user stack. The unused frames of
- * such a key are not written and not compared.
+ * Returns whether the key consists of a single user stack. If the stack has
+ * fewer frames than such a key can store, one zero is written after the last
+ * frame. The rest of the key is neither written nor compared.
  */
 DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 {
@@ -173,8 +174,9 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 }
 
 /*
- * Returns the address at which an action records its value, or null if this
- * firing has no record or no key.
+ * Returns the address at which an entry records its value. The address is in
+ * the key if the entry is a part of a key, and otherwise in the clause's
+ * record. Returns null if this firing has no such key or record.
  */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {

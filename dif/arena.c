@@ -107,8 +107,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
 	/*
-	 * At least n_cpus + 2 shards are never parked, so a thread on each CPU
-	 * finds one.
+	 * At least n_cpus + 2 shared shards are never parked, so a thread on
+	 * each CPU finds one. If there are fewer shards, none is ever parked.
 	 */
 	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(

@@ -109,7 +109,7 @@ struct dt_action {
 	 * and in the first part of its key
 	 */
 	dt_u32 key_bytes;
-	dt_u32 value_bytes;   /* aggregation: size of its value for a key */
+	dt_u32 value_bytes;   /* aggregation: size of each key's value */
 	/* aggregation: offset of its counters in a set, or 0 */
 	dt_u32 counters;
 	/*
@@ -117,7 +117,7 @@ struct dt_action {
 	 * (dif/counters.h); 0: no table of keys
 	 */
 	dt_u32 counted_keys;
-	dt_u32 counted_words; /* words of a key in the table of keys */
+	dt_u32 counted_words; /* 64-bit words of each key in this table */
 	struct dt_short brief; /* the simple form of difo */
 };
 
@@ -143,7 +143,8 @@ struct dt_clause {
 #define DT_CLAUSE_SPECULATES 0x4
 #define DT_CLAUSE_DESTRUCTIVE 0x8
 #define DT_CLAUSE_EXITS 0x10
-#define DT_CLAUSE_COUNTS 0x20 /* one count(), no key and no predicate */
+/* the only action is count() without a key, and there is no predicate */
+#define DT_CLAUSE_COUNTS 0x20
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /*
@@ -153,7 +154,7 @@ struct dt_clause {
  */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings; "" matches any name */
-	dt_u32 id;			  /* id from the DOF */
+	dt_u32 id;			  /* probe id from the DOF */
 	dt_u32 clause;			  /* index of the clause */
 };
 
@@ -225,7 +226,10 @@ struct dt_shard_plan {
 	 * two sets of clause-local variables; the second is for ERROR's clauses
 	 */
 	dt_u64 locals;
-	/* two strings of strsize bytes with the state of strtok() */
+	/*
+	 * two strings of strsize bytes that strtok() splits; the second is for
+	 * ERROR's clauses
+	 */
 	dt_u64 strtok;
 	dt_u64 scratch;
 	dt_u64 principal[2];
@@ -407,7 +411,7 @@ DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
  * header's epid is the EPID of the ECB whose clause faulted.
  */
 struct dt_rec_error {
-	dt_u32 action; /* number of the action from 1; 0: the predicate */
+	dt_u32 action; /* number of the action, from 1; 0: the predicate */
 	dt_u32 offset; /* byte offset of the DIF instruction in the DIFO */
 	dt_u32 fault;  /* DTRACEFLT_* */
 	dt_u32 pad;
@@ -432,7 +436,8 @@ struct dt_buffer {
  */
 struct dt_aggent {
 	/*
-	 * offset in the buffer of the bucket's next entry; 0: this is the last
+	 * the next entry of the same bucket, as an offset in the buffer; 0 in
+	 * the last entry
 	 */
 	dt_u32 next;
 	dt_u32 hash;

@@ -8,7 +8,11 @@
 
 #include "dif/mstate.h"
 
-#define DT_DYN_SPINS 2000 /* attempts before an operation counts a drop */
+/*
+ * The number of attempts to take a lock or to change a free list. If all
+ * attempts fail, the operation counts a drop.
+ */
+#define DT_DYN_SPINS 2000
 #define DT_DYN_CLASSES 24
 /* The size of the chunks of the last class, in bytes. */
 #define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1))
@@ -23,8 +27,8 @@
 struct dt_bucket {
 	dt_u32 lock;
 	/*
-	 * 1 + the offset of the first chunk in the pool, in units of
-	 * DT_DYN_UNIT; 0 if there is no chunk
+	 * dt_chunk_ref() of the bucket's first chunk; 0 if the bucket has no
+	 * chunk
 	 */
 	dt_u32 head;
 	/*
@@ -44,12 +48,20 @@ struct dt_dynspace {
 	dt_u32 clean_bucket;	     /* the bucket that is cleaned next */
 	dt_u32 pad;
 	dt_u64 grown; /* bytes of the pool that have been made into chunks */
-	dt_u64 free[DT_DYN_CLASSES]; /* free lists: tag << 32 | first chunk */
+	/*
+	 * the free list of each class: tag << 32 | dt_chunk_ref() of the first
+	 * chunk, which is 0 if the list is empty
+	 */
+	dt_u64 free[DT_DYN_CLASSES];
 };
 
 /* The header of a chunk. The key and the value follow it. */
 struct dt_chunk {
-	dt_u32 next; /* the next chunk of the bucket or of the free list */
+	/*
+	 * dt_chunk_ref() of the next chunk in the bucket or in the free list; 0
+	 * if this chunk is the last one
+	 */
+	dt_u32 next;
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
 	/*
@@ -78,6 +90,7 @@ static inline struct dt_chunk *dt_chunk_at(const struct dt_dyn *d, dt_u32 ref)
 	return (struct dt_chunk *)(d->pool + off);
 }
 
+/* Returns 1 + the offset of the chunk in the pool, in units of DT_DYN_UNIT. */
 static inline dt_u32 dt_chunk_ref(const struct dt_dyn *d,
 				  const struct dt_chunk *c)
 {

@@ -111,9 +111,10 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		return n;
 	}
 	/*
-	 * With bufpolicy=fill, the other buffer contains the records of END. It
-	 * is copied after an earlier call has copied and emptied the active
-	 * buffer.
+	 * With bufpolicy=fill, the other buffer contains the records of END.
+	 * This call copies the other buffer only if the active buffer is empty.
+	 * Otherwise the call copies and empties the active buffer, and a later
+	 * call copies the other one.
 	 */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))

@@ -48,7 +48,7 @@
 #include "dif/chunks.h"
 
 #define DT_DYN_CHAIN 4096 /* maximum number of steps along a chain */
-#define DT_DYN_A_BUCKET 256 /* bytes of the space for each bucket */
+#define DT_DYN_A_BUCKET 256 /* minimum bytes of the space per bucket */
 #define DT_DYN_CLEANED 4096 /* buckets checked by one dt_dynvar_clean() call */
 
 /* A key, and the bucket to which it belongs. */

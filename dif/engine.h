@@ -29,18 +29,22 @@ extern "C" {
  */
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET selects the default */
-	/* number of shared shards; of all shards if n_private is 0 */
+	/* number of shared shards; if n_private is 0, all shards are shared */
 	dt_u32 n_shards;
 	/*
 	 * number of private shards, which only the consumer and the agent map
 	 */
 	dt_u32 n_private;
 	/*
-	 * maximum number of parked shards (shard.c), limited to half of the
-	 * shared shards
+	 * maximum number of parked shards (shard.c). It is limited to half of
+	 * the shared shards. Also, at least n_cpus + 2 shared shards are never
+	 * parked.
 	 */
 	dt_u32 n_parkable;
-	/* number of CPUs with their own set of counters; 0: one per shard */
+	/*
+	 * number of CPUs, each of which has its own set of counters. If it is
+	 * 0, there are as many of these sets as shared shards.
+	 */
 	dt_u32 n_cpus;
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* space for DIF, its tables, and strings */
@@ -58,7 +62,8 @@ struct dt_arena_config {
 /* The reason why dt_load() refused a program, and the place of the error. */
 struct dt_load_error {
 	char text[192];
-	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
+	/* byte offset in the DOF, or number of an instruction in a DIFO */
+	dt_u64 where;
 	/*
 	 * 1 + the number of the clause in the DOF, if the reason is that the
 	 * clause's record is larger than the buffer; otherwise 0
@@ -137,8 +142,8 @@ void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 
 /*
  * Returns the value that the holder of a shard must store in its lock to
- * release it: DT_SHARD_PARKED if the shard can be parked and its aggregation
- * buffer is almost full, or 0.
+ * release it. The value is DT_SHARD_PARKED if the shard can be parked and its
+ * aggregation buffer is almost full, and otherwise 0.
  */
 dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
 		     const struct dt_shard *shard);
@@ -152,10 +157,10 @@ dt_u32 dt_shard_idle(const struct dt_arena *arena, dt_u32 no,
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 /*
  * Returns whether exit() has ended tracing. Targets can overwrite the words
- * `activity` and `exited` in the shared part. If there is a private part, these
- * words are therefore trusted only if a clause with exit() is enabled for a
- * probe that fires in targets. If there is no such clause and a target has
- * overwritten the shared activity, the function restores it.
+ * `activity` and `exited` in the shared part. Therefore, if there is a private
+ * part, `exited` in the shared part counts only if a clause with exit() is
+ * enabled for a probe that fires in targets. If there is no such clause and a
+ * target has overwritten the shared activity, the function restores it.
  */
 int dt_has_exited(void *arena);
 
@@ -212,8 +217,9 @@ dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
  * Moves records of committed speculations to the principal buffers, and removes
  * those of discarded speculations. If `alive` is not null, also releases locks
  * and slots of threads that have died. The consumer calls this function at the
- * rate of the option cleanrate. A call moves a limited number of bytes. Returns
- * 1 if it has reached this limit. The next call then continues.
+ * rate of the option cleanrate. A call moves a limited number of bytes. If it
+ * reaches this limit, it returns 1, and the next call moves the remaining
+ * records. Otherwise it returns 0.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 

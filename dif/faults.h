@@ -8,7 +8,7 @@
 #define DIF_FAULTS_H
 
 /* clang-format off */
-#define DIF_FAULTS(X) /* X(name, number, text, 1: message has the address) */ \
+#define DIF_FAULTS(X) /* X(name, number, text, 1 if an address is printed) */ \
 	X(UNKNOWN,   0, "unknown fault",                 0) \
 	X(BADADDR,   1, "invalid address",               1) \
 	X(BADALIGN,  2, "invalid alignment",             1) \

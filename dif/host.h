@@ -62,14 +62,16 @@ struct dt_host_ops {
 		   dt_u64 *value);
 	/*
 	 * Reads a builtin that is a STRING row of dif/vars.h. Returns the
-	 * number of bytes without the NUL, at most max.
+	 * number of bytes without the NUL, at most max. Returns 0 if the
+	 * builtin is not available.
 	 */
 	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, dt_u32 index,
 			     char *to, dt_u64 max);
 
 	/*
 	 * Stores the program counters of the user stack, the innermost frame
-	 * first. Returns the number of stored frames, or -1.
+	 * first. Returns the number of stored frames, or -1 if the stack cannot
+	 * be read.
 	 */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Does the same as ustack() for the kernel stack. */

@@ -63,7 +63,10 @@ int dt_dof_section(struct dt_loader *l, dt_u32 no, dt_u32 type,
  */
 const char *dt_dof_string(struct dt_loader *l, dt_u32 strtab, dt_u32 at);
 dt_off dt_heap(struct dt_loader *l, dt_u64 bytes);
-/* Copies bytes to the heap. Returns their offset, or 0 if the heap is full. */
+/*
+ * Copies bytes to the heap. Returns the offset of the copy, or 0 if the heap is
+ * full.
+ */
 dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes);
 dt_off dt_heap_string(struct dt_loader *l, const char *s);
 

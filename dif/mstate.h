@@ -195,8 +195,8 @@ DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 /* --- memory.c: reading and writing memory for D programs --- */
 
 /*
- * Returns whether the address is in the arena. D programs may not read all of
- * the arena.
+ * Returns whether the address is in the arena. D programs may read only some
+ * parts of the arena (dt_dmem()).
  */
 DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 {
@@ -252,7 +252,7 @@ const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
 dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
 /*
  * Copies a string to `to`, which has max bytes, and adds a NUL. Returns the
- * number of bytes with the NUL, or raises a fault and returns 0.
+ * number of bytes including the NUL, or raises a fault and returns 0.
  */
 dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 
@@ -274,8 +274,8 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
 /*
- * Returns the value of a DIFO. If the loader has found a simple form, the
- * function uses this form instead of the interpreter.
+ * Returns the value of a DIFO. If the loader has found a simple form of the
+ * DIFO (*s), the function uses this form instead of the interpreter.
  */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
@@ -383,8 +383,9 @@ void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
 /*
  * Increments a count() without a key, which must be the first action of the
  * ECB. Finds the aggregation's entry with the offset that is stored in the
- * shard's agg_hints. Returns 0 if no valid offset is stored. The caller must
- * then use dt_aggregate(), which searches for the entry.
+ * shard's agg_hints. Returns 1, or 0 if no valid offset is stored. If the
+ * result is 0, the caller must use dt_aggregate(), which searches for the
+ * entry.
  */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);

@@ -5,9 +5,10 @@
  *
  * The lock contains the holder's thread id. A firing never waits for a lock. It
  * takes the first free shard, beginning with the one that the host used last.
- * If a signal handler fires a probe while its own thread fires one, it finds
- * the lock held and takes another shard. A host that sets shard_tries tests the
- * lock of its last shard a few more times before it takes another shard.
+ * A signal handler may interrupt a firing and fire a probe itself. The second
+ * firing finds the lock held and takes another shard. A host that sets
+ * shard_tries tests the lock of its last shard a few more times before it takes
+ * another shard.
  *
  * Only the consumer waits for a lock, for a limited time. Only the consumer
  * takes a lock from a holder that has died. An unfinished record or aggregation
@@ -33,8 +34,9 @@ int dt_shard_take_any(struct dt_host *host)
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
 	/*
-	 * Wait briefly for the same shard. If the records of a speculation were
-	 * in two shards, their order would be lost.
+	 * Wait briefly for host->shard. If the host takes another shard, the
+	 * records of one speculation can be in different shards, and their
+	 * order is then lost.
 	 */
 	for (dt_u32 i = 0; i < host->shard_tries && dt_once32(&own->lock); i++)
 		dt_pause();

@@ -10,7 +10,7 @@
 #include "dif/types.h"
 
 struct dt_slot {
-	dt_u64 key; /* thread and variable; 0: this slot was never used */
+	dt_u64 key; /* thread and variable; 0 in a slot that was never used */
 	dt_u64 value;
 };
 

@@ -133,10 +133,11 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 }
 
 /*
- * Moves the records that m->shard has for a speculation to its principal
- * buffer, and gives them the time stamp `time`. A record for which the buffer
- * has no space is counted as a drop. Returns the total size of the records,
- * including those that were dropped.
+ * Moves the records that m->shard has for a speculation to the shard's
+ * principal buffer. Their new time stamp is `time`, or the shard's last time if
+ * that is later. A record for which the buffer has no space is counted as a
+ * drop. Returns the total size of the records, including those that were
+ * dropped.
  */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {
@@ -218,7 +219,8 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 /*
  * Moves or discards the records that one shard has for a speculation. `state`
  * is DT_SPEC_COMMITTING or DT_SPEC_DISCARDING. Subtracts the number of moved
- * bytes from *bytes. Returns 0 if the shard stayed locked.
+ * bytes from *bytes, but not below 0. Returns 1 on success, or 0 if the shard
+ * stayed locked.
  */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,

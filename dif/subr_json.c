@@ -35,8 +35,8 @@ static int dt_json_take(struct dt_json *j, dt_u8 c)
 
 /*
  * Reads a string from after its opening quote up to and including the closing
- * quote. [*from, *to) is the string without quotes. Returns 0 if there is no
- * closing quote.
+ * quote. Sets [*from, *to) to the string without quotes. Returns 0 if there is
+ * no closing quote.
  */
 static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
@@ -52,7 +52,10 @@ static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 	return 0;
 }
 
-/* Skips one value. [*from, *to) is its text. Returns 0 if it is incomplete. */
+/*
+ * Skips one value, and sets [*from, *to) to its text. Returns 0 if the value is
+ * incomplete.
+ */
 static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
 	dt_u64 depth = 0, ignore;

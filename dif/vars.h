@@ -4,10 +4,11 @@
  *
  * The compiler's identifiers and the engine's switch are generated from this
  * table. The tests require a D program for each row. The numbers are those of
- * DTrace, except 0x010 to 0x016 and the numbers from 0x210 on. Other systems
- * compute the values of these builtins in D. The systems that have DTrace do
- * not agree on the meaning of 0x121 and 0x200. This table uses these two
- * numbers as FreeBSD does.
+ * DTrace on other systems, except 0x010 to 0x016 and the numbers from 0x210 on.
+ * The builtins with these exceptional numbers have no DIF numbers on other
+ * systems, which compute their values in D. The other systems do not agree on
+ * the meaning of 0x121 and 0x200. This table uses these two numbers as FreeBSD
+ * does.
  *
  * Sources:
  *   ENGINE  the engine computes the value (probe, clause, time)

@@ -30,16 +30,17 @@ public:
         std::uint64_t bit = at - begin_;
         return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
     }
-    // These functions add or remove the part of `range` that the set covers.
+    // These functions add or remove the part of `range` that is in [begin(), end()).
     void add_all(CodeRange range);
     void remove_all(CodeRange range);
     // Returns the first member at or after `from`, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
-    // Returns the first address at or after `from` that is not a member. Never returns
-    // an address after `to` or end().
+    // Returns the first address at or after `from` that is not a member. Returns the
+    // smaller of `to` and end() if there is no such address before it.
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
     // Returns the first member at or after `from` that is not a member of `other`.
-    // Never returns an address after `to` or end(). Both sets have the same range.
+    // Returns the smaller of `to` and end() if there is no such address before it. Both
+    // sets have the same range.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;
     // Returns the last member at or before `to`, or begin() if there is none.

@@ -104,8 +104,8 @@ private:
     CodeRange block_;
     // Registers that hold an address computed from an address in the block. Registers
     // in straight_ certainly hold such an address, because there is no jump or return
-    // between the lea and the current instruction. Registers in held_ hold such an
-    // address on some path.
+    // between the lea that computed the address and the current instruction. Registers
+    // in held_ hold such an address on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
     std::set<StackSlot> slots_; // slots that may hold an address in the block

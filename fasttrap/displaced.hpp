@@ -72,7 +72,9 @@
 
 namespace dt {
 
-constexpr std::size_t slot_bytes = 32; // for a copy and its traps; any alignment
+// The size of a slot, which contains a copy and the trap instructions after it. A slot
+// may have any alignment.
+constexpr std::size_t slot_bytes = 32;
 
 struct MemoryFault {
     TargetAddr address;
@@ -104,7 +106,7 @@ struct Displaced {
     std::uint8_t length = 0;      // length of the original
     std::uint8_t copy_length = 0; // length of the copy without the traps after it
     bool run_to_trap = false;     // continue the thread instead of stepping it
-    bool is_syscall = false;      // rcx and r11 need repair
+    bool is_syscall = false;      // rcx and r11 must be corrected after it
     bool access_only = false; // the copy only accesses memory; emulate insn afterwards
     std::array<Spare, 2> spares{};
     std::array<std::byte, slot_bytes> copy{};

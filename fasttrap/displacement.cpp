@@ -206,9 +206,10 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // If d2 is constrained, the ranges are 64 KiB long. If d3 is constrained and d2 is
-    // not, they are 16 MiB long. The constraints on d0 and d1 do not matter here,
-    // because each complete range contains legal addresses.
+    // d0 to d3 are the bytes of the displacement (displacement.hpp). If d2 is
+    // constrained, the ranges are 64 KiB long. If d3 is constrained and d2 is not, they
+    // are 16 MiB long. The constraints on d0 and d1 do not matter here, because each
+    // complete range contains legal addresses.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;
@@ -243,7 +244,8 @@ std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr e
         std::int64_t to = d + step;
         while (next_legal(next, highest, to) == to)
             to += step;
-        // The last window determines the lower limit, the first window the upper one.
+        // Each window in the text must reach the range. So the last window determines
+        // the range's lower limit, and the first window determines its upper limit.
         Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
                     std::min(to, farthest_jump - jump_slack) + jump};
         if (reach.from < reach.to)

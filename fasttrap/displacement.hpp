@@ -4,13 +4,14 @@
 //   d = trampoline - (jump + 5)     four bytes d0 d1 d2 d3
 //
 // If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
-// a trap byte. Other bytes of d are fixed:
+// a trap byte (patch.hpp). Some bytes of d have fixed values:
 //
-//   - In a punned jump, the bytes that belong to the following instructions and stay
-//     unchanged (the kept bytes).
-//   - In a pair or chain, those that are prefixes or opcodes of later jumps, and those
-//     that also belong to the displacement of an earlier jump. The destinations are
-//     chosen in the order of the jumps, so the earlier displacements are known.
+//   - In a punned jump, the kept bytes. They belong to the following instructions and
+//     stay unchanged.
+//   - In a pair or chain, the bytes that are prefixes or opcodes of later jumps, and
+//     the bytes that also belong to the displacement of an earlier jump. The
+//     destinations are chosen in the order of the jumps, so the earlier displacements
+//     are known.
 //
 // next_legal() finds legal values byte by byte, from the highest byte on, so that a
 // search skips complete ranges without a legal value. If d0 must be a trap byte, the

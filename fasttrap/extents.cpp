@@ -14,9 +14,11 @@ namespace {
 
 // The maximum number of bytes of an extent before its site.
 constexpr std::uint64_t furthest_back = 32;
-// The maximum number of bytes of an extent at the entry of a doubtful function (extents.hpp).
+// The maximum number of bytes of an extent at the entry of a doubtful function
+// (extents.hpp).
 constexpr std::uint64_t entry_bytes = 16;
-constexpr unsigned max_since_load = 12; // instructions from an indexed load to its jump
+// The maximum number of instructions from an indexed load to the jump that uses it.
+constexpr unsigned max_since_load = 12;
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
@@ -295,7 +297,7 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 
 // Completes the known code in three steps:
 //   1. Follows the targets of the tables of known jumps, and finds the doubtful
-//      functions.
+//      functions (extents.hpp).
 //   2. Adds bytes that no known code reaches (take_rest()), in functions with a known
 //      indirect jump, functions whose unknown part contains the destination of a
 //      pointer, and functions whose known code ends in a hlt.

@@ -101,10 +101,10 @@ struct Sweep {
     void join(Sweep&& other);
 };
 
-// Sweeps text, which is at address `at`, and adds the results to `into`. starts are the
-// code starts inside text in ascending order. The first one is at the beginning of text.
-// Several threads may sweep parts of one module, each with its own `into`. Each part must
-// begin at the start of a function.
+// Sweeps `text`, which is at address `at`, and adds the results to `into`. `starts`
+// contains the code starts in `text`, in ascending order. The first code start is at the
+// beginning of `text`. Several threads may sweep parts of one module, each with its own
+// `into`. Each part must begin at the start of a function.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 

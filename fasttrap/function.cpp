@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
 constexpr std::uint32_t max_indirect =
-    2048; // limits the time, because the search before each jump may be long
+    2048; // limits the time, because each jump requires a search for its table
 constexpr std::uint32_t max_outside = 8;
 constexpr std::size_t max_sweeps = 8; // bounds the time for hostile text
 

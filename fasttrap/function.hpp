@@ -8,10 +8,10 @@
 //                through an entry. The targets are inside the function, so this is not
 //                a return. A table between instructions is data in the text, and is
 //                excluded from the instructions.
-//   tail call    Any other indirect jump whose address is not loaded from an indexed
-//                table: jmp *%rax, jmp *8(%rax), jmp *got(%rip).
-//   unresolved   The address is loaded from an indexed table that could not be read
-//                (computed goto).
+//   tail call    Any other indirect jump whose destination is not loaded from an
+//                indexed table: jmp *%rax, jmp *8(%rax), jmp *got(%rip).
+//   unresolved   The destination is loaded from an indexed table that could not be
+//                read (computed goto).
 //
 // The kinds tail call and unresolved are guesses. For example, a computed goto without
 // an index looks like a tail call. So a return probe has a site at each jump of these
@@ -19,8 +19,8 @@
 // if the destination is outside the function, or is the function's entry.
 //
 // An entry probe needs only the function's first instruction. An endbr64 needs no
-// special case there, because the processor has accepted an indirect branch before it
-// executes a breakpoint that replaces the endbr64.
+// special case there. Linux does not enable indirect branch tracking in programs, so a
+// breakpoint may replace the endbr64.
 #pragma once
 
 #include "base/result.hpp"
@@ -75,8 +75,9 @@ struct FunctionSites {
 };
 
 // Finds the sites of a function. Returns Code::invalid if the function is empty or
-// longer than 4 MiB. Bytes that do not decode are not an error: `undecodable` reports them.
-// The time is bounded by the size of the text. At most 4096 entries of a table are read.
+// longer than 4 MiB. Bytes that do not decode are not an error. Their offsets are in
+// `undecodable`. The time is bounded by the size of the text. At most 4096 entries of a
+// table are read.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,
                                        const ReadModule& read = {});

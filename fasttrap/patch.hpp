@@ -135,8 +135,8 @@ enum class PatchForm : std::uint8_t {
 std::string_view text_of(PatchForm form);
 
 // An instruction of a window. If an endbr64 and the instruction after it are both
-// sites, two heads precede the copy of that instruction. The first head is then a
-// WindowInsn whose insn has length 0.
+// sites, two heads precede the copy of the second instruction. The site at the endbr64
+// is then a WindowInsn whose insn has length 0.
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // set if the instruction is a site
@@ -149,7 +149,7 @@ struct WindowInsn {
 struct ChainedJump {
     std::size_t insn = 0;      // index of the first instruction that the jump replaces
     std::uint8_t n_prefix = 0; // number of prefixes before the jump
-    std::uint8_t n_gap = 0;    // bytes of the gap before the block
+    std::uint8_t n_gap = 0;    // number of bytes of the gap before the block
     std::array<std::byte, 4> gap{};
 };
 constexpr std::size_t max_jumps = 8; // in one window
@@ -163,7 +163,7 @@ struct Window {
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
     std::vector<ChainedJump> chained; // in ascending order
-    std::uint8_t n_kept = 0;          // kept bytes after a punned window
+    std::uint8_t n_kept = 0;          // number of kept bytes after a punned window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // number of prefixes before the first jump
     // Identifies one of the ways in which patch_short.cpp can make a short window. It
@@ -303,13 +303,13 @@ struct Reach {
     std::int64_t from, to; // half-open: [from, to)
 };
 std::vector<Reach> reach_of(const Window& window);
-// Returns the reach of the k-th jump of a pair or chain if a later jump determines the
-// highest byte of its displacement. Otherwise returns nothing.
+// Returns the reach of the k-th jump of a pair or chain if the highest byte of that
+// jump's displacement is a byte of a later jump. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 // Returns the ranges of 16 MiB that the k-th jump (k > 0) of a pair or chain can reach,
-// nearest first. Its reach is restricted if a later jump determines the highest byte of
-// its displacement, or if that byte must be a trap byte. Returns an empty vector if the
-// reach is not restricted.
+// nearest first. The reach is restricted if the highest byte of that jump's
+// displacement is a byte of a later jump, or must be a trap byte. Returns an empty
+// vector if the reach is not restricted.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns ranges of addresses relative to begin, nearest first. A jump from any window

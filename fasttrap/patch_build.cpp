@@ -224,9 +224,10 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Writes the k-th jump with its prefixes. The later jumps must already have been
-// written, because the displacement may overlap their bytes or kept bytes. Returns
-// Code::invalid if the jump would change these bytes.
+// Writes the k-th jump with its prefixes. Its displacement may end in bytes of later
+// jumps, or in the unchanged bytes after a punned window (Window::kept). So the later
+// jumps must be written first. Returns Code::invalid if the jump would change any of
+// these bytes.
 Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
     std::size_t begin = window.block(k) - window.at();

@@ -97,7 +97,8 @@ private:
         return false;
     }
 
-    // Makes run_ a window. The instruction at `head` becomes the site.
+    // Adds a window that contains the instructions of run_. The instruction at `head`
+    // becomes the site.
     void open(TargetAddr head, std::uint32_t site)
     {
         Window window;
@@ -174,8 +175,9 @@ private:
             static_cast<std::uint8_t>(std::min<std::size_t>(run_.padding, missing));
     }
 
-    // Makes a window that extends backwards. If it overlaps the last window, extends
-    // that window instead.
+    // Makes a window of run_, which extends backwards. If it overlaps the last window,
+    // extends that window instead. Returns the reason if that fails, otherwise an empty
+    // string.
     std::string_view join(const PatchSite& site, TargetAddr head)
     {
         Window* before = last();

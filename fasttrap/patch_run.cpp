@@ -132,8 +132,9 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// A caller passes extents into which no branch leads, as far as it knows. So the result
-// is true only if there is a branch that the caller did not know.
+// Returns whether a branch in the window leads into the window, except to the place of
+// one of the window's jumps. The caller passes a window into which it knows no such
+// branch. So the result is true only if the caller did not know all branches.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

@@ -13,7 +13,8 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    // Number of bytes of padding. 0 unless the last instruction never falls through.
+    // Number of bytes of padding after the last instruction. Padding is counted only if
+    // that instruction never falls through, because then the padding does not run.
     std::uint8_t padding = 0;
     std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why the run is not longer
@@ -41,8 +42,8 @@ private:
     const ReadText& read_;
 };
 
-// Makes the instruction at head a site. Returns the reason if that is not possible,
-// otherwise an empty string.
+// Marks the instruction at the address `head` as a site. Returns the reason if that is
+// not possible, otherwise an empty string.
 std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head);
 // Returns whether a branch in the window leads to an address inside the window that is
 // not the start of one of its jumps.

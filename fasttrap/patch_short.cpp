@@ -10,9 +10,10 @@ namespace {
 // The maximum number of bytes before a site that are decoded.
 constexpr std::uint64_t most_bytes_before = 64;
 
-// The values of Window::way. A punned jump has at most four own bytes, so its window
-// has fewer than four bytes before the head, and the jump has fewer than four prefixes.
-// The ways of punned jumps are therefore 2 to 17.
+// Window::way is 1 for a pair, 2 to 17 for a punned jump, and 18 to 20 for a chain. The
+// value for a punned jump depends on the number of bytes in the window before the
+// site's instruction, and on the number of prefixes. Both numbers are less than four,
+// because a punned jump has at most four own bytes.
 constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
@@ -29,7 +30,8 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// Returns the end of the window, including its kept bytes.
+// Returns the end of the window's kept bytes. These are the bytes after the window in
+// which the displacement of a punned jump ends. Other windows have no kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;
@@ -196,9 +198,9 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// Makes a chain. Its first jump is at `head` or before it. Each later block gets a jump,
-// up to the first block that is long enough for a complete jump. The chain takes over
-// all windows that it overlaps. Returns false if that is not possible.
+// Makes a chain. Its first jump is at `head` or before it. Each later block gets a
+// jump, up to the first block that is long enough for a complete jump. The chain takes
+// over all windows that it overlaps. Returns false if that is not possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -263,8 +265,8 @@ void ShortWindows::remove(const Window* window)
         short_.erase(window->at());
 }
 
-// Extends the window backwards by instructions that may be moved, to reduce the number of
-// kept bytes. Returns the number of added instructions.
+// Extends the window backwards by instructions that may be moved, to reduce the number
+// of kept bytes. Returns the number of added instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
                                      Window& window)
 {
@@ -318,7 +320,8 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     }
 }
 
-// Determines the kept bytes of the window. Returns false if some of them may change.
+// Determines the kept bytes of a punned window, which are the bytes after the window in
+// which the jump's displacement ends. Returns false if some of them may change.
 bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 {
     TargetAddr end = window.end();

@@ -52,8 +52,8 @@ struct ReachedCode {
     // Adds the addresses that the instruction at `here` branches to, reads or takes.
     // Does not add the instruction itself.
     void take_places(const Glance& seen, TargetAddr here);
-    // Adds the padding in gap to the known code if known code follows it (at_code).
-    // Otherwise keeps the gap for settle_gaps().
+    // If at_code is true, known code follows the gap, and the padding in the gap is
+    // added to the known code. Otherwise, keeps the gap for settle_gaps().
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
@@ -64,8 +64,8 @@ struct ReachedCode {
     //   - The bytes that known code reads or writes, with the two exceptions at the top
     //     of this file. At each accessed address, removes at most 64 bytes, and stops
     //     at the next start of a function.
-    //   - Padding that contains an address that known code takes (lea) but does not lead
-    //     to, because the padding may be a table. `named` must be sorted.
+    //   - Padding that contains an address that known code takes (lea) but does not
+    //     lead to, because the padding may be a table. `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this
     // instruction to targets, so that no window moves or overwrites it. pointers are

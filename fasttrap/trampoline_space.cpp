@@ -150,8 +150,9 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Returns the index of n free bytes at which a trampoline may begin. Does not look
-    // at crowded pages, so it may return nothing although there is space.
+    // Returns the index of the first of n free bytes in which a trampoline fits. The
+    // trampoline does not begin in a crowded page, so the function may return nothing
+    // although there is space.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Faults in pages of the current process that a uprobe's D program reads and
- * that are not in memory.
+ * Loads pages of the current process that a uprobe's D program reads and that
+ * are not in memory.
  *
  * The thread waits for a page as if it had accessed the page itself, but inside
  * a uprobe's handler. While the thread waits, the uprobe cannot be removed, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A consumer: one open file of /dev/dtrace, and the probes that fire for it.
+ * A consumer is one open file of /dev/dtrace, with the probes that fire for it.
  *
  *   consumer ── arena (dif/arena.h)
  *            ── fbt         one ftrace_ops, a table of functions
@@ -33,10 +33,13 @@ struct dt_uprobe;
 
 struct dt_consumer {
 	struct mutex lock;
-	/* null until it is made; set with release order after the two sizes */
+	/*
+	 * null until the arena is made; stored with release order, after
+	 * program_bytes and total_bytes
+	 */
 	void *arena;
 	u64 program_bytes, total_bytes;
-	u64 memory_bytes; /* counted by memory.c for this consumer */
+	u64 memory_bytes; /* this consumer's memory, see memory.c */
 	u32 slot, generation; /* used by fbt_return.c */
 	struct dt_fbt *fbt;
 	struct dt_syscalls *syscalls;
@@ -119,8 +122,9 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 void dt_anonymous_begin(void);
 void dt_anonymous_end(void);
 /*
- * Describes the anonymous consumer. If the caller passed an address for a copy
- * of the file that dtrace -A wrote, also transfers the consumer to the caller.
+ * Describes the anonymous consumer in *user. If user->file is not 0, also
+ * copies the file that dtrace -A wrote to this address, and stores the consumer
+ * in *claimed. Returns 0 or a negative errno.
  */
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 

@@ -97,8 +97,9 @@ static void dt_close_on(struct dt_counter *counter, u32 cpu)
 }
 
 /*
- * Opens the counter on a CPU. Returns -ENODEV if the CPU is not online, and
- * -EBUSY if all counters of the CPU are in use.
+ * Opens the counter on a CPU. Returns 0 or a negative errno, for example
+ * -ENODEV if the CPU is not online, or -EBUSY if all counters of the CPU are in
+ * use.
  */
 static int dt_open_on(struct dt_counter *counter, u32 cpu)
 {

@@ -3,13 +3,14 @@
  * The deadman, which kills a consumer that keeps a CPU busy with probes.
  *
  * A firing has a budget (dif/work.c), but a hot probe can fire again
- * immediately. Each CPU therefore adds up the time of its firings, and
- * subtracts a fixed share of the time that passes:
+ * immediately. Each CPU therefore has two sums of the time of its firings. From
+ * each sum, it subtracts a fixed share of the time that passes:
  *
- *   firings                 subtracted   why
- *   of 100 us or more       80 %         they delay interrupts; a few of them
- *                                        take a whole tick
- *   all                     97 %         other work gets nearly no CPU time
+ *   firings in the sum      subtracted   reason for a limit
+ *   of 100 us or more       80 %         They delay interrupts. A few of them
+ *                                        take a complete timer tick.
+ *   all                     97 %         They leave nearly no CPU time for
+ *                                        other work.
  *
  * A sum grows only while its firings take more than the subtracted share of the
  * time. The limit of a sum is the value that it reaches if firings take all of
@@ -27,7 +28,7 @@
  * A firing of 100 us or more counts once. Every firing is then measured, for a
  * time that is 16 times as long as this firing. If long firings occupy the CPU,
  * the next one comes before this time is over, so all of them are measured. The
- * time that reading the clock takes is subtracted.
+ * time that it takes to read the clock is subtracted from each measured time.
  *
  * A virtual machine may be paused during a firing. Therefore at most 100 ms of
  * one firing count, and nothing is subtracted for the rest of its time. A

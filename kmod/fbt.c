@@ -278,9 +278,9 @@ static bool dt_has_return(const struct dtk_site *site)
 }
 
 /*
- * Enters the sites that can be traced into the table of functions, and stores
- * an error in all other sites. Stores in ips the addresses of the instructions
- * that ftrace replaces in these functions, and returns their number.
+ * Adds each site that ftrace can trace to the table of functions. Stores an
+ * error in all other sites. For the added sites, stores in ips the addresses of
+ * the instructions that ftrace replaces. Returns the number of these addresses.
  */
 static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 			 unsigned long *ips)

@@ -45,7 +45,7 @@ module_param(returns, uint, 0444);
 MODULE_PARM_DESC(returns, "maximum number of calls in progress whose returns are traced (default 16384)");
 
 #define DT_SLOTS 1024
-#define DT_RETURN_ARGS 5 /* number of the function's arguments that are kept */
+#define DT_RETURN_ARGS 5 /* arguments that are saved at a function's entry */
 
 static struct dt_slot_of_consumer {
 	struct dt_consumer *consumer;
@@ -79,13 +79,13 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
 	if (!pending)
-		return 1; /* not called by dt_return_expect(), so no hook */
+		return 1; /* set no hook: dt_return_expect() is not the caller */
 	pending->taken = 1;
 	*(struct dt_pending *)instance->data = *pending;
 	return 0;
 }
 
-/* Fires the probe of a return. The CPU is already marked as in a probe. */
+/* Fires a return probe. The CPU is already marked as being in a probe. */
 static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *instance,
 			   const struct dt_pending *pending, const struct pt_regs *regs)
 {

@@ -73,7 +73,7 @@ u64 dt_arguments(char *to, u64 max)
 
 /*
  * The first fields of struct mount, which are the same in all kernels since
- * 3.3: the parent mount, and the mount point in the parent.
+ * 3.3. `mountpoint` is the mount point, which is in the mount `parent`.
  */
 struct dt_mount_head {
 	struct hlist_node hash;

@@ -11,7 +11,10 @@
 
 u64 dt_parent_pid(void);
 u64 dt_group_of(enum pid_type type);
-/* Write at most max bytes of text, without a NUL. Return the text's length. */
+/*
+ * Write at most max bytes of text, without a NUL. Return the number of bytes
+ * written, which is 0 if the text cannot be read.
+ */
 u64 dt_arguments(char *to, u64 max);
 u64 dt_working_folder(char *to, u64 max);
 u64 dt_root_folder(char *to, u64 max);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The rows of abi/stable.h as an array, and dt_choose_always(), which is for
- * probes that always fire and have no arguments.
+ * Defines the array dt_stables, which has an element for each row of
+ * abi/stable.h, and dt_choose_always(), which is for probes that always fire
+ * and have no arguments.
  */
 #include "abi/stable.h"
 

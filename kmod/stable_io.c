@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements the io probes, which fire for block input and output. All three
- * arguments are the bio, because the bio is the buffer, refers to its device,
- * and contains the pages of its file.
+ * Implements the io probes, which fire for block input and output. Their three
+ * arguments describe a buffer, its device and its file. All three are the
+ * address of the same bio: the bio is the buffer, refers to the device, and
+ * contains pages of the file.
  *
  * When a bio is done, its iterator has reached the end. To show the buffer in
- * its original state, arg0 then points to a copy of the bio, which is stored
- * after the arguments. The iterator of the copy is reset according to the bio's
- * vectors.
+ * its original state, arg0 of a done probe points to a copy of the bio, which
+ * is stored after the arguments. The iterator of the copy is reset according to
+ * the bio's vectors.
  *
  * The wait probes fire in three functions, but only once for each wait:
  *   submit_bio_wait()   waits for the bio in its argument.
@@ -17,8 +18,10 @@
  *                       bio without a device here, too. If the kernel does not
  *                       check for hung tasks, blk_io_schedule() calls
  *                       io_schedule(), and only the probe in io_schedule()
- *                       fires. Otherwise it calls io_schedule_timeout(), which
- *                       is not probed, because submit_bio_wait() calls it too.
+ *                       fires. Otherwise blk_io_schedule() calls
+ *                       io_schedule_timeout(). This function is not probed,
+ *                       because submit_bio_wait() also calls it, so each wait
+ *                       in submit_bio_wait() would fire the probe twice.
  */
 #include "abi/stable.h"
 
@@ -68,7 +71,10 @@ static int dt_bio_done(const struct bio *bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
-/* Null if the kernel does not check for hung tasks. */
+/*
+ * The timeout of the kernel's check for hung tasks. The value 0 turns the check
+ * off. Null if the kernel was built without the check.
+ */
 static const unsigned long *dt_hung_task_timeout_s;
 
 void dt_stable_io_begin(void)
@@ -77,13 +83,16 @@ void dt_stable_io_begin(void)
 	    (void *)dt_kernel_symbol("sysctl_hung_task_timeout_secs");
 }
 
-/* @in: arguments of the tracepoint block_bio_queue(bio) or submit_bio_wait() */
+/*
+ * @in: the arguments of the tracepoint block_bio_queue(bio), or of the function
+ *      submit_bio_wait(bio)
+ */
 int dt_choose_io_start(const u64 *in, u64 *out)
 {
 	return dt_bio(in[0], out);
 }
 
-/* @in: arguments of the tracepoint block_bio_complete(queue, bio) */
+/* @in: the arguments of the tracepoint block_bio_complete(queue, bio) */
 int dt_choose_io_done(const u64 *in, u64 *out)
 {
 	return dt_bio_done((void *)in[1], out);
@@ -102,8 +111,8 @@ int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 }
 
 /*
- * Called for blk_io_schedule(). Does not fire if blk_io_schedule() calls
- * io_schedule(), because the probe fires there.
+ * Called for blk_io_schedule(). If blk_io_schedule() calls io_schedule(), the
+ * probe fires there. In this case returns -1, so that it does not fire here.
  */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {

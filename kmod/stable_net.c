@@ -95,8 +95,9 @@ static bool dt_is_linear(const struct sk_buff *skb, const void *header, size_t b
 }
 
 /*
- * Stores the addresses of the IP header. Returns a pointer to the data after
- * the header, or NULL if the header is not in the linear part of @skb.
+ * Stores the source, the destination and the payload size of an IP packet.
+ * Returns a pointer to the data after the IP header, or NULL if the header is
+ * not in the linear part of @skb.
  */
 static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *skb)
 {

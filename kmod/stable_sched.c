@@ -56,7 +56,8 @@ int dt_choose_sched_queue(const u64 *in, u64 *out)
 
 /*
  * @in: arguments of the tracepoint sched_pi_setprio(task, from). From now on,
- * task runs with the priority of from, or with its own if from is null.
+ * @task runs with its own priority or that of @from, whichever is higher. If
+ * @from is null, @task runs with its own priority.
  */
 int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
 {

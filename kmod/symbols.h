@@ -23,9 +23,9 @@ int dt_decode(struct insn *insn, const void *text, int bytes);
 
 /*
  * Reads the kernel's list of functions that kprobes must not probe, if the list
- * may have changed since the last call. Returns -EOPNOTSUPP if the kernel has
- * no list with the expected name. The caller holds the lock under which
- * dt_is_forbidden() is called.
+ * may have changed since the last call. Returns 0, -ENOMEM, or -EOPNOTSUPP if
+ * the kernel has no list with the expected name. The caller holds the lock
+ * under which dt_is_forbidden() is called.
  */
 int dt_forbidden_read(void);
 /*

@@ -30,8 +30,8 @@
 struct dt_tracepoint {
 	struct list_head of_consumer, of_all;
 	struct dt_consumer *consumer;
-	struct tracepoint *tp; /* null: it was unloaded with its module */
-	const struct dt_stable *row; /* null: not for a stable provider */
+	struct tracepoint *tp; /* null if its module has been unloaded */
+	const struct dt_stable *row; /* null if the probe is an sdt probe */
 	u64 widths;
 	u32 probe;
 };

@@ -174,9 +174,9 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 {
 	/*
-	 * may_wait is 0, so that dt_fault_in() is not used. It may be used only
-	 * inside a firing, which has not begun here. dt_bring_in() is used
-	 * instead.
+	 * x.may_wait is 0, so dt_fault_in() does nothing. It may fault in pages
+	 * only inside a firing, and no firing has begun here. dt_bring_in()
+	 * faults in the page instead.
 	 */
 	struct dt_context x = {.regs = regs, .frame = regs->sp};
 	u64 to, bad = 0;
@@ -184,8 +184,8 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
 		/*
-		 * The destination cannot be read, because the jump will fault
-		 * or a page of its jump table cannot be faulted in.
+		 * The destination cannot be read. Either the jump itself will
+		 * fault, or a page of its jump table cannot be faulted in here.
 		 */
 		return false;
 	return dt_leaves_function(u->operands, u->n_operands, to);

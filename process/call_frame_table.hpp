@@ -33,7 +33,7 @@ struct RegisterRule {
         same,
         offset,     // in memory at CFA + offset
         expression, // in memory at the address that an expression computes
-        other       // any other rule; rule_of() cannot convert it
+        other       // any other rule; rule_of() (call_frames.hpp) cannot convert it
     } how = unspecified;
     std::int64_t offset_from_cfa = 0;
     FrameBytes by; // the expression

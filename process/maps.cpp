@@ -101,7 +101,8 @@ std::optional<Mapping> parse_line(std::string_view line)
     return m;
 }
 
-// Reads a file of /proc. Such a file has no size, so it is read until the end.
+// Reads a file of /proc. The kernel does not report the size of such a file, so the
+// file is read until the end.
 Result<std::string> read_all(const std::string& path)
 {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

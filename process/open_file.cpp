@@ -185,8 +185,9 @@ std::optional<std::string> OpenFile::text(std::uint32_t member) const
 
 std::optional<std::uint64_t> OpenFile::number(std::uint32_t member) const
 {
-    // The flags of open(2). The kernel adds O_LARGEFILE for every 64-bit program, and
-    // uses higher bits for itself.
+    // The flags that a program passes to open(2). They exclude O_LARGEFILE, which the
+    // kernel adds for every 64-bit program, and higher bits, which the kernel uses for
+    // itself.
     constexpr std::uint64_t flags_of_open = 037777777 & ~std::uint64_t{0100000};
     switch (member) {
     case DIF_VAR_fi_offset:

@@ -47,7 +47,8 @@ std::vector<pid_t> threads_of(pid_t pid);
 // Linux 6.6).
 bool has_shadow_stack(pid_t pid);
 
-// Returns a value of the auxiliary vector (AT_ENTRY, AT_PHDR, ...).
+// Returns the value of this type (AT_ENTRY, AT_PHDR, ...) in the auxiliary vector.
+// Returns nullopt if there is none.
 std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type);
 
 } // namespace dt

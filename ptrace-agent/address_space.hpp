@@ -33,7 +33,7 @@
 
 namespace dt::agent {
 
-struct UnwindState; // libunwind's view of the memory
+struct UnwindState; // libunwind's state for this memory
 struct DestroyUnwind {
     void operator()(UnwindState* state) const;
 };
@@ -55,8 +55,9 @@ public:
     // thread's if the leader exited before its threads.
     pid_t proc_tid();
 
-    // These functions read and write data with the program's own access rights. They
-    // return false unless they have transferred all bytes.
+    // These functions read and write data with the program's own access rights. After
+    // hand_over(), or if the owner has exited, they use /proc/PID/mem, which ignores
+    // page protections. They return false unless they have transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)
@@ -73,8 +74,8 @@ public:
     // Reads text as it was before the agent wrote breakpoints and jumps into it.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 
-    // Discards all records of what this memory contains. Called, for example, after the
-    // process has executed another program.
+    // Discards all information about the contents of this memory. Called, for example,
+    // after the process has executed another program.
     void forget_all();
 
     void clear_touched() { touched_ = false; }

@@ -24,7 +24,7 @@ void run_agent(Fd socket)
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);
-    // SA_NOCLDSTOP prevents a SIGCHLD for each hit.
+    // SA_NOCLDSTOP prevents a SIGCHLD at each stop of a traced thread.
     struct sigaction quiet = {};
     quiet.sa_handler = SIG_DFL;
     quiet.sa_flags = SA_NOCLDSTOP;

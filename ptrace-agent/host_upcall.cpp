@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Upcalls: requests from the runtime in a target to the agent (enum dt_rt_upcall_op).
 //
-// The thread is in the runtime, where it is stopped or waits at a doorbell. Addresses
-// in the request are addresses in the target. The target can overwrite the request, so
-// every number in it may have any value. The sizes are limited here.
+// The thread that makes a request is in the runtime, where it is stopped or waits at a
+// doorbell. Addresses in the request are addresses in the target. The target can
+// overwrite the request, so every number in it may have any value. This file therefore
+// limits the sizes.
 #include "base/clock_ns.hpp"
 #include "process/maps.hpp"
 #include "ptrace-agent/host.hpp"

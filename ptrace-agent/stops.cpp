@@ -280,8 +280,8 @@ void Agent::handle_unannounced(pid_t tid)
     if (ended_ != nullptr) {
         user_regs_struct user;
         if (get_regs(tid, user) && ended_->slots.contain({user.rip})) {
-            // A system call in a slot created the task. The slot's owner is unknown, so
-            // the call cannot be finished, and the task is killed.
+            // A system call in a slot (slots.hpp) created the task. The slot's owner is
+            // unknown, so the call cannot be finished, and the task is killed.
             ::kill(tid, SIGKILL);
         }
         ended_->tracepoints.restore_copy(tid);

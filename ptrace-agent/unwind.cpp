@@ -44,7 +44,7 @@ public:
 
 private:
     struct Page {
-        std::uint64_t at = 1; // 1 is not the address of a page
+        std::uint64_t at = 1; // the page's address; 1 if there is no page yet
         std::array<std::byte, page_bytes> bytes;
     };
     AddressSpace& space_;

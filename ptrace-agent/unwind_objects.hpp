@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finds the call frame information of each object that a process has mapped. It is the
-// sorted table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). The object's
-// program headers, which are also mapped, lead to it.
+// Finds the call frame information of each object (program or library) that a process
+// has mapped. The sorted table in .eh_frame_hdr leads to the information about each
+// function (Linux Standard Base, "Exception Frames"). The object's program headers,
+// which are also mapped, contain the address of .eh_frame_hdr.
 //
 // Everything is read from the target's memory through the caller's accessor. Files are
 // not read, because a target chooses the names and the contents of the files that it
@@ -46,7 +47,8 @@ private:
 
     pid_t pid_;
     std::vector<Mapping> mappings_;
-    // Key: the start of the mapping.
+    // The key is the start of an executable mapping. The value is nullopt if the object
+    // has no usable table.
     std::map<TargetAddr, std::optional<FrameTable>> tables_;
 };
 

@@ -123,8 +123,8 @@ def methods_in(text):
             head += token
 
 def class_sizes():
-    """Returns the number of methods of each class, and the .cpp files that implement it. The keys are pairs of a
-    part of the tree and the name of a class in it."""
+    """Returns two dictionaries. The first contains the number of methods of each class, and the second contains the
+    .cpp files that implement the class. The keys are pairs of a part of the tree and the name of a class in it."""
     n_methods, files = collections.Counter(), collections.defaultdict(set)
     for name in sources(r"\.(?:cpp|hpp)$"):
         parts = pathlib.PurePosixPath(name).parts

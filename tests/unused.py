@@ -42,13 +42,14 @@ class Findings:
     """The part of the call graph that one compilation contributes."""
 
     def __init__(self):
-        # Maps a USR to (place, name). A static function in a header has different USRs in C and C++.
+        # Maps a USR to (place, name). Several USRs can have the same place, because a static function in a header has
+        # different USRs in C and C++.
         self.declared = {}
         self.defined = set()
         # Maps the USR of a caller to the USRs of the called functions. The USR is "" for calls outside functions.
         self.calls = collections.defaultdict(set)
         self.roots = set()
-        self.unresolved = set()  # names that templates call and only their instances resolve
+        self.unresolved = set()  # names that clang can resolve only in an instance of a template
 
     def visit(self, cursor, caller):
         for child in cursor.get_children():

@@ -24,7 +24,7 @@ struct NoteKind {
 using NoteReader = std::function<std::string(std::string_view description)>;
 
 // Passes each note of this kind in the section (from a little-endian 64-bit file) to
-// the reader. Returns at most ten messages about omitted notes.
+// the reader. Omits invalid notes, and returns messages about the first ten of them.
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Creates the object file that `dtrace -G` writes. It contains the semaphores and the
 // definitions of the providers, in the same section groups as in the headers from
-// `dtrace -h`. A program may therefore use this file and such headers. The file
-// contains no code, and the objects that it is linked with need no changes.
+// `dtrace -h`. The linker keeps only one copy of each group, so a program may use this
+// file and such headers. The file contains no code, and the objects that it is linked
+// with need no changes.
 #pragma once
 
 #include "base/result.hpp"

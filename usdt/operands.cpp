@@ -60,8 +60,8 @@ private:
     std::string_view left_;
 };
 
-// Parses numbers and at most one symbol. Returns an empty string if the constant is
-// valid. Otherwise returns what is wrong with it.
+// Parses a constant, which is a sum of numbers and at most one symbol. Returns an empty
+// string if the constant is valid. Otherwise returns what is wrong with it.
 std::string parse_constant(Text& text, Operand& out)
 {
     std::uint64_t sum = 0;

@@ -4,12 +4,13 @@
 //
 //   section .note.stapsdt, one note per site; owner "stapsdt", type 3
 //     8 bytes  address of the nop          8 bytes  link-time address of .stapsdt.base
-//     8 bytes  address of the semaphore, a 16-bit counter of tracers; 0: none
+//     8 bytes  address of the semaphore (a 16-bit counter of tracers), or 0
 //     provider NUL  name NUL  arguments NUL
 //
 // Addresses are link-time addresses. A tool that moves the file's text later (prelink)
-// also moves .stapsdt.base. A reader of the notes must therefore add the actual address
-// of this section minus the address that the note gives for it.
+// also moves .stapsdt.base. A reader of the notes must therefore compute how far this
+// section is from the address that the note gives for it, and add this difference to
+// each address in the note.
 //
 // In a linked file, a note with address 0 belongs to code that the linker removed (lld
 // --gc-sections), and does not describe a probe. In an object file, all addresses are
@@ -29,7 +30,7 @@ namespace dt::usdt {
 struct ProbeNote {
     std::uint64_t at = 0;
     std::uint64_t base = 0;
-    std::uint64_t semaphore = 0; // 0: none
+    std::uint64_t semaphore = 0; // 0 if there is none
     std::string provider;
     std::string name;      // as in the note: query__start
     std::string arguments; // operands.hpp

@@ -29,7 +29,9 @@ struct ProviderSource {
     std::vector<SourceProbe> probes;
     // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
-    std::string definition; // D text. If it is empty, no definition is included.
+    // The provider's definition as D text. If it is empty, the files do not contain a
+    // definition.
+    std::string definition;
 };
 
 // Returns the name of the n-th argument in C. The first argument has number 1.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of the x86-64 registers, and numbers in the assemblers' notation.
+// Finds x86-64 registers by name, and parses numbers in the notation of assemblers.
 #pragma once
 
 #include "usdt/operands.hpp"

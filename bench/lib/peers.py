@@ -45,7 +45,8 @@ def while_on(victim, mode, bare, tool=None):
     return victim.run(mode, 3)
 
 def under(args, mode, *command):
-    """Measures a tool that attaches to the victim by its pid. Replaces PATH and PID in the tool's command."""
+    """Measures a tool that attaches to the victim by its pid. Replaces PATH and PID in the tool's command
+    with the victim's path and pid."""
     with Timed(args) as victim:
         bare = victim.run(mode)
         words = [word.replace("PATH", victim.path).replace("PID", str(victim.pid)) for word in command]

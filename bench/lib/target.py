@@ -69,13 +69,14 @@ class Timed(Victim):
         self.calls = 0
 
     def finish(self):
-        """Closes the victim's input and waits for its exit, after which tools have written their results."""
+        """Closes the victim's input and waits for its exit. A tool that runs the victim, for example valgrind, has
+        then written its results."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
-        """Runs work of the given mode. Returns the ns per call as the median of the rounds. Adds the number of
-        calls to self.calls."""
+        """Runs several rounds of calls in the given mode. Each round yields a time per call. Returns the median of
+        these times in ns. Adds the number of calls to self.calls."""
         self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
         self.process.stdin.flush()
         said = self.process.stdout.readline().split()

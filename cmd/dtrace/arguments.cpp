@@ -62,7 +62,8 @@ constexpr const char patches_help[] =
 
 std::string option_string()
 {
-    // getopt() takes -32 for the option -3 with the argument 2, and -64 for -6.
+    // getopt() options have only one character. So the flag -32 is parsed as the option
+    // -3 with the argument 2, and the flag -64 as the option -6 with the argument 4.
     std::string letters = "+:3:6:";
     for (const Flag& flag : flags) {
         letters += flag.letter;

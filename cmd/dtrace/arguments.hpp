@@ -46,7 +46,7 @@ struct Arguments {
     bool quiet = false, flowindent = false, verbose = false, disassemble = false;
     bool pieces_shown = false; // -B
     bool claims = false;       // -a
-    bool only_claims = false;  // -a with -e: print what was traced, then exit
+    bool only_claims = false;  // -a with -e: print the claimed data, then exit
     unsigned cflags = 0;
     std::string wrong; // the message about an error in the command line, or empty
     // The message about a flag that other systems support and this one does not, or

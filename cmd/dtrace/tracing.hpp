@@ -8,8 +8,9 @@
 // Returns the pid in an argument of -p. Exits with a message if it is not a valid pid.
 pid_t pid_of(const TargetArgument& target);
 
-// Compiles a piece and returns its program. Exits with a message and status 1 if the
-// piece does not compile, so the result is never null.
+// Compiles a piece, which is the D text or file of one -P, -m, -f, -n, -i or -s, and
+// returns its program. Exits with a message and status 1 if the piece does not compile,
+// so the result is never null.
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
                              const Piece& piece);
 
@@ -69,8 +70,9 @@ private:
     bool told_in_lines_ = false;
 };
 
-// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The first of these signals
-// stops tracing and prints the remaining records. The second one discards them.
+// Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGQUIT. After the first of these
+// signals, dtrace stops tracing and prints the remaining records. After a second
+// signal, it discards these records.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
 // Closes the session, which releases the targets. A second interrupt during the release
 // ends dtrace immediately.

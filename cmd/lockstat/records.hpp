@@ -41,7 +41,8 @@ public:
     // Reads the aggregations. Must be called after dtrace_aggregate_snap(). Returns -1
     // and sets the session's error if it fails.
     int take();
-    // Returns the rows of one event's table. May be called once for each event.
+    // Returns the rows of one event's table. Call it only once for each event, because
+    // it changes the stacks of the event's records.
     Rows rows(const Event& event);
 
 private:

@@ -110,8 +110,9 @@ struct Arch {
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
     // Returns the length of a Go function's code up to the end of its stack check.
-    // Returns 0 if there is no check (NOSPLIT). The stack of such a function may have
-    // no free byte below the stack pointer. text is the function, or its beginning.
+    // Returns 0 if there is no check (NOSPLIT). When a function without a check runs,
+    // the stack may have no free byte below the stack pointer. text is the function, or
+    // its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
     // The remaining members are for patches (patch.hpp). The functions among them are
@@ -120,8 +121,8 @@ struct Arch {
     std::byte jump_prefix;  // redundant prefix; any number of them may precede a jump
     std::size_t head_bytes;
     std::size_t tail_bytes;
-    // Returns whether an instruction with this first byte raises an exception in user
-    // mode, on every processor and whatever follows it.
+    // Returns whether every instruction with this first byte raises an exception in
+    // user mode, on every processor.
     bool (*traps)(std::byte first);
     Moving (*moving)(const Instruction& insn);
     bool (*is_padding)(const Instruction& insn);

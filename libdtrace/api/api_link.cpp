@@ -38,7 +38,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
         for (const dt::ProviderBlock& block : prog->program->providers) {
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
-                continue; // a repeated block; the compiler checked that it is the same
+                continue; // an equal block came first (see check_provider.cpp)
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.state().options.flags.errtags);
             auto source =
@@ -57,8 +57,8 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// Refuses an object that contains a probe of one of these providers if no provider
-// block defines the probe.
+// Refuses an object that contains a probe of one of these providers if that provider
+// does not define the probe. Probes of other providers are not checked.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {
@@ -79,8 +79,9 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
     return dt::Ok{};
 }
 
-// Writes a file. On failure, removes the file if it is a regular file. A pipe, for
-// example, may already have received some of the bytes.
+// Writes a file. If that fails, removes a regular file, so that no incomplete file
+// remains. Any other file, for example a pipe, is not removed. It may already have
+// received some of the bytes.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C API: modules of a traced process, and its symbols by name and by address.
+// C API: lists the modules of a traced process, and finds symbols by name and by
+// address.
 #include "libdtrace/api/handle.hpp"
 
 #include <algorithm>

@@ -52,7 +52,7 @@ struct dtrace_hdl : dt::Listener {
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
 
-    // events.cpp: the functions of dt::Listener
+    // The functions of dt::Listener, which events.cpp defines.
     bool fault(const dt::FaultEvent& event) override;
     bool drop(const dt::DropEvent& event) override;
     std::optional<std::string> setopt(std::string_view name,
@@ -63,11 +63,11 @@ struct dtrace_hdl : dt::Listener {
     void probes_renamed() override { views.clear(); }
     bool writes_json() const;
 
-    // api_symbols.cpp: returns the modules with this name. If there are none, calls
-    // fail() and returns an empty vector.
+    // Returns the modules with this name. If there are none, calls fail() and returns
+    // an empty vector. Defined in api_symbols.cpp.
     std::vector<const dt::Module*> modules_called(const char* object);
-    // api_sites.cpp: plans the sites of the listed probes in a process. On failure,
-    // calls fail() and returns -1.
+    // Plans the sites of the listed probes in a process. On failure, calls fail() and
+    // returns -1. Defined in api_sites.cpp.
     int plan_listed(pid_t pid);
     // Stores a name for as long as the handle exists, and returns its text.
     const char* keep(std::string name)

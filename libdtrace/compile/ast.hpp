@@ -256,8 +256,10 @@ struct PragmaOption {
     Place at;
 };
 
-// The pragma `#pragma D attributes n/d/c name` or `... n/d/c provider name part`. If
-// the name is "translator", the pragma applies to the translators that follow it.
+// The pragma `#pragma D attributes n/d/c name` or `... n/d/c provider name part`. n is
+// the stability of the name, d is the stability of the data, and c is the dependency
+// class. If the name is "translator", the pragma applies to the translators that follow
+// it.
 struct PragmaAttributes {
     Attributes attributes;
     // "provider", "module", "function", "name" or "args". Empty: the pragma sets the

@@ -64,7 +64,8 @@ std::uint64_t n_uregs();
 bool is_structure(std::string_view name);
 
 // A member of curpsinfo or curlwpsinfo, and the builtin variable or the constant that
-// replaces it.
+// replaces it. A member of Kind::Kernel is translated from the kernel's task_struct,
+// which requires the kernel module.
 struct PsinfoRow {
     enum class Kind { Variable, Number, Kernel };
     const char* member;

@@ -52,8 +52,8 @@ struct CompileOptions {
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // the maximum for all stacks
-    // The session uses the kernel module. So a program may use names whose values only
-    // this module can provide.
+    // Whether the session uses the kernel module. If not, a program may not use names
+    // whose values only this module can provide.
     bool kernel = false;
 };
 

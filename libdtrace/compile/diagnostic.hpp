@@ -13,8 +13,8 @@
 namespace dt {
 
 struct Place {
-    int line = 0;   // counted from 1, or set by #line; 0: the place is unknown
-    int column = 0; // counted from 1; 0: unknown
+    int line = 0;   // counted from 1, or set by #line; 0 if unknown
+    int column = 0; // counted from 1; 0 if unknown
     // counted from 1, ignoring #line; 0 if `line` also ignores #line
     int text_line = 0;
     // The name of the D library or included file (from #line) that contains the place.

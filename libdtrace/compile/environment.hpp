@@ -81,8 +81,8 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// The weakest attributes in a set of probes. `descriptions` is for the probe
-// descriptions, and `arguments` is for the probes' arguments.
+// The weakest stability attributes in a set of probes. `descriptions` contains those of
+// the probe descriptions, and `arguments` contains those of the probes' arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };
@@ -119,7 +119,8 @@ public:
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
-    // Returns the address of a symbol in a target, such as "a.out`counter".
+    // Returns the address of a target's symbol. For "a.out`counter", the arguments are
+    // "a.out" and "counter".
     virtual std::optional<std::uint64_t> symbol(std::string_view, std::string_view)
     {
         return {};

@@ -92,7 +92,8 @@ struct ProviderBlock {
     std::vector<ProviderProbe> probes;
     std::map<std::string, Attributes> attributes;
 };
-// Sets the attributes of the parts that `said` names. Other parts are not changed.
+// Sets the attributes of the parts whose names are keys of `said`. Other parts are not
+// changed.
 void take_attributes(const std::map<std::string, Attributes>& said,
                      ProviderAttributes& parts);
 

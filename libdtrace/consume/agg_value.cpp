@@ -40,9 +40,9 @@ bool is_distribution(std::uint32_t function)
            function == DTRACEAGG_llquantize;
 }
 
-// Returns at most `most` lower bounds of llquantize's buckets, from factor^low upwards.
-// The last one is the bound of the overflow bucket. Returns no bounds if the parameters
-// in `arg` are invalid.
+// Returns the lower bounds of llquantize's buckets: those from factor^low upwards, then
+// the bound of the overflow bucket. If there are more than `most` bounds, returns only
+// the first `most`. Returns no bounds if the parameters in `arg` are invalid.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),
@@ -105,7 +105,7 @@ static void add_doubles(std::uint32_t function, std::byte* into,
     case DTRACEAGG_sum:
         put(0, double_at(have, 0) + double_at(from, 0));
         return;
-    default: // avg(): count, sum; stddev(): count, sum, sum of squares
+    default: // avg() has a count and a sum; stddev() also has a sum of squares
         put(0, word_at(have, 0) + word_at(from, 0));
         for (std::size_t i = 1; i < std::min<std::size_t>(from.size() / 8, 3); i++)
             put(i, double_at(have, i) + double_at(from, i));

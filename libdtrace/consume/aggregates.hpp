@@ -93,7 +93,7 @@ enum class AggVerdict {
     Remove
 };
 
-// A value of one shard for a key of an aggregation.
+// The value that one shard contains for one key of an aggregation.
 struct AggUpdate {
     AggDesc* agg = nullptr;
     std::span<const std::byte> key, value;
@@ -151,8 +151,9 @@ public:
     // given order.
     std::vector<AggEntry*> entries(std::uint32_t id, AggOrder order,
                                    const Display& display, bool reverse = false);
-    // Returns the rows of several aggregations, joined by key. A column without that
-    // key is null. The options in `display` determine the order.
+    // Joins several aggregations by key. Returns one row for each key, with one column
+    // for each aggregation. A column is null if its aggregation does not contain the
+    // key. The options in `display` determine the order of the rows.
     std::vector<std::vector<AggEntry*>> joined(std::span<const std::uint32_t> ids,
                                                const Display& display);
     // Carries out the request of a walk's callback. Returns false for Error or Abort.
@@ -169,7 +170,7 @@ public:
                             std::size_t first_part);
 
 private:
-    // Indexed by key bytes, which are stored in the entry.
+    // Maps keys to entries. Each string_view refers to the key's bytes in the entry.
     using Table = std::unordered_map<std::string_view, std::unique_ptr<AggEntry>>;
     std::uint64_t bytes_of_entry(const AggDesc& agg) const;
     std::size_t recent_slot(std::uint32_t id, std::string_view key) const;

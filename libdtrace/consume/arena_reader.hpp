@@ -5,11 +5,11 @@
 //   shards ──snapshot()──> Aggregates     aggregation buffers, and the counters of
 //                                         native code
 //
-// Each drain or snapshot reads a limited number of buffers, because a hostile target can
-// fill buffers faster than the consumer reads them. The next one continues with the
-// first shard that was not read. Data from a shard are checked against the clause that
-// they claim to belong to. A shard with invalid data is reported once, and the rest of
-// the data that were read from it are discarded.
+// Each drain or snapshot reads a limited number of buffers, because a hostile target
+// can fill buffers faster than the consumer reads them. The next drain or snapshot
+// continues with the first shard that was not read. Data from a shard are checked
+// against the clause that they claim to belong to. A shard with invalid data is
+// reported once, and the rest of the data that were read from it are discarded.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The consumer's rounds. A round drains records, takes a snapshot of aggregations,
-// sorts the records and runs them.
+// Implements the consumer's rounds. A round drains records, takes a snapshot of the
+// aggregations, sorts the records, and processes them. Processing a record usually
+// prints it.
 #include "libdtrace/consume/consumer.hpp"
 
 #include "libdtrace/consume/arena_reader.hpp"
@@ -207,9 +208,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began, Outp
     return run_records(final, n, out, sink);
 }
 
-// How long a round may process records before it leaves the rest for the next round. A
-// record can take a long time: for example, printa() prints all keys. The session
-// does no other work in this time.
+// The time for which a round may process records before it leaves the rest for the next
+// round. A single record can take a long time: for example, printa() prints all keys.
+// The session does no other work in this time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
 // Processes the first n records of the round, or fewer if the time limit is reached.

@@ -73,19 +73,19 @@ public:
     Display& display();
 
     // Runs one round: copies records from the shards, takes a snapshot of aggregations,
-    // then runs the records. Therefore a printa() shows at least all values that were
-    // aggregated before the printa() was recorded.
+    // then processes the records. Therefore a printa() shows at least all values that
+    // were aggregated before the printa() was recorded.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();
-    // Returns whether the last round ran out of time before it had run all of its
+    // Returns whether the last round ran out of time before it had processed all of its
     // records.
     bool is_late() const;
     // Returns the time (of Config::clock) before which all records have been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // Reports the drops since the last report, by kind and CPU. After DrainKind::Round,
+    // Reports the drops since the last report, by kind and CPU. With DrainKind::Round,
     // reports at most once a second. Returns false if a handler stopped the consumer.
     bool report_drops(DrainKind kind = DrainKind::Final);
     // Prints the aggregations that printa() has not printed or, with `all`, every

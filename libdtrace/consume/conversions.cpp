@@ -289,7 +289,7 @@ static void print_user_address(FormatItem& item)
     put_padded(item, text);
 }
 
-// Prints a stack. A left-justified width, as in %-10k, is the indentation.
+// Prints a stack. With the flag "-", as in %-10k, the width is the indentation.
 static void print_stack(FormatItem& item)
 {
     std::uint64_t indent = item.left && item.width > 0

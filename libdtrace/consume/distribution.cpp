@@ -18,8 +18,8 @@ namespace {
 // With aggzoom, the fraction of the width that the bar of the largest count fills.
 constexpr long double zoomed = 0.95L;
 
-// Appends the block element U+2580 + number. 1 to 8 are heights, from low to full; 8 to
-// 15 are widths, from full to narrow.
+// Appends the block element U+2580 + number. Blocks 1 to 8 have the full width and an
+// increasing height. Blocks 8 to 15 have the full height and a decreasing width.
 void put_block(std::string& out, unsigned number)
 {
     unsigned code = 0x2580 + number;

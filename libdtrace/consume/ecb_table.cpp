@@ -75,8 +75,8 @@ static void set_flow(EcbState& state)
     }
 }
 
-// Returns whether the consumer reads the action's part of the record, or carries out
-// the action.
+// Returns whether the consumer must handle the action. That is the case if the action
+// has a part in the record, or if the consumer carries it out.
 static bool is_consumed(const dt_action& action)
 {
     if (action.in_key || DTRACEACT_ISAGG(action.kind))
@@ -128,8 +128,9 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // In the clause's actions, the parts of the key precede the aggregating action. An
-    // action for the increment may be between the parts and the aggregating action.
+    // In the clause's actions, the parts of the key precede the aggregating action. If
+    // the aggregation has an increment, for example the last argument of quantize(), an
+    // action for it is between the parts and the aggregating action.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

@@ -185,7 +185,8 @@ Result<Ok> FormatPlan::print_pieces(Output& out, const PrintContext& context,
     if (base.size() < min_bytes_)
         return Ok{};
     // The index of the column that the next %@ conversion prints. If the format has
-    // more such conversions than there are columns, they print the last column.
+    // more such conversions than there are columns, the remaining conversions print the
+    // last column.
     std::size_t next = 0;
     const std::uint32_t flags = piece.flags;
     for (std::size_t i = 0; i < steps_.size(); i++) {

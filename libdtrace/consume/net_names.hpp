@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of hosts and services, for %I and %P. Without a name, the address or the port
-// number is printed.
+// Names of hosts and services, for %I and %P.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,11 @@
 
 namespace dt {
 
-// Returns the name of the host with this IPv4 or IPv6 address. May wait for the name
-// service.
+// Returns the name of the host with this IPv4 or IPv6 address, or the address itself if
+// it has no name. May wait for the name service.
 std::string host_name(const std::string& address);
-// Returns the name of a service. The port is in host byte order.
+// Returns the name of the service at this port, or the port number as text if the
+// service has no name. The port is in host byte order.
 std::string service_name(std::uint16_t port);
 
 } // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts integers to text, and bytes to integers, without stdio. This is the
-// consumer's inner loop.
+// Converts integers to text, and bytes to integers, without stdio. The consumer's inner
+// loop calls these functions.
 //
 // The put_* functions append to a string. They use neither locales nor formats, and
 // copy decimal digits in pairs from a table. Values in records are 1, 2, 4 or 8 bytes,

@@ -34,7 +34,7 @@ struct ProbeName {
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
-    std::uint32_t offset = 0;   // from the start of the record (its dt_rechdr) or key
+    std::uint32_t offset = 0;   // from the start of the key or the record's dt_rechdr
     std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
     // the compiler's entry for the action, which has the type, the format and the
@@ -109,8 +109,8 @@ struct DropEvent {
     std::string text; // "2 drops on CPU 0"; droptags adds "[DTRACEDROP_PRINCIPAL] "
 };
 
-// The consumer's callbacks for everything except text. If a function returns false, the
-// consumer stops.
+// The consumer's callbacks for everything except text. If fault() or drop() returns
+// false, the consumer stops.
 class Events {
 public:
     virtual ~Events() = default;

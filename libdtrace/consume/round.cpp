@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Collects and merges the records of a round.
+// Collects the records of one round of draining, and merges them by time.
 #include "libdtrace/consume/round.hpp"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ void Round::add_run(std::size_t begin)
 }
 
 // The maximum difference between the clocks of two hosts. A timestamp that is further
-// ahead of the consumer's clock is forged.
+// ahead of the consumer's clock is forged. collect() replaces it with the consumer's
+// time.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,

@@ -2,10 +2,11 @@
 // One round of draining: copies the records of all shards, checks them and sorts them
 // by time.
 //
-//   collect()  for each shard: copy, check each header, note (time, offset, ECB)
-//   order()    merge the shards' runs by time
-//   records()  all records in the order of time
-//   hold()     keep, for the next round, the records that have not been run
+//   collect()  checks the headers of one shard's records, and stores the time, offset
+//              and ECB of each record
+//   order()    merges the records of all shards in the order of time
+//   records()  returns the merged records
+//   hold()     keeps the unprocessed records for the next round
 //
 // Targets cannot write to the copy, so they cannot change a header after it was
 // checked. If a record matches no clause, it and the rest of its shard's copy are

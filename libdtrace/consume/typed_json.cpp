@@ -116,7 +116,7 @@ static Json members_json(const Type* type, Bytes bytes, int depth, Budget& budge
         }
         if (!member.name.empty())
             object.set(member.name, std::move(value));
-        else if (value.is_object()) // members of an anonymous member
+        else if (value.is_object()) // members of an anonymous struct or union
             for (auto& [name, inner] : value.get_ref<Json::object_t&>())
                 object.set(name, std::move(inner));
     }

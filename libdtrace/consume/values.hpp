@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Prints one value if the program gave no format: trace(), key columns, stacks,
-// symbols, hex dumps.
+// Prints one value for which the program gives no format, for example the argument of
+// trace() or a part of a key. The value may be a number, text, a stack, a symbol or
+// bytes.
 //
-// These functions need only one value's bytes and its RecordDesc. All append to a
-// string. The widths are those of classic DTrace. An integer fills 4, 6, 9 or 17
-// columns, depending on its size. Text is printed after two spaces and fills 33 columns
-// (trace) or 50 (keys). Quiet mode omits the padding of trace().
+// These functions need only one value's bytes and its RecordDesc. Those that print
+// append to `out`. The widths are those of classic DTrace. An integer fills 4, 6, 9 or
+// 17 columns, depending on its size. Text is printed after two spaces and fills 33
+// columns (trace) or 50 (keys). Quiet mode omits the padding of trace().
 #pragma once
 
 #include "base/printable.hpp"

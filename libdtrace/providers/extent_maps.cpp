@@ -61,7 +61,8 @@ void ExtentMaps::work_off()
         entry.second.state = State::under_way;
         try {
             make(lock, entry);
-        } catch (const std::exception&) { // of() repeats the computation and throws
+        } catch (const std::exception&) {
+            // The error is ignored here. of() makes the map again, and then throws.
         }
     }
     works_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Computes the extents of a module's text (fasttrap/extents.hpp) from its ELF file.
 //
-// Up to four threads read and sweep the text in pieces. After that, they search the
+// Up to four threads decode the text in pieces (sweep()). After that, they search the
 // data for words that could be addresses of text.
 #pragma once
 

@@ -12,8 +12,9 @@
 // instruction), the complete function for a return or an offset.
 //
 // The compiler moves rarely executed parts of a function to another place (foo.cold).
-// Jumps to such a part and back are not returns of foo. An instruction in the part that
-// leaves foo is a return. A glob does not match these parts as functions.
+// Jumps to such a part and back are not returns of foo. But if an instruction in such a
+// part leaves foo, it is a return of foo. A glob does not match these parts as
+// functions.
 //
 // If a module is not loaded yet, a description with zdefs is retained and matched again
 // when libraries change. Without zdefs it is refused, and the error suggests similar
@@ -58,10 +59,10 @@ public:
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
-    // Set if the probes that provide() creates will be planted. A second thread then
-    // computes the extents of their modules in advance. Before provide() creates the
-    // sites, it calls this function with the approximate number of sites and the number
-    // of threads that compute extents.
+    // Set if the probes that provide() creates will be planted. provide() then requests
+    // that a second thread compute the extents of their modules in advance. After that,
+    // and before it creates the sites, provide() calls this function. n_sites is
+    // approximate. n_threads is 1 if the second thread computes extents, otherwise 0.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:

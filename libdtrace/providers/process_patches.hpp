@@ -27,9 +27,10 @@ struct ProcessPatch {
         breakpoint, // int3, which dtrace or any other debugger may have written
         unknown,    // any other bytes
     } kind = unknown;
-    // A jump is live if it fires probes, otherwise inert. A breakpoint is live while a
-    // tracer holds the process; without one, it kills a thread that reaches it. Unknown
-    // bytes are never live.
+    // A jump is live if it fires probes, otherwise inert. A breakpoint is live if a
+    // tracer is attached to the process. Without a tracer, a thread that reaches the
+    // breakpoint gets a SIGTRAP, which normally kills the process. Unknown bytes are
+    // never live.
     bool live = false;
     TargetAddr at;
     std::uint32_t n_bytes = 0;
@@ -45,9 +46,9 @@ struct ProcessPatches {
     TargetAddr runtime;                // the runtime's image; 0: there is no runtime
     bool other_version = false;        // true: the runtime's config was not read
     bool enabled = false;              // the runtime may fire
-    pid_t agent = 0;                   // pid of the runtime's agent, while it lives
+    pid_t agent = 0;                   // the runtime's agent; 0: exited or unknown
     bool agent_lives = false;
-    pid_t tracer = 0; // the current tracer of the process
+    pid_t tracer = 0; // the process's tracer; 0: there is no tracer
 
     std::size_t count(ProcessPatch::Kind kind) const;
     std::size_t n_live_jumps() const;

@@ -125,9 +125,9 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            // A site that is set no_stack gets a breakpoint, which needs no extents.
-            // If the site is an entry, loop_end is still computed, because loops that
-            // lead back to an entry are reported.
+            // A site with no_stack gets a breakpoint, which needs no extents. If the
+            // site is an entry, loop_end is still computed, because loops that lead
+            // back to an entry are reported.
             if (site.end != TargetAddr{} ||
                 (site.no_stack && site.kind != ProbeSiteKind::Entry))
                 continue;

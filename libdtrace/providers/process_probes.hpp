@@ -29,7 +29,7 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 // the function's parts. Such a site fires only if dt_leaves_function() returns 1 for
 // these operands.
 struct StaticArguments {
-    TargetAddr semaphore; // 0: there is no semaphore
+    TargetAddr semaphore; // 0 if there is no semaphore
     std::vector<dt_operand> operands;
 };
 
@@ -83,8 +83,8 @@ public:
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 
-    // Removes the sites in modules that have been unloaded. Call it after the process's
-    // symbols were refreshed.
+    // Removes the sites in modules that have been unloaded. `symbols` must be up to
+    // date.
     void drop_gone(const ProcessSymbols& symbols);
     // Removes all sites of a process that has a new image or has exited.
     void forget(pid_t pid);

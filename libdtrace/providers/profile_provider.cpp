@@ -106,7 +106,7 @@ Provider::Outcome ProfileProvider::provide(const ProbeSpec& spec)
                        "probe description " + spec.provider + ":::" + spec.name +
                            " does not match any probes: " + why,
                        ""};
-    return outcome; // the registry is searched for the new probes
+    return outcome; // `mine` is false, so the caller searches the registry
 }
 
 } // namespace dt

@@ -55,7 +55,8 @@ public:
 // even if this implementation or this session does not have the provider.
 bool is_kernel_provider(std::string_view name);
 
-// Returns the attributes of a probe's description: the weakest of its non-empty parts.
+// Returns the attributes of a probe, which are the weakest attributes of the non-empty
+// parts of its description.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
 // Returns true if two probes certainly have the same attributes. This is much faster
 // than computing the attributes. If it returns false, they may still be the same.

@@ -105,14 +105,14 @@ private:
     // miss. A comparison of names also costs a cache miss, so names are compared only
     // if the complete hash is equal.
     struct Slot {
-        std::uint32_t id = 0; // 0: the slot is free
+        std::uint32_t id = 0; // 0 if the slot is free
         Hash hash = 0;
     };
     std::vector<Slot> slots_;
 
+    std::string kin_; // set by begin_kin()
     // Recycled probes that wait for a process, by kin and by the hash of their names
     // without the provider name.
-    std::string kin_;
     std::map<std::string, std::unordered_multimap<Hash, std::uint32_t>> waiting_;
     std::vector<std::uint32_t> renamed_;
     std::string_view last_provider_;

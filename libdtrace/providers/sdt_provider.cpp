@@ -64,7 +64,7 @@ Provider::Outcome SdtProvider::provide(const ProbeSpec& spec)
     for (const auto& [subsystem, event] : events_)
         if (part_means(spec.module, subsystem) && part_means(spec.name, event))
             registry_.add(this, "sdt", subsystem, "", event);
-    return {}; // the registry is searched for the new probes
+    return {}; // the caller searches the registry for the new probes
 }
 
 std::vector<KernelSite> SdtProvider::sites(const ProbeInfo& probe)

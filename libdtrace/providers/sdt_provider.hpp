@@ -16,8 +16,10 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    void forget();      // makes the provider read the list again
-    std::string hint(); // "; " and why there are no tracepoints, or ""
+    void forget(); // makes the provider read the list again
+    // Returns the reason why there are no tracepoints, starting with "; ". Returns ""
+    // if the list of tracepoints can be read.
+    std::string hint();
 
 private:
     void load();

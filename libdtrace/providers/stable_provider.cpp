@@ -105,7 +105,7 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (part_means(spec.module, names.module) && !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
-    return {}; // the registry is searched for the new probes
+    return {}; // the caller searches the registry for the new probes
 }
 
 // Returns the module of the first tracepoint or function of a probe. All tracepoints of

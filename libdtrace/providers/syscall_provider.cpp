@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Translates the names of system calls to numbers.
+// Creates the probes of system calls, and translates the names of the calls to numbers.
 #include "libdtrace/providers/syscall_provider.hpp"
 
 #include "abi/ioctl.h"
@@ -48,7 +48,7 @@ Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
         for (const char* name : {"entry", "return"})
             if (part_means(spec.function, row.name) && part_means(spec.name, name))
                 registry_.add(this, "syscall", "", row.name, name);
-    return {}; // the registry is searched for the new probes
+    return {}; // the caller searches the registry for the new probes
 }
 
 std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)

@@ -2,9 +2,9 @@
 // The anonymous enabling. One session saves it, the kernel module enables it when the
 // module is loaded (kmod/anonymous.c), and another session claims it.
 //
-//   save    writes the programs as DOF, the names of the probes, the sites of the
-//           probes as symbol names instead of addresses, and the D source
-//   claim   takes over the arena with its records. Compiles the source again, because
+//   save    Writes the programs as DOF, the D source, and the names and the sites of
+//           the probes. A site is written with a symbol name instead of an address.
+//   claim   Takes over the arena with its records. Compiles the source again, because
 //           records can be read only with their programs. The new DOF must be the same
 //           as the saved DOF.
 //

@@ -27,8 +27,8 @@ void debug(const char* format, ...)
     va_start(args, format);
     std::vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    // One write per line, so that lines of several threads and of targets are not
-    // mixed.
+    // Write each line with one call, so that the lines of different threads, and those
+    // of targets, are not mixed.
     std::string line =
         "libdtrace DEBUG " + std::to_string(std::time(nullptr)) + ": " + text + "\n";
     std::fputs(line.c_str(), stderr);

@@ -11,6 +11,7 @@
 namespace dt {
 
 // Changes an option, and applies it immediately to everything that depends on it.
+// Returns Refused::none, or the reason why the option was refused.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
 // Changes an option for the C API. A null value means an empty one. Returns 0, or -1

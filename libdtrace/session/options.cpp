@@ -99,7 +99,8 @@ std::string lower(std::string_view text)
 // Options whose values are words. They are stored in members of Options.
 struct ChoiceOption {
     std::string_view name;
-    std::string_view allowed; // one word per enumerator, in order
+    // The words, separated by "|", in the order of the enumerators.
+    std::string_view allowed;
     void (*set)(Options&, int enumerator);
     int (*get)(const Options&);
 };
@@ -173,7 +174,8 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     case Kind::SIZE:
         return parse_size(text);
     case Kind::RATE:
-        // A cleanrate of 0 means never, and is replaced by the longest interval.
+        // A cleanrate of 0 means that dynamic variables are never cleaned. The longest
+        // interval has this effect.
         if (option.number == DTRACEOPT_cleanrate && parse_count(text) == 0)
             return INT64_MAX;
         return parse_rate(text);

@@ -57,8 +57,9 @@ public:
     void follow(pid_t parent, pid_t child);
     int n_followed() const; // children that are held
 
-    // Removes the handles of followed children and of processes that were found while
-    // tracing (TargetKind::started_later), once they are no longer held.
+    // Removes handles of processes that are no longer held. Only affects followed
+    // children, and processes that were found while tracing
+    // (TargetKind::started_later).
     void remove_ended();
 
     ps_prochandle* find(pid_t pid);

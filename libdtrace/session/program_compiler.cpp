@@ -180,9 +180,10 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
     return text + diagnostic.text;
 }
 
-// Compiles the D libraries in the system's directory and in the -L directories, once.
-// Libraries that failed are tried again for the next program. A library that depends on
-// a module or provider that does not exist is skipped.
+// Compiles the D libraries in the system's directory and in the -L directories, once. A
+// library that depends on a module or provider that does not exist is skipped. If
+// another error occurs, stores the error and returns -1, and the next program tries
+// again. Otherwise returns 0.
 int ProgramCompiler::load_libraries(uint_t cflags)
 {
     if (s_.options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)

@@ -21,8 +21,9 @@ class ProgramCompiler : private Environment {
 public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
-    // Compiles a program for the C API. The state owns the program. Returns null after
-    // SessionState::fail(). source_name is empty for text from the command line.
+    // Compiles a program for the C API. The state owns the program. On failure, reports
+    // the error with SessionState::fail() and returns null. source_name is empty for
+    // text from the command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);

@@ -3,8 +3,8 @@
 //
 // A description without a pid may match probes in any process, so every process in
 // /proc is searched. The symbols are kept, and a later search only reads the mappings
-// again. A process that becomes a target takes its symbols with it, so that probes
-// which were found in it stay valid.
+// again. If a process becomes a target, its symbols move to the target, so that probes
+// which were found in the process stay valid.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -22,7 +22,8 @@ public:
     explicit SearchedProcesses(ImageCache& images) : images_(images) {}
 
     // Returns the current symbols of a process, and keeps them. Forgets the process if
-    // that fails. Returns the error permission if this user may not search the process.
+    // that fails. The error is Code::permission if this user may not search the
+    // process.
     Result<ProcessSymbols*> read(pid_t pid)
     {
         auto known = by_pid_.find(pid);

@@ -320,8 +320,8 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
-        // Symbolizing addresses in records also reads files, so new truncated tables
-        // may have been found since the last report.
+        // Symbolizing the addresses in records also reads files. Since the last report,
+        // tables of these files may have been truncated because they are too large.
         targets_.reports().report_cuts();
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {

@@ -11,8 +11,9 @@
 // same arena. stop() fires END. The records that are still in the buffers are consumed
 // afterwards.
 //
-// Everything runs in the caller's thread, except tick and profile (TimerThread) and the
-// sweeps of modules while probes are created (ExtentMaps).
+// Everything runs in the caller's thread, with two exceptions: the tick and profile
+// probes (TimerThread), and the computation of extents while probes are created
+// (ExtentMaps).
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

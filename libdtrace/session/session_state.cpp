@@ -64,7 +64,8 @@ std::vector<ProcessSymbols*> SessionState::usdt_candidates(SearchScope scope)
             all.push_back(process->symbols.get());
     if (!all.empty() || scope == SearchScope::named)
         return all;
-    // Watching begins before the list is read, so that no process is missed in between.
+    // Begins to watch for new processes before the list of processes is read.
+    // Otherwise, a process that starts between these two steps would be missed.
     new_processes.begin();
     return processes.all_readable().symbols;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state that the parts of a session share: options, probes, targets, the programs
-// that exec() has added and, while the session traces, the arena and its consumer.
+// that Session::exec() has added and, while the session traces, the arena and its
+// consumer.
 //
 //   Session ──owns──▶ SessionState, ProgramCompiler, SiteReports, Targets, Backend
 //                     the last four hold a reference to the state, and change it
@@ -26,7 +27,8 @@
 
 namespace dt {
 
-// The minimum number of sites for which the agent prepares in advance.
+// If at least this many sites will be planted, the agent prepares in advance
+// (AgentClient::expect()).
 constexpr std::size_t many_sites = 10'000;
 
 // Receives the events of a session. The C API passes them to its handlers.
@@ -57,8 +59,8 @@ struct SessionState {
         listener.process(process, text.c_str());
     }
 
-    // Opens the kernel module's device again, because each open device can have only
-    // one arena.
+    // Closes the kernel module's device if it is open, then opens it. Each arena needs
+    // a new descriptor, because an open device can have only one arena.
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
@@ -98,7 +100,7 @@ struct SessionState {
     Registry& registry = providers.registry;
     ProcessProbes& probes = providers.probes;
     std::vector<std::unique_ptr<dtrace_prog>> programs;
-    std::vector<Enabling> enabled; // in the order of the calls of exec()
+    std::vector<Enabling> enabled; // in the order of the calls of Session::exec()
     // The kernel module's device, if it exists and this process may use it.
     std::optional<KernelDevice> kernel;
     std::string why_no_kernel;

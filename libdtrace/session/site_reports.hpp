@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reports sites that cannot be probed, sites that use a breakpoint, and functions whose
-// entry probe also fires in a loop. A remark about sites is reported only once for each
-// probe, even if libraries are loaded and unloaded repeatedly.
+// entry probe also fires when a loop jumps back to the function's first instruction. A
+// remark about sites is reported only once for each probe, even if libraries are loaded
+// and unloaded repeatedly.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -29,8 +30,9 @@ public:
     // rest.
     void report_sites(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<Refusal>& refused, const SiteWords& words);
-    // Reports the first few functions whose entry probe also fires in a loop, and the
-    // number of the rest. `looping` contains indexes into `sites`.
+    // Reports the first few functions whose entry probe also fires when a loop jumps
+    // back to the function's first instruction, and the number of the rest. `looping`
+    // contains indexes into `sites`.
     void report_loops(ps_prochandle& process, const std::vector<Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 

@@ -48,7 +48,8 @@ bool Targets::admits(pid_t pid)
     return !backend().targets_share_memory() || users_.admits(pid);
 }
 
-// Reports a process that cannot be traced, and continues with the remaining ones.
+// Attaches to each process in which a probe description has matched. Reports a process
+// that cannot be traced, and continues with the remaining ones.
 void Targets::grab_matched()
 {
     for (pid_t pid : s_.found_by_probes()) {

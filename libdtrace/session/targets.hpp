@@ -32,8 +32,8 @@ public:
     // Grabs each process in which an enabled description has matched a probe, unless
     // the process is already a target.
     void grab_matched();
-    // Plants all unplanted sites of a process. Returns 0, or -1 after
-    // SessionState::fail().
+    // Plants all unplanted sites of a process. Returns 0. If planting fails, stores the
+    // error with SessionState::fail() and returns -1.
     int plant(ps_prochandle& process);
     // Handles the pending events of the agent, for at most 100 ms.
     void handle_events();
@@ -52,7 +52,8 @@ private:
     void libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten);
     void program_changed(ps_prochandle& process, bool still_traced,
                          const std::string& program);
-    // Matches the descriptions against the current modules of a process.
+    // Matches the descriptions against the current modules of a process. Returns 0, or
+    // -1 if a probe cannot be added or enabled.
     int rematch(ps_prochandle& process);
     void grab_new(pid_t pid);
 

@@ -69,8 +69,9 @@ bool part_of_sequence(char c)
 // Returns an upper bound for the length of the demangled form. Output can be longer
 // than input for two reasons:
 // - References (S_, S0_, T_, ...) repeat an earlier part. To multiply the length by n,
-//   n references are needed on one level of nesting. So k references on several levels
-//   multiply the length by at most 3^(k/3) <= e^(k/e).
+//   n references are needed on one level of nesting. The factors of several levels are
+//   multiplied, and each factor n is at most e^(n/e). So k references on all levels
+//   multiply the length by at most e^(k/e).
 // - Pack expansions (Dp, sp) repeat a pattern for each element of a pack. A pack has
 //   fewer elements than the name has bytes.
 double estimated_bytes(std::string_view mangled)
@@ -183,8 +184,8 @@ std::size_t start_of_name(std::string_view text)
     return 0;
 }
 
-// Demangles a name. Adds the length of the output to `cost`, even if the output is
-// refused because it is too long.
+// Demangles a name. Adds the lengths of the name and of the output to `cost`, even if
+// the output is refused because it is too long.
 std::optional<std::string> demangle_counted(std::string_view name, std::size_t& cost)
 {
     cost += name.size();

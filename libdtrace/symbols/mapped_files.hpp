@@ -15,8 +15,9 @@
 
 namespace dt {
 
-// Identifies a version of a file. After a file is deleted, another one may get its
-// inode number. A rewritten file has a different time.
+// Identifies a version of a file. The inode number alone is not enough: a new file may
+// get the number of a deleted file, and a rewritten file keeps its number. In both cases
+// the size or the time of the last change usually differs.
 struct FileVersion {
     FileId file;
     std::int64_t bytes = 0;

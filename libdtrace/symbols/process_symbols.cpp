@@ -101,7 +101,8 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                 add(*f);
             continue;
         }
-        // Functions that the link editor adds for initialisation are excluded.
+        // _init and _fini are excluded, because they come from the C library's startup
+        // files.
         auto wanted = [&](const Function& f) {
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };

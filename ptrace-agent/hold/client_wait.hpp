@@ -27,8 +27,9 @@ public:
     {
     }
 
-    // Returns whether the client has not answered in time and has not sent a request
-    // since. No thread waits for a silent client.
+    // Returns whether the client is silent. The client becomes silent if it does not
+    // answer in time, and stays silent until it sends a request. No thread waits for a
+    // silent client.
     bool is_silent() const { return silent_; }
     // Notes that the client has sent a request, so it is no longer silent. Returns
     // whether it was silent.

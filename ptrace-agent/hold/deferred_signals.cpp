@@ -29,7 +29,7 @@ bool is_stop_signal(int signal)
     return (signal_bit(signal) & stop_signals) != 0;
 }
 
-// Returns the signals that the kernel drops when this signal is sent.
+// Returns the pending signals that the kernel discards when this signal is sent.
 static std::uint64_t cancelled_by(int signal)
 {
     if (is_stop_signal(signal))

@@ -183,7 +183,9 @@ void Follower::hold_after_exec(Thread& thread)
         return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
-    if (!thread.is_interrupt()) { // a group-stop already keeps the thread stopped
+    // In a group-stop, the kernel reports the group-stop instead of the interrupt. The
+    // thread is then not held, because the group-stop already keeps it stopped.
+    if (!thread.is_interrupt()) {
         thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
@@ -194,8 +196,8 @@ void Follower::hold_after_exec(Thread& thread)
 constexpr const char* late_child =
     "a new child or thread did not stop before the deadline";
 
-// Finishes the parent's step in a child. The child begins in the parent's slot, because
-// it has a copy of the parent's registers.
+// Finishes the parent's step (struct Step) in a child. The child has a copy of the
+// parent's registers, so its pc is in the slot in which the parent steps.
 static void finish_step_in(pid_t child, const Step& step)
 {
     user_regs_struct user;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Handles forks and execs of targets (-x follow).
 //
-//   fork of the parent   the child's text is restored; the parent's probes are recorded
-//   when the agent's     our inherited mappings are unmapped, the child gets its own
-//   loop reaches the     runtime, its probes are planted, and it runs
-//   child
+// A child with its own memory begins in two steps:
+//   1. At the fork, the child's text is restored, and the parent's probes are recorded.
+//   2. When the agent's loop reaches the child, our inherited mappings are unmapped,
+//      the child gets its own runtime, its probes are planted, and it runs.
 //
 // A followed child is a separate target: its runtime fires with its pid, it has its own
 // jumps and breakpoints, and its exit is reported. It runs no instruction before its

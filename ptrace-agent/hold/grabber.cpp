@@ -136,7 +136,9 @@ Reply Grabber::grab(Reader& in)
     process.is_target = true;
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
-    if (seized) // an exec before this moment was not reported
+    // If the process executed a program before it was seized, no event reported that. So
+    // its memory is opened again.
+    if (seized)
         process.space->reopen();
     if (seized && has_ended(requested))
         seized =

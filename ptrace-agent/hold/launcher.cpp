@@ -86,7 +86,9 @@ constexpr int max_reap_ms = 2000;
 static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
-    for (int ms = 0; ms < max_reap_ms;) { // an uninterruptible sleep can last longer
+    // Give up after max_reap_ms, because a process does not exit before the end of an
+    // uninterruptible sleep.
+    for (int ms = 0; ms < max_reap_ms;) {
         WaitStatus status;
         pid_t reported = waitpid(pid, &status.raw, __WALL | WNOHANG);
         if ((reported == pid && !status.is_stopped()) ||

@@ -159,7 +159,8 @@ Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::invalid, "a process cannot trace itself"};
     if (is_kernel_thread(pid))
         return Error{Code::unsupported, "it is a kernel thread"};
-    // A leader that has exited has no memory, but its other threads may still run.
+    // If the leader thread has exited, the status has no VmSize, but other threads of
+    // the process may still run.
     if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
         return Error{Code::gone, "it has already exited (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))

@@ -23,9 +23,10 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 // probes.
 Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
-// Refuses a process that cannot be traced: a thread that is not a leader, dtrace
-// itself, a kernel thread, a zombie, a process that another tracer holds, a 32-bit
-// program, or a process with a shadow stack.
+// Returns an error if the process does not exist or cannot be traced. A pid is refused
+// if it belongs to a thread that is not the first of its process, to dtrace or the
+// agent, to a kernel thread, to a zombie, to a process that another tracer holds, to a
+// 32-bit program, or to a process with a shadow stack.
 Result<Ok> check_grabbable(pid_t pid);
 // Returns the reason why the kernel refused, with this errno, to seize a process
 // (ptrace(2), "Ptrace access mode checking").

@@ -121,9 +121,9 @@ bool Releaser::remove_runtime(StoppedWorld& world, Try which)
     return true;
 }
 
-// If the consumer has exited, other targets wait for their release. The limit is then
-// 1/(n + 1) of all_unmaps_ns, where n is the number of targets that needed more than a
-// quarter of their limit.
+// Returns the time limit for the unmapping in one target. If the consumer has exited,
+// other targets wait for their release. So the limit is then all_unmaps_ns / (n + 1),
+// where n is the number of targets that needed more than a quarter of their limit.
 std::uint64_t Releaser::unmap_limit_ns() const
 {
     return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
@@ -232,7 +232,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     space->statics.lower_all(*space);
     if (!remove_runtime(world, which))
         return false;
-    // A thread in uninterruptible sleep could not be stopped, and may be in a slot.
+    // A thread in uninterruptible sleep could not be stopped, and may be executing the
+    // copy of an instruction in a slot (slots.hpp).
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);

@@ -6,8 +6,8 @@
 //
 //   1. All threads stop. A hit that is not handled yet is undone.
 //   2. The original text is restored.
-//   3. The threads leave our code, and it is unmapped. Slots are unmapped if no thread
-//      can be in one.
+//   3. The threads leave our code, and it is unmapped. The slots (hit_handler.hpp) are
+//      unmapped if no thread can be in one.
 //   4. Each thread is detached, with the signal of its stop.
 //
 // Some threads are detached later:
@@ -84,8 +84,9 @@ private:
     // After the timeout, detaches from the remaining threads. Their deferred signals
     // are lost if they cannot be sent at that time.
     void await_signals(std::uint64_t timeout_ns);
-    // Waits for injected calls of released targets that did not return in time, so that
-    // the stub can be removed from their text. The targets run during this wait.
+    // Waits for injected calls of released targets that did not return in time. When
+    // such a call returns, its stub (call_stub.hpp) is removed from the target's text.
+    // The targets run during this wait.
     void await_late_calls(std::uint64_t timeout_ns);
     // Handles stops until no thread meets the condition, or until the time `ends`
     // (monotonic ns).

@@ -2,14 +2,16 @@
 // Stops all threads of an address space, and resumes them.
 //
 // Each running thread gets a PTRACE_INTERRUPT. Then reports are collected until each
-// thread has stopped, for whatever reason. Most stops stay pending. In these cases the
-// agent acts at once, because the stop would become invalid if the text changed:
-//   - The kernel may have queued the SIGTRAP of a hit without reporting it yet. The
-//     thread is continued until the report arrives (take_raised_signal()).
+// thread has stopped, for whatever reason. Most stops remain pending, and the agent
+// handles them later. In the following cases the agent acts at once, because the stop
+// would become invalid if the text changed:
+//   - The kernel may have queued the SIGTRAP of a breakpoint without reporting it yet.
+//     The thread is continued until the report arrives (take_raised_signal()).
 //   - A trap inside a window is undone (HitHandler::undo_stray()).
-//   - A thread in a slot is moved back to the program's text. If the copied instruction
-//     has not run yet, it is emulated, or the thread executes the original later,
-//     without firing again.
+//   - A thread may have stopped in a slot, which contains a copy of a displaced
+//     instruction (slots.hpp). The thread is moved back to the program's text. If the
+//     copied instruction has not run yet, it is emulated, or the thread executes the
+//     original later, without firing again.
 //
 // A thread is treated as stopped without a report if it cannot run user code before it
 // handles our interrupt:

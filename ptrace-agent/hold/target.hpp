@@ -113,8 +113,10 @@ struct Thread {
         std::uint64_t mask;
     };
     std::optional<LateCall> late_call;
-    std::uint64_t in_our_code_ns = 0; // when it began to leave our code (monotonic)
-    std::uint32_t n_runs_out = 0;     // attempts to leave since in_our_code_ns
+    // The monotonic time of the first attempt to make the thread leave our code. Set to
+    // 0 when the attempts end.
+    std::uint64_t in_our_code_ns = 0;
+    std::uint32_t n_runs_out = 0; // attempts to leave since in_our_code_ns
     // The address of the breakpoint that the thread has hit, once its pc has been set
     // back to that address. Otherwise 0.
     TargetAddr hit_at;
@@ -189,7 +191,7 @@ struct InheritedSite {
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
-    Statics statics; // their semaphores are raised in the child's memory, too
+    Statics statics; // their semaphores are incremented in the child's memory, too
 };
 
 struct Process {

@@ -197,8 +197,9 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         return;
     if (!take_raised_signal(*thread))
         return;
-    // If the thread was listening, SIGCONT has woken it. Its wait then ends with EINTR,
-    // as it does in an untraced thread.
+    // If the thread was listening (PTRACE_LISTEN), SIGCONT has woken it. The
+    // interrupted system call must then end with EINTR, as it does in an untraced
+    // thread.
     if (thread->is_interrupt() && !was_listening)
         repeat_wait(tid);
     ready_.push_back(tid);

@@ -32,9 +32,9 @@ class Injector {
 public:
     explicit Injector(Tracees& tracees) : tracees_(tracees) {}
 
-    // Makes the call and returns its result, which may be a negative errno. Returns an
-    // Error if the call was not made or did not return in time. The thread may no
-    // longer exist after this.
+    // Makes the call and returns its result, which may be a negative errno value.
+    // Returns an Error if the call was not made or did not return in time. The thread
+    // may no longer exist when this function returns.
     Result<std::uint64_t> call(Thread& thread, long number,
                                std::array<std::uint64_t, 6> args);
     // Makes sure that the thread can get a slot for the copy of an instruction

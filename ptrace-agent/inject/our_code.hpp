@@ -16,9 +16,9 @@ namespace dt::agent {
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
 // Returns the window that begins before pc and contains pc, or null if there is none.
-// The kept bytes of a punned window count as part of the window. A thread can have a pc
-// in the replaced bytes before them only after a branch that was unknown when the window
-// was planned.
+// The unchanged bytes after the window that a punned jump uses count as part of the
+// window. A thread can have a pc in the replaced bytes only after a branch that was
+// unknown when the window was planned.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);

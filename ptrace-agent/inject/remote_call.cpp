@@ -55,7 +55,7 @@ static bool has_slack(const AddressSpace& space, const Mapping& mapping)
     std::size_t n_zeros = 0;
     while (n_zeros < page_bytes && text[page_bytes - 1 - n_zeros] == std::byte{0})
         ++n_zeros;
-    constexpr std::size_t margin = 64; // these zeros may belong to the last instruction
+    constexpr std::size_t margin = 64; // the first zeros may belong to an instruction
     return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
 }
 
@@ -86,7 +86,7 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
 }
 
 // Reuses a stub that a killed agent has left in a mapping, or writes a new one. Returns
-// false if no mapping has space for a stub.
+// false if there is no such stub and a new one cannot be written to any mapping.
 static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
                        const std::vector<Thread*>& threads)
 {
@@ -219,7 +219,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     user_regs_struct entry = before;
     entry.rip = space.call_place.insn().value;
     entry.rax = static_cast<std::uint64_t>(number);
-    entry.orig_rax = ~0ull; // no interrupted system call to restart
+    entry.orig_rax = ~0ull; // so that the kernel restarts no system call
     entry.rdi = args[0];
     entry.rsi = args[1];
     entry.rdx = args[2];
@@ -243,7 +243,7 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     if (resent)
         defer_signal(thread, info);
     std::uint64_t blocked = asynchronous_signals;
-    if (thread.delivers != 0) // a blocked signal would become pending again
+    if (thread.delivers != 0) // if blocked, the signal would become pending again
         blocked &= ~signal_bit(thread.delivers);
     set_regs(tid, entry);
     set_mask(tid, blocked);

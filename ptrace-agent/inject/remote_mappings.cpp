@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One of the target's stopped threads makes the system calls. Descriptors are sent
-// through a socket pair. The target creates the pair, and the agent copies both ends
-// (pidfd_getfd).
+// Makes system calls in a target and sends it descriptors. One of the target's stopped
+// threads makes the calls. Descriptors are sent through a socket pair, which the target
+// creates. The agent copies both ends of the pair (pidfd_getfd).
 //
 // socketpair(2) and recvmsg(2) write descriptor numbers into the target's memory, where
 // another process of the same user may change them. So the agent does not read them
@@ -278,8 +278,8 @@ Fd RemoteMappings::take(int fd)
     return Fd(static_cast<int>(syscall(SYS_pidfd_getfd, process_.get(), fd, 0)));
 }
 
-// Returns whether the descriptor is a userfaultfd. An ioctl(2) on another file could
-// have any effect, or block forever.
+// Returns whether the descriptor is a userfaultfd. The agent must know this before it
+// calls ioctl(2), which on another file could have any effect, or block forever.
 static bool is_userfaultfd(const Fd& fd)
 {
     return fd && read_proc_link(getpid(), "fd/" + std::to_string(fd.get())) ==

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls, mappings and descriptors in a target, while the runtime is loaded into
-// it.
+// Makes system calls in a target while the runtime is loaded into it. Keeps a list of
+// the mappings and descriptors that these calls create in the target.
 //
 // The destructor closes the descriptors, unmaps the scratch page and restores the
 // setting of mlockall(2). It also unmaps the reserved regions unless keep() was called.

@@ -27,9 +27,11 @@ static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
                       offsetof(struct rseq, cpu_id)};
 }
 
-// Allows sequences only if all threads can be examined, and all registered threads have
-// their struct rseq at the same distance from fs_base. A thread that is not registered
-// must have a negative cpu_id at that distance.
+// Allows restartable sequences only if these conditions hold:
+//   - All threads can be examined.
+//   - All threads that have registered a struct rseq have it at the same distance from
+//     fs_base.
+//   - Each other thread has a negative cpu_id at that distance.
 void RseqAreas::learn(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;

@@ -31,7 +31,9 @@ public:
     // Must be called when such a child starts or exits.
     void allow(AddressSpace& space);
     static void end(AddressSpace& space); // forbids sequences permanently
-    // Checks a new thread before its first instruction, and corrects its cpu_id.
+    // Must be called before a new thread's first instruction. Corrects a cpu_id that an
+    // exited thread left in the new thread's struct rseq. If that is not possible,
+    // forbids sequences permanently.
     void begin(Thread& thread);
 
 private:

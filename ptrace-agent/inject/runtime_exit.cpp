@@ -106,10 +106,10 @@ private:
     bool known_ = false;
 };
 
-// If a thread is leaving the runtime and has reached the gate, changes `user` so that
-// the thread continues at the moved instruction of its site, with the program's
-// registers. Returns false if the thread is at another place, or if its stack cannot be
-// read.
+// If a thread is leaving the runtime and has reached the gate (doorbells.hpp), changes
+// `user` so that the thread continues at the moved instruction of its site, with the
+// program's registers. Returns false if the thread is at another place, or if its stack
+// cannot be read.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
 {
     std::uint64_t pc = user.rip - space.runtime.image.value;

@@ -2,11 +2,12 @@
 // Takes a thread from our code to the program, because a signal has arrived for it or
 // because the code is about to be removed.
 //
-//   for a signal   The signal is deferred. The gate is shut, and the thread runs until
-//                  it waits there. The remaining moved instructions are emulated, or
-//                  single-stepped if that is not possible. Then the signal is sent
-//                  again. When the thread stops for the signal, the agent restores the
-//                  signal's original siginfo.
+//   for a signal   The signal is deferred. The agent shuts the gate, a page at which
+//                  threads that leave the runtime then wait (doorbells.hpp). The thread
+//                  runs until it waits there. The remaining moved instructions are
+//                  emulated, or single-stepped if that is not possible. Then the signal
+//                  is sent again. When the thread stops for the signal, the agent
+//                  restores the signal's original siginfo.
 //   for removal    In a trampoline or at the gate, the registers determine the next
 //                  instruction of the original text. The thread continues there.
 //

@@ -32,9 +32,11 @@ public:
     {
     }
 
-    // Loads the runtime if the target does not have it yet. If this fails, later calls
-    // fail for the same reason. They try again only if the error was Code::gone, or
-    // Code::busy because no thread could make a system call.
+    // Loads the runtime if the target does not have it yet. If loading fails, later
+    // calls do not try again. They fail with Code::unsupported and the text of the
+    // first error. There are two errors after which the next call tries again:
+    //   - Code::gone
+    //   - Code::busy because no thread could make a system call
     Result<Ok> ensure(StoppedWorld& world);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The agent's side of the runtime in a target: its addresses, its config, its site
-// table and its threads.
+// The agent's data about the runtime in a target: the addresses, the config, the site
+// table and the threads of the runtime.
 //
 // The agent writes the config while threads of the target read it (runtime_config.hpp).
 // So the list that says which probes fire at a site is never changed in place. A new

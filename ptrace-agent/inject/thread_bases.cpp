@@ -24,7 +24,8 @@ void ThreadBases::learn(Thread& thread)
     place(thread, user.fs_base);
 }
 
-// Lets a gs key identify a stopped thread, if the thread does not use %gs.
+// Gives a stopped thread a gs key, which is a gs_base that identifies the thread. Does
+// nothing if the thread uses %gs.
 void ThreadBases::give_gs_key(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
@@ -64,8 +65,8 @@ void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
         return;
     }
     Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
-    // While a vfork child lives, only the child uses its parent's fs_base. Afterwards
-    // only the parent uses that fs_base.
+    // A vfork child has the fs_base of its parent. The parent waits until the child has
+    // exited or executed another program, so the fs_base does not count as shared.
     if (other == nullptr || other == &thread || other->fs_base != fs_base ||
         other->process->space != thread.process->space || other->in_vfork ||
         other->process->parent == thread.process->pid)

@@ -13,9 +13,9 @@
 //
 // All probes of a clause share its code. Data that differs from probe to probe is in
 // the site (struct dt_rt_site). Static probes are an exception, because the same
-// argument can be in different places at different probes. Only probes that have all
-// arguments that the clause reads in the same places share code. Code is made for one
-// target, because it contains addresses of that target.
+// argument can be in different places at different probes. Two static probes share code
+// only if each argument that the clause reads is in the same place at both probes. Code
+// is made for one target, because it contains addresses of that target.
 #pragma once
 
 #include "base/result.hpp"
@@ -55,7 +55,7 @@ struct Target {
 };
 
 struct Value {
-    const dt_difo* difo = nullptr; // null: there is no value
+    const dt_difo* difo = nullptr; // null if there is no value
     const dt_short* brief = nullptr;
 };
 
@@ -64,7 +64,7 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value; // without a DIFO if the part is a probe name, such as probefunc
+        Value value; // has no DIFO if the part is a probe name, such as probefunc
     };
     std::vector<Part> key; // the key of an aggregation
 };
@@ -86,7 +86,7 @@ struct ClausePlan {
     Value predicate;
     std::vector<Step> steps;
     std::uint32_t record_bytes =
-        0; // size with the header; 0: the clause writes no record
+        0; // size with the header, or 0 if the clause writes no record
     struct Needs {
         bool time = false;
         bool thread = false;             // pid or tid
@@ -97,7 +97,7 @@ struct ClausePlan {
     };
     Needs for_predicate, for_steps;
     std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
-    unsigned n_registers = 0;         // largest number of DIF registers in a value
+    unsigned n_registers = 0;         // the most DIF registers that one value uses
 };
 
 // Plans a clause. Returns Code::unsupported, with the reason, if the engine must run
@@ -106,7 +106,8 @@ Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
                                std::span<const dt_operand> operands = {});
 
-// The distance of each routine from the image is a multiple of this number of bytes.
+// The distance between the image and the code of each clause is a multiple of this
+// number of bytes.
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;

@@ -6,8 +6,9 @@
 //                          │                       ├──▶ map another area, take() again
 //                          └── limit_by_plan() ◀───┘
 //
-// If no other area helps, a short window is planned in another way. patch_sites() and
-// limit_by_plan() (site_extents.hpp) decide which bytes a window may take.
+// If no other area helps, a short window (a pair, a chain or a punned jump) is planned
+// in another way. patch_sites() and limit_by_plan() (site_extents.hpp) decide which
+// bytes a window may take.
 //
 // A jump reaches 2 GiB in both directions, and some bytes of its displacement must be
 // trap bytes (fasttrap/patch.hpp). So a trampoline must be at certain distances from
@@ -211,8 +212,8 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 // range of stub_reach_of(). In such an area, a stub finds room independently of the
 // other jumps of the chain. In a smaller area, success would depend on the random
 // addresses of the mappings. Windows near each other share areas. So no area is mapped
-// for a stub if an existing area already contains one of the stub's ranges. Fewer than
-// `missing` bytes at each end of that range may be outside the existing area. Returns
+// for a stub if an existing area already contains one of the stub's ranges. At each end
+// of the range, fewer than `missing` bytes may be outside the existing area. Returns
 // whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)

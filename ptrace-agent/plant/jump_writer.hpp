@@ -64,8 +64,8 @@ public:
     JumpReport plant(StoppedWorld& world, const std::shared_ptr<AddressSpace>& space,
                      std::vector<Tracepoint*>& fresh);
     // Plans and builds jumps, and writes their trampolines. If `world` is null, the
-    // target is running, and no existing window may cover one of the sites. `ready`
-    // says whether the runtime has been loaded, or why not.
+    // target is running, and no existing window may cover one of the sites. `ready` is
+    // an error if the runtime could not be loaded.
     void prepare(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
                  const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
                  JumpWork& work);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The text mappings that the agent knows in one address space. The agent compares them
 // with the current mappings, to find breakpoints and jumps in text that was unmapped.
-//
-//   mapping changed ──> tracepoint without its breakpoint or jump ──> forgotten probe
-//                                                                        └─> event
+// If a changed mapping no longer contains the breakpoint or jump of a tracepoint, the
+// agent forgets the tracepoint, and reports the tracepoint's probes in an event.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -44,8 +44,8 @@ public:
     bool watch(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
     // Removes the breakpoint in the linker. The next planting sets it again.
     static void forget(AddressSpace& space);
-    // Handles a thread that has reached r_brk. Returns whether the thread must wait for
-    // the client.
+    // Handles a thread that has reached r_brk. Returns whether the thread must wait
+    // until the consumer resumes it.
     bool handle_change(Thread& thread);
 
 private:

@@ -67,7 +67,7 @@ public:
 
     // Writes the trampolines and stubs of `all`, which is in ascending order of
     // windows. Returns the patches for which that failed, and retires them. Also
-    // retires patches from earlier calls that have not been written.
+    // retires the patches from earlier calls whose jumps were not written.
     std::vector<Planted*> prepare(AddressSpace& text,
                                   std::vector<std::unique_ptr<Planted>> all);
     // Writes the jumps of the prepared patches. Before that, move_threads moves the

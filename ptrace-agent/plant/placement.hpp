@@ -69,7 +69,8 @@ struct PlacedSites {
     // The text from which the client made the sites. If this list is empty, place_all()
     // does not check whether the text has changed.
     std::vector<SeenText> seen;
-    StaticTable statics; // from the client; empty for a listing
+    // Sent by the client. Empty for dtrace -lv, which only lists probes (dry_run.cpp).
+    StaticTable statics;
     std::vector<Mapping> mappings;
     TextWindow window;
     std::vector<std::uint32_t> gone; // indices of sites in changed text

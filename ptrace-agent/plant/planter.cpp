@@ -66,7 +66,8 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 
 constexpr std::uint64_t vfork_timeout_ns = 1'000'000'000;
 constexpr std::size_t many_sites = 10'000; // prefaulting saves time from this number on
-// The heap for this many sites is below M_TRIM_THRESHOLD, so malloc keeps it.
+// The heap for this many sites is smaller than M_TRIM_THRESHOLD (run_agent()), so
+// malloc does not return the prefaulted heap to the kernel.
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
 // Stops the target. A thread inside vfork(2) can make no system call for us, and
@@ -126,7 +127,8 @@ Result<Ok> Planter::prepare_target(StoppedWorld& world, Mechanism mechanism,
         // The mappings have changed since the client examined them.
         client_wait_.report_libraries_changed(space.owner());
     }
-    // The linker may have unmapped text before its breakpoint was written.
+    // The linker may have unmapped text before the linker's breakpoint was written. No
+    // event has reported that.
     space.known_text.forget_unmapped(space);
     jumps_.reclaim(space);
     if (by_traps(mechanism))
@@ -204,7 +206,7 @@ struct Planter::Planting {
     // The linker's tracepoint, if this request writes its breakpoint.
     std::vector<Tracepoint*> linker;
     Result<Ok> runtime = Ok{}; // an Error if the runtime could not be loaded
-    std::size_t text = 0;      // text_mappings() at the end of the first stop
+    std::size_t text = 0;      // hash of the text mappings at the end of the first stop
     PlacedSites work;
     JumpWork jumps;
     // Sites that have a breakpoint because no jump fits, with the reasons.
@@ -295,9 +297,9 @@ PeriodicTask Planter::periodic_task(const Planting& p)
     return PeriodicTask([this] { tracees_.pass_signals(); });
 }
 
-// Recreates the tracepoints if the text has changed since it was read. Then plans the
-// jumps, unless they have been planned and the text has not changed. Called in the
-// second stop.
+// Called in the second stop. If the text has changed since it was read, recreates the
+// tracepoints and plans all jumps again. Otherwise plans the jumps only if `planned` is
+// false.
 void Planter::replan_if_changed(Planting& p, bool planned)
 {
     AddressSpace& space = *p.space;

@@ -108,9 +108,9 @@ bool is_a_processor_idle(std::size_t n_clients)
     for (double& average : averages)
         file >> average;
     auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-    // The number of runnable threads includes this one (proc(5), loadavg). Other
-    // programs must leave two processors free, one for the client or the agent, and one
-    // for prefaulting.
+    // The number of runnable threads includes the calling thread (proc(5), loadavg).
+    // Other programs must leave two processors free, one for the client or the agent,
+    // and one for prefaulting.
     return file >> n_running && n_processors >= 2 &&
            n_running < n_processors + n_clients;
 }

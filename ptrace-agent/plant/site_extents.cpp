@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// How many bytes after an extent are searched for the next breakpoint or window. No
-// window is that long.
+// How many bytes after an extent are searched for the next breakpoint or window. Later
+// ones do not matter, because no window is that long.
 constexpr std::uint64_t n_examined = 64;
 
 static bool is_jcc(const Instruction& insn)
@@ -88,7 +88,8 @@ static void exclude_neighbours(AddressSpace& space,
     }
 }
 
-// Returns the site of a tracepoint with the ranges that the client has reported.
+// Returns the site of a tracepoint. The ranges in it are those that the client has
+// reported. They may still contain other breakpoints and windows.
 static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
 {
     PatchSite site;

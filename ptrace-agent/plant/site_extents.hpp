@@ -17,8 +17,8 @@
 //                    used for a site that is planned again, because plan_windows() then
 //                    does not know the other sites.
 //
-// Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an extent
-// is moved, the site has no blocks after it.
+// Kept bytes (fasttrap/patch.hpp) count as part of their window. If the end of an
+// extent is moved, the site has no blocks after it.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -29,9 +29,12 @@
 
 namespace dt::agent {
 
-// Returns whether a jump may replace the instruction of a tracepoint. This is false if
-// the code around the instruction is unknown, or if a return probe is at a conditional
-// branch other than jcc, because the runtime cannot evaluate its condition.
+// Returns whether a jump may replace the instruction of a tracepoint. A breakpoint is
+// needed in three cases:
+//   - The code around the instruction is unknown.
+//   - A return probe is at a conditional branch other than jcc. The runtime can
+//     evaluate only the condition of a jcc.
+//   - The agent itself needs the tracepoint, except for Tracepoint::library_change.
 bool can_jump(const Tracepoint& tp);
 // Returns the sites for plan_windows(). PatchSite::site is the index in `wanted`, which
 // is in ascending order. The extents of the sites exclude the existing windows and all
@@ -40,8 +43,8 @@ std::vector<PatchSite> patch_sites(AddressSpace& space,
                                    const std::vector<Tracepoint*>& wanted);
 // Prepares a site to be planned again, because there was no room for its short window.
 // Returns the site with an extent that excludes the planned windows. The patch may use
-// the bytes after the extent up to the next window or site. `sites` and `planned` are in
-// ascending order.
+// the bytes after the extent up to the next window or site. `sites` and `planned` are
+// in ascending order.
 PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,
                         std::span<const Window> planned);
 

@@ -120,8 +120,8 @@ static TargetAddr list_at(TargetAddr image)
     return image + DT_RT_RAISED;
 }
 
-// Returns which byte of which file is mapped at an address. inode is 0 if no file is
-// mapped there, or if the mapping is not private and writable.
+// Returns which byte of which file is mapped at an address. Sets inode to 0 if no file
+// is mapped there, if the mapping is shared, or if it is not writable.
 static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings)
 {
     dt_rt_raised place{at.value, 0, 0, 0, 0};

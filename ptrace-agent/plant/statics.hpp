@@ -13,17 +13,18 @@
 // stopped, and reads the counter immediately before it writes.
 //
 // The runtime contains a list of the raised semaphores (dt_rt_raised_list). If the
-// agent is killed, the client, or the next client that grabs the target, uses that list
-// to lower the semaphores. The list is written after a semaphore is raised, and before
-// a semaphore is lowered. So in the worst case a semaphore stays raised, but another
-// tracer's count is never removed.
+// agent is killed, the consumer, or the next consumer that grabs the target, uses that
+// list to lower the semaphores. The list is written after a semaphore is raised, and
+// before a semaphore is lowered. So in the worst case a semaphore stays raised, but
+// another tracer's count is never removed.
 //
 // Limits
 //   - The kernel adds without a lock. If another tracer's uprobe is added or removed in
 //     the microsecond between reading and writing, the count is wrong. Even an atomic
 //     addition by the agent could not prevent that.
 //   - Without a runtime (-x mechanism=int3) there is no list.
-//   - The list has room for DT_RT_MAX_RAISED semaphores.
+//   - The list has space for DT_RT_MAX_RAISED semaphores. If the agent is killed, any
+//     further semaphores stay raised.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -65,8 +66,9 @@ public:
     // copy of the memory.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
-    // Forgets a site after its text and its semaphore were unmapped. The next
-    // write_list() omits the semaphore if no other site uses it.
+    // Forgets a site whose text the target has unmapped. If no other mapped site uses
+    // the site's semaphore, the semaphore was unmapped too. It is then not lowered, and
+    // the next write_list() omits it.
     void forget(TargetAddr site);
     // Writes the list of the raised semaphores to the runtime.
     void write_list(AddressSpace& space) const;
@@ -99,9 +101,10 @@ std::optional<dt_operand> destination_of(const Instruction& jump);
 // operands of a jump_out site.
 std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
-// Lowers the semaphores that a dead agent has raised, according to the list in its
-// runtime. Leaves a semaphore alone if a different file is now mapped at its address.
-// `mem` is /proc/PID/mem of the process. The threads of the process may run.
+// Lowers the semaphores that a dead agent has raised in a process. `image` is the
+// address of that agent's runtime, which contains the list of these semaphores. Leaves
+// a semaphore alone if a different file is now mapped at its address. `mem` is
+// /proc/PID/mem of the process. The threads of the process may run.
 void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

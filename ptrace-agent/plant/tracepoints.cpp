@@ -178,7 +178,7 @@ std::vector<Tracepoint*> Tracepoints::exchange(std::vector<Tracepoint*> all, boo
             }
             tp->written = plant;
             // If the tracepoint had a jump before, without_jump() may have removed it
-            // from jumpless_.
+            // from jumpless_. So it is added again.
             if (plant)
                 note_jumpless(tp->at());
         }

@@ -87,8 +87,8 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
-// Returns whether the thread is held in the runtime at the linker's site. Such a thread
-// needs no trampoline except that of the linker's site.
+// Returns whether the thread waits for the client (Thread::held) in the runtime at the
+// linker's site. Such a thread needs no trampoline except that of the linker's site.
 static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                             const user_regs_struct& user)
 {
@@ -99,9 +99,9 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
                space.watched.linker.stop.value;
 }
 
-// Frees the trampolines of removed jumps, except that of the linker's site. After
-// dlopen(), a thread at that site waits for the planting, and will return through the
-// site's trampoline.
+// Frees the trampolines of removed jumps, except that of the linker's site. A thread in
+// dlopen() waits at that site until probes have been planted in the new library, and
+// then returns through the site's trampoline.
 void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)

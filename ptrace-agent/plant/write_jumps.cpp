@@ -12,8 +12,8 @@
 
 namespace dt::agent {
 
-// Maps areas with system calls in the target. If the target is running, it is stopped
-// for each call.
+// Maps areas in the target. A thread of the target makes the system calls for this. If
+// the target is running, it is stopped for each call.
 class MappedRoom : public Room {
 public:
     MappedRoom(Tracees& tracees, Injector& injector,

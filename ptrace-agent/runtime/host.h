@@ -39,13 +39,15 @@ struct dt_rt_noted_stack {
 #define DT_RT_NOTED_STACKS 4 /* a power of two */
 
 /*
- * Data that is kept from one firing to the next, above the frame on each
- * shard's stack. The thread that holds the shard may write it. The first firing
- * on the shard fills in ops with addresses of functions in this image.
+ * Data that is kept from one firing to the next. It is stored on each shard's
+ * stack, above the struct dt_rt_frame. The thread that holds the shard may
+ * write it. The first firing on the shard fills in ops with addresses of
+ * functions in this image.
  */
 struct dt_rt_notes {
 	dt_u64 ready; /* the config's address once ops is filled in */
-	dt_u32 holder; /* enter.S: pid of the process that uses the stack, or 0 */
+	/* pid of the process whose thread uses the stack, or 0; see enter.S */
+	dt_u32 holder;
 	dt_u32 pad;
 	dt_u32 range; /* hint: the last load used config->ranges[range] */
 	dt_u32 thread; /* hint: index in config->threads of the last thread */
@@ -59,7 +61,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
 
 /*
  * The state while one thread fires the probes of a site. host is the first
- * member, so that dt_rt_run_of() can convert a pointer to it.
+ * member, so that dt_rt_run_of() can convert a pointer to host into a pointer
+ * to this structure.
  */
 struct dt_rt_run {
 	struct dt_host host;
@@ -77,7 +80,12 @@ DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
 /* --- enter.S --- */
 struct dt_rt_copied {
 	dt_u64 failed;
-	dt_u64 at; /* the address that faulted, or the length of a string */
+	/*
+	 * If failed is not 0: the address that faulted, or 0 if the processor
+	 * did not report it. Otherwise: the length of the string, without the
+	 * NUL. dt_rt_copy() does not set the length.
+	 */
+	dt_u64 at;
 };
 /*
  * Reads a word of the stack. Returns 0, or -1 if the word is not readable. The

@@ -86,7 +86,10 @@ __attribute__((aligned(64))) dt_u32 dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
-	/* Read both at once, because the agent may be replacing them. */
+	/*
+	 * Reads first_firing and n_firings with one access, because the agent
+	 * may be replacing them.
+	 */
 	dt_u64 both =
 	    dt_once64((const dt_u64 *)(const void *)&site->first_firing);
 	const struct dt_rt_firing *firing = &config->firings[(dt_u32)both];

@@ -15,9 +15,10 @@
  * Before that list, at DT_RT_LIVE, is a page of private memory with one word,
  * which the agent writes. Sites fire while the word is not 0. In a forked child
  * the kernel fills this page with zeros (MADV_WIPEONFORK) and removes the arena
- * and the stacks (MADV_DONTFORK), because the child may drop its privileges, and
- * the agent may not know of the child. If the agent knows of the child, it
- * removes the jumps there. A jump that is still in the child fires nothing.
+ * and the stacks (MADV_DONTFORK). The child must not keep access to the arena,
+ * because it may drop its privileges. The kernel does all this even if the agent
+ * does not know of the child. If the agent knows of the child, it removes the
+ * jumps there. A jump that is still in the child fires nothing.
  *
  * All these parts are at fixed distances from each other. So the image needs no
  * relocation and finds the config relative to its own pc. The arena is mapped
@@ -164,7 +165,8 @@ struct dt_rt_thread {
 	 * the variable. 0: the thread has no slots.
 	 */
 	dt_u64 slot_key;
-	dt_u64 slot_hash; /* hash of slot_key; the hash of a variable's key is this ^ id */
+	/* The hash of slot_key. The hash of a variable's key is slot_hash ^ id. */
+	dt_u64 slot_hash;
 };
 /* Returns the index in the table at which the search for a thread begins. */
 static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
@@ -232,18 +234,21 @@ struct dt_rt_site {
 	dt_u64 arg0;
 	dt_u32 epid;
 	/*
-	 * A conditional jump is a return only when it is taken. These two
-	 * members contain the low four bits of the jcc's opcode plus
-	 * DT_RT_CONDITIONAL, or 0. `condition` is tested first, at sites that
-	 * have only return probes. `taken` is tested for each return probe.
+	 * A conditional jump (jcc) is a return only when it is taken. `taken`
+	 * contains the low four bits of the jcc's opcode plus
+	 * DT_RT_CONDITIONAL, or 0 if the instruction is not a jcc. `taken` is
+	 * tested for each return probe. At a site that has only return probes,
+	 * `condition` is equal to `taken` and is tested before any probe. At
+	 * other sites, `condition` is 0.
 	 */
 	dt_u16 condition;
 	dt_u16 taken;
 	/*
 	 * The compiled code of a site runs only one clause. If the probe has
 	 * more clauses, that code then jumps to the code of the site `next`,
-	 * which has no trampoline and runs the remaining clauses. The member
-	 * `from` of that site is the EPID of the first remaining clause.
+	 * which has no trampoline. The member `from` of that site is the EPID
+	 * of the next clause. The code of that site either is compiled, too, or
+	 * is the generic path, which runs all remaining clauses.
 	 */
 	dt_u32 next;
 	dt_u32 from; /* 0: the probe begins with this site */

@@ -148,8 +148,9 @@ int dt_rt_progenyof(struct dt_host *host, dt_u64 pid)
 }
 
 /*
- * Sends a signal to this thread. The agent intercepts it when the thread leaves
- * the system call, and delivers it after the thread has left the runtime.
+ * Sends a signal to this thread. The agent intercepts the signal when the thread
+ * leaves the system call, and delivers it after the thread has left the runtime.
+ * Returns 0, or -1 if tgkill(2) fails.
  */
 static int dt_rt_signal(dt_u64 sig)
 {

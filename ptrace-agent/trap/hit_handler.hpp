@@ -5,8 +5,8 @@
 //   emulate      Computes the instruction's effect on the thread's registers, and
 //                resumes the thread after the instruction.
 //   copy         Resumes the thread at a copy of the instruction. A jump after the copy
-//                leads back. Used if the instruction accesses memory and works at any
-//                address.
+//                leads back. Used if the instruction accesses memory and has the same
+//                effect at any address.
 //   slot         Writes a copy into the thread's own slot, and single-steps it there.
 //                Used if the instruction cannot be emulated, or if its emulation has
 //                failed. end_step() handles the stop after the step. If the thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The slots of a target: pieces of slot_bytes of executable memory, each for a copy of
-// one instruction.
+// The slots of a target. A slot is a piece of executable memory with slot_bytes bytes.
+// It holds a copy of one instruction.
 //
 //   page (r-x) ──< slot ── of a thread, which single-steps a copy there
 //                      └── of an address: a copy that any thread runs without a stop

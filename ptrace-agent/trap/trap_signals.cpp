@@ -12,11 +12,11 @@
 //   mask    A stop that is not a trap leaves the mask unchanged. At such a stop, the
 //           agent records for the process whether the mask contained SIGTRAP. The key
 //           of the record is the mask without SIGTRAP. After a hit, the agent looks up
-//           the thread's mask. If there is no record, it assumes that SIGTRAP was
-//           blocked if nearly all other signals are, because libc blocks all signals
-//           around clone() and posix_spawn(). SIGTRAP is also blocked inside the
-//           program's own SIGTRAP handler. The signal frame on the stack shows whether
-//           the thread is in that handler.
+//           the thread's mask. Without a record, the agent assumes that SIGTRAP was
+//           blocked only if nearly all other signals are blocked, because libc blocks
+//           all signals around clone() and posix_spawn(). SIGTRAP is also blocked
+//           inside the program's own SIGTRAP handler. The signal frame on the stack
+//           shows whether the thread is in that handler.
 //   action  When the agent grabs a target, it reads the action through a system call of
 //           the target. A tracepoint on sigaction() reports later changes. After a hit
 //           that may have reset the action, /proc/PID/status shows whether the action
@@ -185,7 +185,8 @@ struct UserAction {
     std::int32_t flags;
 };
 
-// If system_call is true, the thread is at a syscall instruction, probably for
+// Records the action that the thread is about to set for SIGTRAP. If system_call is
+// true, the thread is at a syscall instruction, which usually calls
 // rt_sigaction(signal, new, old). If system_call is false, the thread is at the first
 // instruction of libc's sigaction(signal, new, old).
 void TrapSignals::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
@@ -308,8 +309,9 @@ static ProgramHandler handler_of(const TrapAction& action)
     return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
 }
 
-// Returns the action to set in the kernel when the program sets `action`. This is the
-// rescue's handler unless the rescue cannot replace the program's action.
+// Returns the action to set in the kernel when the program sets `action`. It has the
+// rescue's handler. If the rescue cannot replace the program's action, it has the
+// program's handler.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
     constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
@@ -327,7 +329,7 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     made[3] |= asynchronous_signals;
     if (action.handler == 0)
         // The program has no handler. The rescue runs on the thread's alternate stack, if
-        // it has one.
+        // the thread has one.
         made[1] |= SA_ONSTACK | SA_RESTART;
     return made;
 }
@@ -421,8 +423,8 @@ void TrapSignals::remove_rescue(StoppedWorld& world, bool all_stopped)
 }
 
 // The kernel's action for SIGTRAP is ours. So the agent makes the program's
-// sigaction(SIGTRAP) call itself, and passes the program's own previous action to the
-// program as the result.
+// sigaction(SIGTRAP) call itself. It stores the program's own previous action at the
+// address that the program gave for the previous action.
 bool TrapSignals::make_sigaction(Thread& thread, const Tracepoint& tp,
                                  user_regs_struct& user)
 {

@@ -5,7 +5,7 @@
 //   AgentClient ──requests──> socketpair ──> Agent ──ptrace──> targets
 //               <──replies, events──               └─dt_fire──> arena (shared)
 //
-// Each member function except expect() sends one request and waits for its reply.
+// Each member function that sends a request waits for the reply, except expect().
 // Events that arrive before the reply are kept for next_event(). A session makes these
 // calls, in this order:
 //
@@ -73,7 +73,7 @@ enum class SiteKind : std::uint8_t {
     ret,          // arg0 = Site::arg0 (offset in the function), arg1 = return value
     offset,       // arg0.. = the argument registers, which may contain anything
     static_probe, // arg0.. = the note's operands; Site::arg0 = index into StaticTable
-    jump_out,     // as ret, at an indirect jump; Site::arg0 = index into StaticTable
+    jump_out,     // as ret at an indirect jump, but Site::arg0 = index into StaticTable
 };
 
 // The contents of a static probe's note about one of its sites.
@@ -128,7 +128,10 @@ struct Site {
     std::uint8_t breakpoint : 1 = 0; // gets a breakpoint if no jump is possible
     std::uint8_t no_stack : 1 = 0;   // nothing may be written below the stack pointer
     std::uint8_t pad : 6 = 0;
-    // For ret: the offset in the function. For entry: PatchSite::loop_end.
+    // The meaning depends on the kind:
+    //   ret                      the offset in the function
+    //   entry                    PatchSite::loop_end
+    //   static_probe, jump_out   an index into StaticTable
     std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // the file's bytes at this place
     // Limits of the bytes around the site that may be moved (see PatchSite). If first
@@ -144,7 +147,7 @@ struct SeenText {
     TargetAddr begin, end;
     std::uint64_t offset = 0; // in the file
     std::uint32_t major = 0, minor = 0;
-    std::uint64_t inode = 0; // 0: anonymous
+    std::uint64_t inode = 0; // 0 if the mapping is anonymous
 };
 
 // Selects the probes that a target's forked children inherit.
@@ -239,8 +242,8 @@ struct AgentEvent {
     //   execed              the argument for resume_after_library_change(), or 0 if the
     //                       process does not wait
     int status = 0;
-    // For execed: the path of the program, or "" if it is not known. For given_up and
-    // the errors: the reason.
+    // For execed: the path of the program, or "" if it is not known. For given_up,
+    // agent_error and agent_gone: the reason.
     std::string text;
     std::vector<ForgottenProbe> forgotten; // for libraries_changed
 };
@@ -330,7 +333,7 @@ public:
     // whether they get all probes of the process or only the static ones. A process
     // that executes another program stops being a target, unless `exec` selects it.
     // If it is selected, it waits after the exec until resume_after_library_change()
-    // answers the event `execed`.
+    // replies to the event `execed`.
     Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Restores text that a dead tracer has changed, and lowers the semaphores that it
@@ -340,7 +343,7 @@ public:
     // Lets a created target run. Has no effect on a running target.
     Result<Ok> resume(pid_t pid);
     // Replies to a libraries_changed or execed event. The threads that wait for the
-    // answer then continue. `change` is the event's status.
+    // reply then continue. `change` is the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
     // Restores every byte of the target and stops tracing all its threads. Fails with
     // Code::gone if the target has already died.

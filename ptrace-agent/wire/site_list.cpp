@@ -47,7 +47,7 @@ Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
     std::size_t bytes = n * sizeof(Site);
     struct stat info {};
     int seals = fds.size() == 1 ? fcntl(fds[0].get(), F_GET_SEALS) : -1;
-    // Other seals are accepted, because the kernel adds F_SEAL_EXEC if the sysctl
+    // Additional seals are accepted, because the kernel adds F_SEAL_EXEC if the sysctl
     // vm.memfd_noexec is set.
     if (seals < 0 || (seals & all_seals) != all_seals ||
         fstat(fds[0].get(), &info) != 0 ||

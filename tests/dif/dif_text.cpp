@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each line is a mnemonic and operands. The operand column of DIF_OPS says which
-// operands a mnemonic has.
+// Assembles DIF from text. Each line of the text consists of a mnemonic and its
+// operands. The operand column of DIF_OPS says which operands a mnemonic has.
 #include "tests/dif/dif_text.hpp"
 
 #include <cctype>

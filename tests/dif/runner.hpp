@@ -20,8 +20,8 @@
 //   expect 5                      or: "text", fault NAME [value], refused "why" [at N]
 //   after target "bytes"          the target's memory afterwards
 //
-// SCOPE is global, thread or local. TYPE is string, int N, bytes N or ubytes N (bytes
-// in the target's memory). N is 8 if it is omitted.
+// SCOPE is global, thread or local. TYPE is string, int N, bytes N or ubytes N, where
+// ubytes are bytes in the target's memory. N is 8 if it is omitted.
 #pragma once
 
 #include <map>

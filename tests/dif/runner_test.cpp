@@ -34,8 +34,8 @@ std::vector<Case> all_cases()
     return out;
 }
 
-// Calls visit() for each instruction of the cases that the verifier must refuse or, if
-// `refused` is false, of the cases that it must accept.
+// If `refused` is true, calls visit() for each instruction of the cases that the
+// verifier must refuse. Otherwise does the same for the cases that it must accept.
 template <typename Visit> void each_instruction(bool refused, Visit visit)
 {
     for (const Case& c : all_cases()) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. The line is a
-checksum of the results for messages of many lengths. These libraries are mostly hand-written assembly with tables
-between the instructions. If a tracer damages a table, a line changes."""
+"""ciphers.py LIBRARY [MAX_BYTES]: prints a line for each hash and each cipher of a library. The line contains a
+checksum of the results for messages of many lengths. Cryptographic libraries are mostly hand-written assembly with
+tables between the instructions. If a tracer damages a table, a line changes."""
 import ctypes, sys
 from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p, create_string_buffer
 

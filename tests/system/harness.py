@@ -128,8 +128,8 @@ def tracer_of(pid):
     return 0
 
 def text_differs(pid):
-    """Returns the path and the offset of the first byte that differs, for each executable mapping of a process that
-    differs from its file."""
+    """Compares each executable mapping of a process with the mapped file. If they differ, the result contains
+    "PATH+OFFSET", where OFFSET is the offset in the file of the first byte that differs."""
     differing = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():

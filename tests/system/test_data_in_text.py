@@ -78,7 +78,8 @@ def compare(t, library, most):
     if len(library) == 0 or not loads(library):
         raise Skip(f"{library} is not installed")
     want = results_of(t, library, most)
-    # A module is named after its file. The file's name may contain a different version than the soname.
+    # The module's name is the name of the file. This name may contain a different version than the soname, so the probe
+    # description has a wildcard instead of the version.
     got = results_of(t, library, most, ALL.format(library.partition(".so")[0] + ".so*") + "{ @ = count(); }")
     wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
     equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")

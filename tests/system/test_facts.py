@@ -166,7 +166,7 @@ def errno_is_that_of_the_target(t):
                       "-c", t.victim("facts")))
     contains(done.stdout, "errno 9 9\n")
 
-# The runtime is loaded into these programs before their C library.
+# In each run, tracing of the program begins at its exec, before its C library is loaded.
 def errno_is_right_in_a_program_that_is_traced_from_its_exec(t):
     program = t.scratch / "errors"
     subprocess.run(["gcc", "-O1", "-xc", "-", "-o", program], check=True, text=True, input="""#include <errno.h>

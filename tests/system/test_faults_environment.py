@@ -194,12 +194,12 @@ def compiled(t, name, *command):
     return str(path)
 
 def programs_linked_in_any_way_are_traced(t):
-    """I10: static, static-pie, and at a fixed address"""
+    """I10: the programs are linked statically, as static-pie, and to a fixed address"""
     for option in ("-static", "-static-pie", "-no-pie"):
         both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
 
 def programs_with_musl_are_traced(t):
-    """I10: linked with musl, dynamically and statically"""
+    """I10: the programs are linked dynamically and statically"""
     both_ways(t, "free", threads=4, path=compiled(t, "musl", "musl-gcc"))
     both_ways(t, "free", threads=4, path=compiled(t, "musl-static", "musl-gcc", "-static"))
 

@@ -42,9 +42,9 @@ def corpus(t, rounds, name="corpus"):
     return done.stdout
 
 def every_form_of_instruction_has_the_same_effect(t):
-    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls to the next instruction, which pops the
-    return address, uses of the stack pointer, string operations, flags, locked and vector instructions, and faults,
-    which must report the address of the original instruction"""
+    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls to a pop that immediately follows the
+    call, uses of the stack pointer, string operations, flags, locked instructions and vector instructions. An
+    instruction that faults must report the address of the original instruction."""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)
     for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):

@@ -64,7 +64,7 @@ class Loaders(Holder):
         equal(self.process.stdout.readline(), "ready\n", "the target")
 
 def libraries_are_loaded_and_unloaded_while_probes_are_planted_and_removed(t):
-    """I2, I3: one tracer after another plants all entries and returns"""
+    """I2, I3: several tracers, one after the other, plant probes at the entries and returns of all functions"""
     need("python3")
     n_rounds = 100 if t.long else 8
     with Storm(10) as storm:
@@ -117,7 +117,7 @@ def a_library_that_is_loaded_again_is_probed_again(t):
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
 def modules_keep_their_probes_while_another_library_is_loaded_and_unloaded(t):
-    """I1, I2: all modules are probed, and each call is counted once, including those in the library"""
+    """I1, I2: all modules are probed, and each call of dlsym() and of the library's plugin_work() is counted once"""
     n_rounds, n_calls = 20, 50
     for flags in BOTH:
         done = subprocess.run(

@@ -286,8 +286,8 @@ def a_tracer_killed_at_any_of_its_system_calls_harms_no_target(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10, A12: the second tracer's error message names the first tracer. After a kill, the next tracer finds the
-    target clean or cleans it up."""
+    """A9, A10, A12: the second tracer's error message names the first tracer. If the first tracer is
+    killed, the next tracer finds no patches in the target, or removes them."""
     for victim in ("dtrace", "agent", "both"):
         with Paced(t, "free", threads=2) as target:
             first = Tracer(t, LOOKS + ENDS, target.pid)

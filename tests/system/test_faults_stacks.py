@@ -9,7 +9,7 @@ OWN = "pid$target:a.out::entry,pid$target:a.out::return "
 ALL = "pid$target:::entry,pid$target:::return "
 
 def coroutines_longjmp_and_backtrace_work_repeatedly(t):
-    """H3, H4, H7: on stacks of 16 KiB between guard pages"""
+    """H3, H4, H7: each coroutine has a stack of 16 KiB between guard pages"""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         # Breakpoints in all functions of libc and libstdc++ would make the program slow.
@@ -20,7 +20,8 @@ def coroutines_longjmp_and_backtrace_work_repeatedly(t):
             equal(int(out) > 40 * n, True, f"{out} firings")
 
 def exceptions_and_cancelled_threads_unwind_repeatedly(t):
-    """H1, H2: nested and rethrown exceptions, exceptions from a call in a window, forced unwinding"""
+    """H1, H2: exceptions are rethrown, are thrown while another one is handled, and leave a call in a window.
+    pthread_cancel() unwinds threads."""
     n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests programs that belong to a user other than dtrace's and attack the memory that dtrace maps into a target."""
+"""Tests that dtrace resists programs of another user that attack the memory which dtrace maps into a target."""
 import contextlib, mmap, os, pathlib, re, shutil, signal, subprocess
 
 from harness import *
@@ -159,7 +159,7 @@ def a_target_whose_descriptors_block_reads_does_not_delay_another_target(t):
     if found == 0:
         raise Skip("the hostile process found no userfaultfd in 20 runs")
 
-# A set-uid dtrace trusts little of its user's input
+# A set-uid dtrace must not run its user's preprocessor, and must not let the user read files of root
 
 EVIL = """#!/usr/bin/env python3
 import os, sys

@@ -99,7 +99,7 @@ def acquires_and_releases_of_a_reader_are_counted(output):
     END { printf("%d\\n", (timestamp - begun) / 1000000); }' -c './counted held 1000'""")
 def a_wait_is_as_long_as_the_lock_was_held(output):
     *waits, elapsed = [int(line) for line in output.lines()]
-    # On a busy machine, a thread that begins to wait late waits less, and a thread that is woken late waits longer.
+    # On a busy machine, the wait is shorter if the thread begins to wait late, and longer if it is woken late.
     if len(waits) != 1 or not 100 <= waits[0] <= elapsed:
         raise AssertionError(f"{waits} ms of {elapsed}")
 

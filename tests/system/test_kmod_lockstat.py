@@ -22,7 +22,7 @@ def holds_of_a_mutex_are_counted(output):
 def a_wait_is_as_long_as_the_lock_was_held(output):
     table = [row for row in rows(output, "Adaptive mutex block")[1] if row[6] == "pipe_write"]
     equal([row[0] for row in table], ["1"])
-    # On a busy machine, a thread that begins to wait late waits less, and a thread that is woken late waits longer.
+    # On a busy machine, the wait is shorter if the thread begins to wait late, and longer if it is woken late.
     seconds = float(re.search(r"^Adaptive mutex block: \d+ events in ([0-9.]+) seconds", output.text, re.M)[1])
     if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
         raise AssertionError(f"{table[0][4]} ns in {seconds} s")

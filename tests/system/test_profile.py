@@ -21,7 +21,7 @@ class Sleepers(Holder):
         return [int(word) / 1e9 for word in self.lines.next().split()]
 
 def sampling_many_sleeping_threads_does_not_slow_down_a_working_one(t):
-    """An untraced copy of the victim runs at the same time. Both share the CPU time that other programs leave."""
+    """Compares the victim's CPU time with that of an untraced copy, which runs at the same time."""
     for n in (10, 500, 2000):
         with Sleepers(t, n) as traced, Sleepers(t, n) as twin, \
              Tracer(t, "profile-997 { @samples = count(); } END { printa(\"samples %@d\\n\", @samples); }",

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Tests entries and returns: a function that is entered once returns once, even if it contains computed gotos,
-switches, calls through function pointers, or loops back to its first instruction."""
+switches, calls through function pointers, or a loop that goes back to its first instruction."""
 import itertools, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
 
 VICTIMS = HERE.parent / "victims"
 
-# Variants of leaving.c: compiler, optimization level, other options.
+# leaving.c is compiled by gcc and clang, with each of these optimization levels and each of these sets of options.
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 KINDS = {
     "pie": {"small": ["-fPIE"], "large": ["-fPIC", "-mcmodel=large"], "cet": ["-fPIE", "-fcf-protection=full"],
@@ -23,7 +23,7 @@ def leaving(t, kind):
     names, objects, compilers = [], [], []
     ways = itertools.product(enumerate(("gcc", "clang")), enumerate(LEVELS), enumerate(KINDS[kind].items()))
     for (i, compiler), (j, level), (k, (model, flags)) in ways:
-        # In a short run, combine each level with half of the kinds, and each kind with half of the levels.
+        # In a short run, each compiler uses only every other combination of a level and a set of options.
         if shutil.which(compiler) and (t.long or (i + j + k) % 2 == 0):
             names.append(f"{compiler}{level}{model}".replace("-", "_"))
             objects.append(folder / f"{names[-1]}.o")
@@ -79,7 +79,7 @@ def a_jump_within_a_function_is_not_a_return_with_breakpoints(t):
         equal({name: row for name, row in rows.items() if row[0] != row[1]}, {})
         equal(n_refused, 0)
 
-# Loops that start at the function's first instruction.
+# The tests below trace functions that contain a loop back to their first instruction.
 
 EACH = 'pid$target:a.out:turns_*:entry { @e[probefunc] = count(); } pid$target:a.out:turns_*:return { @r[probefunc] = count(); } ' \
        'END { printa("%s %@d %@d\\n", @e, @r); }'

@@ -5,8 +5,6 @@ import os, pathlib, re, signal, time
 from harness import *
 from traced import *
 
-# Signals, and functions that end without a ret instruction
-
 def alarms_at_a_kilohertz_are_all_handled_while_probed(t):
     done = good(t.run("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                       "pid$target:a.out:work:return { @r = count(); } "

@@ -6,7 +6,7 @@ from harness import *
 
 def stacks(output):
     """Returns the stacks that `@[ustack()] = count()` printed, with their counts. Addresses without a name are replaced
-    by one word, because they differ from run to run."""
+    by the word "somewhere", because they differ from run to run."""
     found, frames = {}, []
     for line in output.splitlines():
         if re.fullmatch(r"\s+\d+", line):
@@ -92,7 +92,8 @@ def a_library_at_the_place_of_another_has_its_own_frames(t):
 def stacks_of_new_threads_are_the_same(t):
     same(t, "pid$target:a.out:work:entry", t.victim("spin") + " 200 8", 1000)
 
-# Each call of work() has one of 16,384 stacks. A key with its distribution takes almost 2 KB.
+# Each call of work() has one of 16,384 stacks. The test aggregates by stack with quantize(). A stack and its
+# distribution take almost 2 KB.
 MANY_STACKS = """
 #include <stdio.h>
 static long right(unsigned path, int depth);

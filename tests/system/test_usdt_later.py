@@ -119,8 +119,8 @@ def is_traced(t, pid):
     return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
 
 def begin_and_fire(t, n):
-    """Starts processes one after the other. Once dtrace traces a process, the process fires n times, and its child
-    fires 5 times."""
+    """Starts three processes, one after the other. Once dtrace traces a process, the process fires its probe n times,
+    and a child of the process fires the probe 5 times."""
     for _ in range(3):
         with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
             wait_until(lambda: is_traced(t, process.pid), what="the start of tracing of the process")
@@ -221,7 +221,7 @@ def rss_kb(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
 
 def a_server_that_forks_many_children_costs_no_memory(t):
-    """dtrace frees the data of children that exited long ago. It can still print their stacks with symbols."""
+    """dtrace frees its data about children that have exited, but still prints the function names in their stacks."""
     need("gcc")
     n, server = (4000 if t.long else 600), t.scratch / "forks"
     subprocess.run(["gcc", "-O2", f"-I{ROOT}/usdt/include", str(ROOT / "tests/victims/usdt/forks.c"),

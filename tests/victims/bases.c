@@ -52,7 +52,8 @@ __attribute__((noinline)) long other(long n)
     return n;
 }
 
-// Makes a system call without setting errno, which belongs to the main thread.
+// Makes a system call without setting errno. The thread that is created with clone(2)
+// has no errno of its own.
 static long call(long number, long a, long b, long c)
 {
     long result;

@@ -1,7 +1,8 @@
-// Functions that end with an indirect jump, contain indirect jumps to their own code,
-// or both. The file is compiled many times, each time with a different VARIANT, and all
-// variants are linked into one program. leaving CALLS calls every function of every
-// variant CALLS times.
+// leaving CALLS: runs every function of every variant CALLS times.
+//
+// The functions end with an indirect jump, contain indirect jumps to their own code, or
+// both. This file is compiled many times, each time with a different VARIANT, and all
+// variants are linked into one program.
 #define JOIN1(a, b) a##_##b
 #define JOIN(a, b) JOIN1(a, b)
 #define F(name) JOIN(name, VARIANT)

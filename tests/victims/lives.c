@@ -5,7 +5,8 @@
 //   badexec N    calls execve() twice in each of N rounds; both calls fail (no such
 //                file, too many arguments)
 //   daemon FILE  calls fork(), setsid() and fork(); the grandchild writes "sum" to FILE
-//   closes FILE  closes every descriptor, opens others and writes to them
+//   closes FILE  closes every descriptor; then opens FILE.0 to FILE.9 and writes to
+//                them
 //   forks N      creates N children while three threads call work()
 //   clones N     creates tasks with clone(), with their own or shared memory, with and without
 //                thread-local storage

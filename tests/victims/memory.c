@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// memory ROUNDS: calls look(P, KIND) with addresses of every kind, ROUNDS times. look()
+// memory ROUNDS calls look(P, KIND) ROUNDS times for an address P of each kind. look()
 // does not access the addresses. At the same time, a thread continuously maps and
 // unmaps the page of kind 20, and truncates the file of kind 21. At the end, the
 // program prints "kind K address P" for each kind, and the number of signals that it

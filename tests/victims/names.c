@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions that have several names, no name of their own, or several parts. names N
-// calls each of them N times and prints the sum of the results.
+// Contains functions that have several names, no name of their own, or several parts.
+// `names N` calls these functions N times by each of their names, and prints the sum of
+// the results.
 #include <stdio.h>
 #include <stdlib.h>
 

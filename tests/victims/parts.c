@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Functions whose unlikely parts the compiler moves away (NAME.cold), and functions
-// that only look like such a part because they are unlikely themselves. parts N calls
-// each function N times. The unlikely parts of with_a_frame() and returns_there() run
-// in half of the calls, and the program prints the number of these calls.
+// Contains functions whose unlikely parts the compiler moves away (NAME.cold), and
+// functions that only look like such a part because they are unlikely themselves.
+// `parts N` calls with_a_frame(), without_a_frame() and returns_there() N times each.
+// The unlikely parts of with_a_frame() and returns_there() run in half of the calls.
+// The program prints N and half of N.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A plugin for replacer. ROOM is the size of its frame. The two plugins differ only in
-// ROOM, so the same text address belongs to frames of different sizes.
-// The frame contains only zeros (and one 1), which are not return addresses.
+// A plugin that the victim `replacer` loads. The plugin is built twice, with different
+// values of ROOM, which determines the size of its frame. So the same text address
+// belongs to frames of different sizes. The frame contains only zeros (and one 1),
+// which are not return addresses.
 long plugin_call(long (*callback)(long), long n)
 {
     volatile char room[ROOM] = {0};

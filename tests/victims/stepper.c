@@ -98,7 +98,8 @@ static uint64_t base_of(pid_t pid, const char* library, FILE* out)
     return base;
 }
 
-// Runs to an address with a breakpoint, which is removed afterwards.
+// Writes a breakpoint to an address, runs the process until it reaches the address, and
+// removes the breakpoint.
 static void run_to(pid_t pid, uint64_t at)
 {
     long text = ptrace(PTRACE_PEEKTEXT, pid, at, NULL);

@@ -8,7 +8,8 @@
 //                that they unblock
 //   alone        like `atomic`, but with a single thread and another process as sender
 //   children     SIGCHLD and waitid() report each exit, stop and death of a child
-//   ignored      children that are not waited for
+//   ignored      children exit while SIGCHLD is ignored or has SA_NOCLDWAIT, and
+//                waitpid() fails
 //   dispatched   system calls are dispatched to a SIGSYS handler
 //                (PR_SET_SYSCALL_USER_DISPATCH)
 //   waiting      prints "ready"; until it can read a line, its threads repeatedly wait in

@@ -63,8 +63,9 @@ static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
 
 /*
  * Replaces a descriptor that is 0, 1 or 2 with one above 2, because other code uses the
- * first three as the standard streams. Returns the new descriptor, or -1 if there is
- * none. Returns any other fd unchanged.
+ * first three as the standard streams. Returns the new descriptor, or -1 if no
+ * descriptor is available. The old descriptor is closed in both cases. Returns any
+ * other fd unchanged.
  */
 static int dt_away_from_streams(int fd)
 {

@@ -12,9 +12,10 @@
  * the provider is destroyed, and the Probe may already be freed by then. The provider is
  * destroyed by destroy(), or when no references to it and its probes remain.
  *
- * This is a C extension because a probe is usually off and the test must be fast. `if
- * probe:` calls only dt_probe_bool(), without a Python frame. All code runs under the
- * GIL, so no thread is in a probe while another one destroys it.
+ * This is a C extension, because a program tests at each probe whether the probe is
+ * traced, and this test must be fast. `if probe:` calls only dt_probe_bool(), without a
+ * Python frame. All code runs under the GIL, so no thread is in a probe while another
+ * one destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Applies each modelled operation to a Machine (machine.hpp). All reads of memory come
-// first and the only write comes last, so an operation that faults has no effect. Only
-// call_rm can fault after its write. The written word is then below the stack pointer.
+// first and the only write comes last, so an operation that faults has no effect. The
+// exception is call_rm, which can fault after its write. The written word is then below
+// the stack pointer.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"

@@ -63,8 +63,9 @@ public:
     }
 
 private:
-    // Returns the index of the last instruction that writes the register. Searches from
-    // dispatch_window instructions before the jump up to `before`, without `before`.
+    // Returns the index of the last instruction that precedes `before` and writes the
+    // register. Searches only the dispatch_window instructions that precede the jump.
+    // Returns nullopt if none of them writes the register.
     std::optional<std::size_t> writer(std::size_t before, Reg reg) const
     {
         std::size_t first = jump_at_ > dispatch_window ? jump_at_ - dispatch_window : 0;
@@ -132,7 +133,7 @@ private:
 
     // Handles a load of an entry at base + index * size. In code that was compiled
     // without optimisation, the address may be the sum of two registers, one of which
-    // an earlier lea has scaled.
+    // an earlier lea has scaled. Returns false if the instruction is not such a load.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;
@@ -198,8 +199,9 @@ private:
 
     // Returns the number of entries according to the bound check, which compares the
     // index with n and branches with ja, jae, jbe or jb. Returns 0 if there is no bound
-    // check. The index of the load may be a copy of the compared register. So any
-    // register is accepted, and the nearest bound check before the load is used.
+    // check, or if n is negative or too large. The index of the load may be a copy of
+    // the compared register. So any register is accepted, and the nearest bound check
+    // before the load is used.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

@@ -44,9 +44,10 @@ struct Layout {
     bool has_rex = false;
     // Set if another prefix follows the REX prefix, so that the processor ignores REX.
     bool misplaced_rex = false;
-    // The bits of REX, VEX, EVEX or XOP. They are not inverted.
+    // The bits of REX, VEX, EVEX or XOP. VEX, EVEX and XOP contain the inverse of R, X,
+    // B and vvvv. The members below contain the values before this inversion.
     bool w = false, r = false, x = false, b = false;
-    std::uint8_t vvvv = 0; // register number in VEX, EVEX or XOP; not inverted
+    std::uint8_t vvvv = 0; // register number in VEX, EVEX or XOP
 };
 
 Layout lay_out(std::span<const std::byte> text);

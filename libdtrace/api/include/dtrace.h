@@ -86,8 +86,9 @@ int dtrace_update(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
 /*
- * Returns the source line of the last compile error with a caret below it, or
- * "" if there is none. The text is valid until the next compilation.
+ * Returns the source line of the last compile error with a caret below it.
+ * Returns "" if there was no such error, or if the error is not in the program but
+ * in a D library that it uses. The text is valid until the next compilation.
  */
 const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
@@ -206,7 +207,10 @@ typedef enum {
 #define DTRACE_C_NOLIBS 0x2000
 #define DTRACE_C_CTL 0x4000
 #define DTRACE_C_SUGAR 0x10000 /* keep the text for dtrace_program_text() */
-/* only in this library: the program will be listed or printed, not enabled */
+/*
+ * The program will be listed or printed, but not enabled. Other systems do not
+ * have this flag.
+ */
 #define DTRACE_C_NOENABLE 0x100000
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
@@ -301,14 +305,17 @@ void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
 
 /* --- probes --- */
 typedef struct dtrace_probeinfo {
-    dtrace_attribute_t dtp_attr;  /* of the probe description */
-    dtrace_attribute_t dtp_arga;  /* of its arguments */
-    /* args[] as C declarations; valid until the next call */
+    dtrace_attribute_t dtp_attr;  /* attributes of the probe description */
+    dtrace_attribute_t dtp_arga;  /* attributes of the probe's arguments */
+    /*
+     * The C declarations of args[]. The pointers in this struct are valid until
+     * the next call of dtrace_probe_info().
+     */
     char* const* dtp_argt;
     int dtp_argc;
     /*
-     * Why the types of the arguments are not known; valid until the next call.
-     * Null if they are known, or if the probe has no arguments.
+     * The reason why the types of the arguments are not known. Null if they are
+     * known, or if the probe has no arguments.
      */
     const char* dtp_why;
 } dtrace_probeinfo_t;
@@ -337,7 +344,7 @@ int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
 
 /*
  * Stores the names of at most n_names providers in names. Returns the number of
- * providers.
+ * all providers, which may be larger than n_names.
  */
 int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names);
 
@@ -377,8 +384,9 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * Returns the status from waitpid(2) if the process has exited, -1 if the
- * process is no longer traced but may still exist, and otherwise 0.
+ * Returns the status from waitpid(2) if the process has exited. This is 0 if it
+ * exited with status 0. Returns -1 if the session has lost the process, which may
+ * still run. Returns 0 if the process is traced or has been released.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
@@ -422,15 +430,15 @@ typedef struct dtrace_patchinfo {
     uint64_t dtpi_runtime;
     /* 1 if the runtime has this library's version, so that its jumps can be listed */
     int dtpi_version;
-    /* pid of the runtime's agent, or 0 if there is none or it has died */
+    /* pid of the runtime's agent; 0 if the agent has died or is not known */
     pid_t dtpi_agent;
     int dtpi_agent_lives;
-    pid_t dtpi_tracer;       /* the current tracer of the process, or 0 */
+    pid_t dtpi_tracer;       /* pid of the process's tracer, or 0 if there is none */
     /* a null-terminated list of the files that could not be compared */
     const char* const* dtpi_notes;
 } dtrace_patchinfo_t;
 typedef int dtrace_patch_f(dtrace_hdl_t*, const dtrace_patchdesc_t*, void*);
-/* info may be null. Pointers in it are valid until the next call. */
+/* info may be null. The pointers in *info are valid until the next call. */
 int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* arg,
                       dtrace_patchinfo_t* info);
 
@@ -441,8 +449,8 @@ int dtrace_stop(dtrace_hdl_t* dtp);
  * Writes the programs that were passed to dtrace_program_exec() as an anonymous
  * enabling. The caller calls this function instead of dtrace_go(). When the
  * kernel module is loaded, it reads the enabling from DTRACE_ANON_FILE. In a
- * later session, dtrace_go() with the option grabanon claims the enabling. This
- * dtrace_go() fails with EDT_ISANON if its session has executed a program, and
+ * later session, dtrace_go() with the option grabanon claims the enabling. It
+ * fails with EDT_ISANON if dtrace_program_exec() was called in that session, and
  * with EDT_NOANON if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
@@ -536,16 +544,20 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
 
 /* --- printing records --- */
 /*
- * These functions are for callbacks that print records themselves. Formats stay
- * valid until dtrace_close(). A null format means the format of the printf(),
- * system(), freopen() or printa() that made the record. A printa() may have no
- * format. recs points to the first record to print, and n_recs is the number of
- * records from there on. Their offsets are relative to buf, which has len
- * bytes. Callers pass dtpda_data as buf and dtepd_size as len. The functions
- * return the number n of records that they used. A callback that is called for
- * each record must then ignore the calls for the next n - 1 records. A null
- * FILE means the buffered handler. The functions fail with EDT_DMISMATCH if
- * there are too few records.
+ * These functions are for callbacks that print records themselves.
+ *
+ * Formats stay valid until dtrace_close(). A null format means the format of the
+ * printf(), system(), freopen() or printa() that made the record. If that printa()
+ * has no format, dtrace_fprinta() prints in the default form. If fp is null, the
+ * text is passed to the handler that dtrace_handle_buffered() has set.
+ *
+ * recs points to the first record to print, and n_recs is the number of records
+ * from there on. Their offsets are relative to buf, which has len bytes. Callers
+ * pass dtpda_data as buf and dtepd_size as len.
+ *
+ * The functions return the number n of records that they used. A callback that is
+ * called for each record must then ignore the calls for the next n - 1 records.
+ * The functions fail with EDT_DMISMATCH if there are too few records.
  */
 void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
 void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);

@@ -36,8 +36,8 @@ struct Classes {
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
-    // The type is a union of another type and a __float128 or a vector. Compilers
-    // differ in how they pass such a union.
+    // The type is a union in which a __float128 or a vector shares a word with a member
+    // of another class. Compilers differ in how they pass such a union.
     bool is_disputed = false;
     void add(std::uint64_t word, Class one)
     {

@@ -9,7 +9,8 @@
 //             TypeName and Xlate; an Ident of an Enumerator, Inline or Symbol; args[n];
 //             curpsinfo->x, curlwpsinfo->x and fds[n].x; parameterised inlines. An
 //             integer expression of constants becomes an Integer.
-//   Integer   value has 64 bits, as evaluated at run time, and is not narrowed to type.
+//   Integer   value is the 64-bit result that DIF would compute. It is not narrowed to
+//             type.
 //             Constants of pointer type (NULL, &object`symbol) are Integer nodes too.
 //   Float     float_value; type float or double
 //   String    text; type string
@@ -92,11 +93,12 @@
 //                   strings
 //                   ftruncate, stop, breakpoint, panic   no args
 //     AggFunc     The right side of an aggregating statement. ident->id is DTRACEAGG_*.
-//                 value is the packed parameters of lquantize or llquantize,
-//                 DT_AGG_FLOAT if the values are doubles, else 0. The agg_arg of the
-//                 aggregation is the same. args[0] is the value to aggregate (absent
-//                 for count), args[1] the increment, if any. The parameters have been
-//                 removed from args.
+//                 For lquantize and llquantize, value contains the packed parameters.
+//                 For other functions, value is DT_AGG_FLOAT if the aggregation
+//                 contains doubles, and 0 otherwise. agg_arg of the aggregation is
+//                 equal to value. args[0] is the value to aggregate (absent for count),
+//                 args[1] the increment, if any. The parameters have been removed from
+//                 args.
 //
 // Every node has a type. If userland is set, a load through this pointer, or of this
 // by-reference value, reads the memory of the traced process. If is_constant is set,

@@ -187,9 +187,9 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// Converts the value to a double and returns DT_AGG_FLOAT if the aggregation contains
-// doubles, otherwise returns 0. Distributions such as quantize() convert doubles to
-// integers. An aggregation cannot change from integers to doubles.
+// If the aggregation contains doubles, converts the value to a double and returns
+// DT_AGG_FLOAT. Otherwise returns 0. For a distribution such as quantize(), converts a
+// double to an integer. An aggregation cannot change from integers to doubles.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {

@@ -233,7 +233,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // The stack pointer points to the return address, and word 0 is above that.
+        // The argument is word n of the stack. At the entry of a function, the stack
+        // pointer points to the return address, and word 0 is directly above it.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;

@@ -3,9 +3,9 @@
 // type is the type of the right side, without qualifiers. ++, -- and op= create an
 // int64_t.
 //
-// A variable that holds addresses from alloca() may hold no other addresses (except
-// NULL). alloca() returns scratch memory, which the engine frees when the clause ends.
-// A store to scratch memory that is not allocated is a fault.
+// A pointer variable may hold addresses from alloca() or other addresses, but not both.
+// NULL is always permitted. alloca() returns scratch memory, which the engine frees
+// when the clause ends. A store to scratch memory that is not allocated is a fault.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks calls: whether there is such a function, and whether the arguments fit its
-// prototype in the table of dif/.
+// Checks calls. The called function must exist, and the arguments must fit the
+// function's prototype. The prototypes are in the tables of dif/.
 //
 // Actions are statements, so a call to an action inside an expression is refused here.
 // Keys of aggregations and trace() accept some actions. aggregate_keys() and

@@ -53,7 +53,8 @@ private:
 
     // The state of the clause that is being checked.
     Clause* clause_ = nullptr;
-    bool needs_kernel_ = false; // the declaration being checked uses the kernel
+    // The declaration that is being checked needs the kernel module.
+    bool needs_kernel_ = false;
     std::vector<ProbeMatch> matches_;
     struct Rules {
         bool commit = false, speculate = false, data = false;
@@ -71,8 +72,8 @@ private:
     // Such an expression is the body of an inline or translator to which a pragma
     // applies, or it replaces args[n]. Inside it, the attributes of names are ignored.
     int n_vouched_ = 0;
-    // Names whose declarations are ignored, because a later version of D introduced
-    // them.
+    // Names whose declarations are ignored, because they belong to a later version of D
+    // than the selected one (-x version).
     std::set<std::string> hidden_;
 
     // Defined in check.cpp:

@@ -103,8 +103,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// Returns the inline if the node is the name (with or without keys) of an inline whose
-// expression is an xlate, else null.
+// If the node is the name of an inline, with or without keys, and the expression of the
+// inline is an xlate, returns the inline. Otherwise returns null.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -122,8 +122,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Returns whether the node is an xlate. An inline or args[n] that stands for an xlate
-// is first replaced by it.
+// Returns whether the node is an xlate. If the node is an inline or args[n] that
+// abbreviates an xlate, first replaces the node with that xlate.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {
@@ -186,8 +186,9 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    // The input is converted to the type that the translator declares, because NULL and
-    // void * are accepted for any pointer.
+    // The input may be NULL or a void *, because both are accepted for any pointer. So
+    // convert it to the type that the translator declares. The member's expression can
+    // then dereference the parameter.
     NodePtr input = clone(*xlate.left);
     if (translator.from->is_pointer())
         input = make_cast(translator.from, std::move(input), xlate.at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Integer arithmetic at compile time, in the engine's 64 bits.
+// Computes integer expressions at compile time. Like the engine, uses 64 bits.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"

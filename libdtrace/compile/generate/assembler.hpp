@@ -35,7 +35,7 @@ public:
     using Reg = int;
     enum class Label : std::size_t {};
 
-    // `at` is the place of the expression, for error messages.
+    // `at` is the position of the expression in the source, for error messages.
     explicit Assembler(Place at) : at_(at) {}
 
     // Emits an instruction that refers to no table and no label, for example

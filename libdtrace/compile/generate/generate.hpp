@@ -152,7 +152,8 @@ private:
     RegisterFile registers_;
     RegisterCode ops_{code_, registers_};
     TreeFacts facts_;
-    std::unordered_set<const Node*> made_; // objects to allocate for a later store
+    // Objects that will be stored to. They are allocated when they are loaded.
+    std::unordered_set<const Node*> made_;
 };
 
 bool is_assoc(const Node& node);

@@ -4,8 +4,8 @@
 // A Register object owns its register and frees it when destroyed. The lowest free
 // register is allocated first. Registers are not spilled, because that would cost time
 // at each firing. An expression that needs more registers than exist is refused. This
-// is rare, because the generator can evaluate the operand that needs more registers
-// first (tree_facts.cpp).
+// is rare, because the generator can choose the order of two operands, and first
+// evaluates the operand that needs more registers (tree_facts.cpp).
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"

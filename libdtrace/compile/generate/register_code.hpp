@@ -24,14 +24,16 @@ public:
     void arithmetic(Op op, int left, int right, bool is_signed, Place at);
     void scale(int reg, std::uint64_t by, Place at);      // reg *= by
     void add_offset(int reg, std::uint64_t by, Place at); // reg += by
-    // Narrows a value so that it is canonical in an integer type.
+    // Converts a value to an integer type. Keeps as many low bits as the type has, and
+    // extends them to 64 bits. For a boolean type, acts like truth(). For any other
+    // type, does nothing.
     void narrow(int reg, const Type* to, Place at);
     // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     // Replaces a value other than 0 by 1.
     void truth(int reg);
-    // Sets the register to 1 if the branch is taken after the last comparison, else to
-    // 0.
+    // Sets `into` to 1 if the last comparison has set the flags so that the branch
+    // `if_true` is taken, else to 0. Returns `into`.
     Register truth_by_branch(dif_op if_true, Register into);
     // size = min(size, strlen(from) + 1)
     void limit_to_string(int size, int from, Place at);

@@ -14,7 +14,7 @@ public:
     // "()". Text in another form is ignored.
     void pragma(std::string_view text);
 
-    std::uint32_t limit() const { return limit_; } // in bytes; 0: no limit
+    std::uint32_t limit() const { return limit_; } // in bytes; 0 means no limit
 
 private:
     std::uint32_t limit_ = 0;

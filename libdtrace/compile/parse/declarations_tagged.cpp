@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// struct, union and enum with a tag, a body, or both (see parser.hpp). The body of an
-// enum is in declarations_enum.cpp.
+// Parses a struct, union or enum with a tag, a body, or both (see parser.hpp).
+// declarations_enum.cpp parses the body of an enum.
 //
 // The layout of a body is computed after the body and the __attribute__ that follows it
 // have been read.

@@ -181,8 +181,8 @@ private:
 };
 
 // Decodes an integer constant (prefix, digits, suffix) into the token. Returns the
-// number of characters read. Fails with INT_DIGIT, or with the tag `overflow` if the
-// value is too large.
+// number of characters read. Fails with INT_DIGIT if a digit is not valid in the
+// constant's base, or with the tag `overflow` if the value is too large.
 std::size_t read_integer(std::string_view text, Token& token, Tag overflow);
 
 } // namespace dt

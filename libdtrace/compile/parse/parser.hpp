@@ -61,8 +61,8 @@ private:
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
-        // whether the words declare the tag of a struct, union or enum, or define an
-        // enum
+        // true if the words declare the tag of a struct, union or enum; also true if
+        // they define an enum without a tag
         bool declares_tag = false;
         CAttributes attributes;
         Place at;
@@ -111,8 +111,9 @@ private:
         CAttributes attributes;
     };
 
-    // Whether a declarator has a name. Member means that a name is required and may be
-    // a keyword that only D has.
+    // Whether a declarator must have a name (Needed, Member), may have a name
+    // (Optional) or must not have one (None). With Member, the name may be a keyword
+    // that only D has.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
@@ -271,8 +272,8 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
-    // The nesting depth of the type names that are being parsed. Inside a type name,
-    // every name is a type.
+    // The nesting depth of the type names that are being parsed, for example in casts.
+    // If it is not 0, the identifier that is parsed can only be the name of a type.
     int n_type_names_ = 0;
     // the last name with a backquote for which no type was found
     mutable std::string unknown_type_;

@@ -43,7 +43,8 @@ bool less(std::int64_t a, std::int64_t b, bool is_unsigned)
     return a < b;
 }
 
-// Truncates a value to the width of an integer type.
+// Converts a value to an integer type. Truncates the value to the type's width, then
+// extends it with the sign or with zeros. A value of type bool becomes 0 or 1.
 std::int64_t narrow(std::int64_t value, const Type& type)
 {
     if (type.is_bool)
@@ -151,8 +152,8 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // Returns a constant of this integer type. Outside C headers, the type is ignored,
-    // because all constants are signed and have 64 bits.
+    // Returns a constant of this integer type, after C's integer promotions. Outside C
+    // headers, the type is ignored, because all constants are signed and have 64 bits.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)
             return {value};

@@ -325,8 +325,8 @@ void TargetTypes::fill(Body body, int depth)
     is_packed |= whole.size % align != 0;
     if (described.align == 0) // the alignment is not declared
         whole.align = is_packed ? 1 : align;
-    // If the size does not match, the debug data omit a member or an alignment. Then it
-    // is unknown how the type is passed to functions.
+    // If the members do not yield the declared size, the debug data omit a member or an
+    // alignment. Then it is unknown how the type is passed to functions.
     std::uint64_t a = whole.align, end = (end_bits + 7) / 8;
     if (whole.passing == Passing::ByMembers && !whole.members.empty() &&
         (end + a - 1) / a * a != whole.size)

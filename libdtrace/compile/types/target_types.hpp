@@ -67,7 +67,8 @@ private:
     const Type* make_function(DebugTypes& from, const DebugType& described, int depth);
     void fill(Body body, int depth);
     bool fill_member(DebugMember&& member, const Body& body, int depth);
-    // Returns false if the type is being completed or is nested too deeply.
+    // Completes a type and the types of its members. Returns false if the type is
+    // already being completed, or if it is nested too deeply.
     bool complete_value(const Type* type, int depth);
 
     TypeTable& types_;

@@ -23,7 +23,7 @@ namespace dt {
 
 // The attributes in a member's declaration that affect its offset.
 struct MemberPlacing {
-    std::uint32_t align = 0; // minimum alignment in bytes; 0: not given
+    std::uint32_t align = 0; // minimum alignment in bytes; 0 if not given
     bool packed = false;
 };
 

@@ -16,7 +16,7 @@ namespace {
 struct Row {
     const char* type;
     const char* name;
-    std::uint64_t count = 0; // number of elements of an array; 0: not an array
+    std::uint64_t count = 0; // number of elements, or 0 if it is not an array
 };
 
 const Type* row_type(TypeTable& types, const Row& row)

@@ -38,9 +38,9 @@ constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
 {
-    // A thread of a target that is preempted while it fires keeps its shard. Several
-    // threads of one CPU can be in this state, so there are more shards than CPUs. An
-    // unused shard costs only address space and a page.
+    // A thread that is preempted while it fires keeps its shard. Several threads of one
+    // CPU can be in this state, so there are more shards than CPUs. An unused shard
+    // costs only address space and a page.
     long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     return static_cast<dt_u32>(
         std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS - n_private}));
@@ -318,8 +318,8 @@ static dt_u32 n_parkable(const SessionState& state, const dt_arena_config& confi
         config.options[DTRACEOPT_aggsize] < smallest_parked)
         return 0;
     // With aggpercpu, the shard in which a value is found identifies the value's CPU.
-    // While the shard of a CPU is parked, the CPU's threads use other shards, so no
-    // shard may be parked.
+    // While the shard of a CPU is parked, the CPU's threads use other shards, and their
+    // values are counted for the wrong CPU. So no shard may be parked.
     if (state.options.flags.aggpercpu)
         return 0;
     constexpr std::uint64_t most = 1 << 30;

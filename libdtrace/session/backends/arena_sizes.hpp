@@ -10,7 +10,7 @@
 namespace dt {
 
 // Returns how many shards are likely to become full: the number of CPUs plus two, but
-// at least 4.
+// at least 4 and at most DT_MAX_SHARDS.
 std::uint64_t n_busy_shards();
 
 // Adjusts the sizes and rates in the options: halves buffers until enough memory is
@@ -21,9 +21,10 @@ std::uint64_t n_busy_shards();
 int fit_options(SessionState& state, std::uint64_t default_aggsize);
 
 // Makes the arena of a session whose probes fire in processes. It is no larger than the
-// programs need and the limits of the targets allow. Sets charged_to_us if so little
-// memory is available to targets that this process must touch the arena first. Returns
-// 0, or -1 after SessionState::fail().
+// programs need and the limits of the targets allow. A page is charged to the control
+// group of the process that touches it first. If the targets' groups have little memory
+// left, sets charged_to_us to true, and this process must then touch the arena before
+// the targets do. Returns 0, or -1 after SessionState::fail().
 int make_shared_arena(SessionState& state, bool& charged_to_us);
 
 } // namespace dt

@@ -7,10 +7,10 @@
 // fire in processes, unless -x mechanism=uprobe requests the module.
 //
 // Only the kernel can observe all activity of a CPU. Therefore tick and profile fire in
-// the module if it can be used. However, such a probe alone must not turn probes in
-// processes into uprobes, which are many times slower. If a program also has probes in
-// processes, only profile can require the module, and only if the user named no
-// processes.
+// the module if it can be used. However, if a program also has probes in processes,
+// these probes would become uprobes in the module, which are many times slower.
+// Therefore tick does not select the module for such a program. profile selects it
+// only if the user named no processes.
 #pragma once
 
 namespace dt {

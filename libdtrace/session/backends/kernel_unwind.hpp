@@ -25,8 +25,8 @@ public:
     // process's stacks with tables. If this fails, prints a debug message, and the
     // module unwinds the stacks with frame pointers.
     void pass_maps(pid_t pid);
-    // Passes the mappings that the module has requested, for a limited time in each
-    // call. now_ns is monotonic time.
+    // Passes the mappings that the module has requested. Stops when a time limit is
+    // reached; the next call then continues. now_ns is monotonic time.
     void pass_unknown(std::uint64_t now_ns);
 
 private:

@@ -156,7 +156,7 @@ dt_u64 op_var_string(dt_host*, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
     return n;
 }
 
-// Returns the parent of a process, or 0 if it has none or cannot be read.
+// Returns the parent of a process, or 0 if there is none or /proc cannot be read.
 pid_t parent_of(pid_t pid)
 {
     const std::string stat =

@@ -114,11 +114,11 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether a target's control group has too little memory left for the arena.
-// The kernel charges a page of the arena to the group of the process that touches the
-// page first. The limit is four times the size of n_busy_shards() shards. The groups of
-// the targets that existed when the arena was created had at least eight times the size
-// of these shards. The groups of later targets may have less.
+// Returns whether a target's control group has too little memory left for the arena:
+// less than four times the size of n_busy_shards() shards. The kernel charges a page of
+// the arena to the group of the process that touches the page first. When the arena was
+// created, the group of each target had at least eight times the size of these shards
+// left. The group of a later target may have less.
 bool ProcessBackend::has_little_memory(pid_t pid) const
 {
     if (arena_is_charged_to_us_)

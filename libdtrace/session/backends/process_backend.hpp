@@ -40,8 +40,9 @@ public:
     bool targets_share_memory() const override { return true; }
     bool can_rename_probes() const override;
     std::uint64_t default_aggsize() const override;
-    // Returns false if the arena was prefaulted. Its pages must then stay in memory,
-    // because a target that touched a returned page would be charged for it.
+    // Returns whether pages of the arena may be returned to the kernel. Returns false
+    // if the arena is charged to dtrace. If a target touched a returned page, the
+    // kernel would charge that page to the target.
     bool can_return_memory() const override { return !arena_is_charged_to_us_; }
 
 private:
@@ -52,8 +53,9 @@ private:
     std::unique_ptr<LocalHost> host_;
     TimerThread timer_thread_;
     bool agent_is_prepared_ = false;
-    // This process touches the arena first, because the control group of a target has
-    // little memory left.
+    // True if the control group of a target had little memory left when the arena was
+    // created. In that case, dtrace touches the arena before any target does, so that
+    // the kernel charges the arena to dtrace's control group.
     bool arena_is_charged_to_us_ = false;
 };
 

@@ -44,7 +44,8 @@ void TimerThread::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    // This write cannot fail, because nothing else is written to the eventfd.
+    // This is the only write to the eventfd, so the counter cannot overflow and the
+    // write cannot fail.
     (void)!::write(wake_fd_, &one, sizeof one);
     thread_.join();
     ::close(std::exchange(wake_fd_, -1));

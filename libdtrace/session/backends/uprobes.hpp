@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Probes in processes that fire in the kernel: each site becomes a uprobe
-// (kmod/uprobe.c).
+// Makes the requests for probes in processes that the kernel module traces. Each site
+// becomes a uprobe, which fires in the kernel (kmod/uprobe.c).
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE with the target's pid
 //
 // dtrace writes nothing into the target. The agent holds it and watches its libraries.
 // A uprobe belongs to a file, and exists until the process exits or executes another
-// program. So it is requested only once: if a library is unloaded and loaded again,
-// even at another address, its uprobes fire again.
+// program. So it is requested only once. If a library is unloaded and loaded again,
+// even at another address, its uprobes fire again without a new request.
 //
 // The kernel calls the handlers at one address in the reverse order of the requests, so
 // the last site is requested first.

@@ -30,8 +30,10 @@ struct Preprocessor {
 };
 
 // Returns the preprocessed text. `name` is the name of the script, or "" if the text is
-// not from a script. Errors: not_found if there is no such preprocessor; invalid if it
-// refused the text and reported the reason on stderr; io.
+// not from a script. If the preprocessor does not exist, the error is not_found. If it
+// rejected the text, the error is invalid, and the preprocessor has written the reason
+// to stderr. Any other error means that the preprocessor could not be run, or that its
+// input or output file failed.
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name);
 

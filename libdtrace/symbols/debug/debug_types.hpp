@@ -25,7 +25,7 @@
 
 namespace dt {
 
-// The number of an entry of one DebugTypes. 0 is the type void.
+// The number of an entry within one DebugTypes object. 0 means the type void.
 using DebugRef = std::uint32_t;
 
 struct DebugMember {
@@ -82,8 +82,8 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Whether the compiler or the language may pass arguments in places other than those
-    // that the ABI prescribes.
+    // Whether the compiler or the language may pass arguments in places that differ
+    // from those that the ABI prescribes.
     bool own_convention = false;
 };
 

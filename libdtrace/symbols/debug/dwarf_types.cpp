@@ -47,8 +47,8 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
 }
 
 // Returns the limit for the size of debug data. The limit is an eighth of the machine's
-// memory, because up to three copies of a section may exist at the same time, and it is
-// at most 4 GiB.
+// memory, but at most 4 GiB. It is only an eighth because up to three copies of a
+// section may exist at the same time.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;

@@ -108,7 +108,7 @@ private:
             const ElfSection* section = file.find(type);
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
-                continue; // data() records a table that is too large
+                continue; // if the table is too large, data() has recorded that
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)
@@ -173,10 +173,10 @@ private:
                    std::back_inserter(out_.functions));
     }
 
-    // Adds the critical sections of restartable sequences. Each is a struct rseq_cs of
-    // <linux/rseq.h> (32 bytes): version and flags, start, length, abort address. In a
-    // file that is not linked to fixed addresses, only the relocations contain the
-    // start and the abort address.
+    // Adds the critical sections of restartable sequences. The section __rseq_cs has a
+    // struct rseq_cs (<linux/rseq.h>, 32 bytes) for each of them, which contains the
+    // version and flags, start, length and abort address. In a file that is not linked
+    // to fixed addresses, only the relocations contain the start and the abort address.
     void add_restartable(const ElfSections& file)
     {
         const ElfSection* section = file.find("__rseq_cs");

@@ -224,8 +224,8 @@ private:
         return std::nullopt;
     }
 
-    // Returns the frame at the first address of an FDE. `at` is the offset after the
-    // two fields of the FDE's range.
+    // Returns the frame at the first address of an FDE. `at` is the offset of the byte
+    // after the FDE's start and length.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {
@@ -240,8 +240,9 @@ private:
                                 common.data_factor);
     }
 
-    // Returns the address of the LSDA. `at` is the offset of the augmentation data,
-    // which start with their length.
+    // Returns the address of the LSDA, or 0 if there is none or if its encoding is not
+    // supported. `at` is the offset of the augmentation data, which start with their
+    // length.
     std::uint64_t table_at(unsigned char encoding, std::size_t at) const
     {
         unsigned char application = encoding & pe_application;

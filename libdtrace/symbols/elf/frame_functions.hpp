@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Internal to symbols/: function ranges from .eh_frame, which stripping does not
-// remove.
+// Internal to symbols/: reads the ranges of functions from .eh_frame, which stripping
+// does not remove.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -11,14 +11,16 @@ namespace dt {
 
 struct Frame {
     AddressRange range;
-    std::uint64_t table = 0; // link-time address of its LSDA; 0 if there is none
+    // link-time address of the range's exception table (LSDA); 0 if there is none
+    std::uint64_t table = 0;
     std::uint32_t index = 0; // position among the frames of .eh_frame
     bool split_off = false;  // the range is a part of a function (split_off.hpp)
 };
 
-// Returns the frames, sorted by address. No two frames have the same start. Empty if
-// there is no usable .eh_frame.
+// Returns the frames, sorted by address. No two frames have the same start. Returns
+// none if there is no usable .eh_frame.
 std::vector<Frame> read_frames(const ElfSections& file);
+// Returns only the ranges of these frames.
 std::vector<AddressRange> read_frame_functions(const ElfSections& file);
 
 } // namespace dt

@@ -43,7 +43,8 @@ struct FunctionName {
     bool from_frame = false;  // only .eh_frame describes it; named fde.ADDRESS
     bool split_off = false;   // a part such as NAME.cold; from_frame is also true
 
-    // Returns whether this is a part that the compiler split off from a function.
+    // Returns whether this is the name of a part that the compiler split off from a
+    // function.
     bool is_of_part() const;
 };
 

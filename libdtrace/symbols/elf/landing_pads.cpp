@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The format of the table (Itanium C++ ABI, exception handling, as GCC and LLVM emit
-// it) is
+// A function's exception table (LSDA) has this format (Itanium C++ ABI, exception
+// handling, as GCC and LLVM emit it):
 //
-//   encoding  [start of landing pads]      0xff: the function's start
-//   encoding  [offset of the type table]   0xff: none
+//   encoding  [start of landing pads]
+//   encoding  [offset of the type table]
 //   encoding  length of the call sites
-//   call site: start, length, landing pad, action    landing pad 0: none
+//   for each call site: start, length, landing pad, action
+//
+// If an encoding is 0xff, the value in brackets after it is omitted. If the start of
+// landing pads is omitted, it is the function's start. The landing pad of a call site
+// is an offset from the start of landing pads, or 0 if the call site has no landing
+// pad.
 //
 // The third encoding applies to the start, length and landing pad of each call site.
 // The offset of the type table, the length of the call sites and the actions are LEB128

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decodes a stream with liblzma into a buffer that doubles up to its limit.
+// Decodes a stream with liblzma. The output buffer is doubled when it is full, up to
+// the caller's limit.
 #include "libdtrace/symbols/elf/unxz.hpp"
 
 #include <algorithm>

@@ -5,10 +5,10 @@
 //   kallsyms ── once, at the first lookup ──> by address (sorted), by name (buckets)
 //
 // The text is read once and kept in memory. A symbol is an address and the offset of
-// its name in the text. A symbol extends to the next address of its module, and the
-// last one to the end of its module's range or of its page. If several symbols have the
-// same address, global ones are preferred to local ones, then the one with the fewest
-// leading underscores.
+// its name in the text. A symbol extends to the next address of its module. The last
+// symbol of a module extends to the end of the module's range, or to the end of its
+// page if no range contains it. If several symbols have the same address, global ones
+// are preferred to local ones, then the one with the fewest leading underscores.
 //
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
 // genunix. Without permission to see addresses, kallsyms contains zeros. In that case

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Loads arbitrary bytes as DOF. Loading must refuse or accept them without accessing
-// memory outside the arena. Programs that are accepted are fired.
+// memory outside the arena. If they are accepted, probes are fired, which runs the
+// clauses.
 //
 // libFuzzer calls LLVMFuzzerTestOneInput(). In the ordinary tests, fuzz_test.cpp calls
 // it.

@@ -3,7 +3,7 @@
  * Contains a kernel function to trace, and measures how long calls of this
  * function take. Parameters in /sys/module/traced/parameters:
  *
- *   calls   writing N calls traced_function() N times with interrupts off
+ *   calls   writing N makes N calls of traced_function() with interrupts off
  *   ticks   the number of time stamp counter ticks that the last write to `calls`
  *           or `loop` took; on a virtual machine that counts instructions
  *           (tests/vm/run --count-instructions), one tick is one instruction

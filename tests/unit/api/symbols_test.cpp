@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests objects, symbols and types of a held process through the C API. The victim
-// `records` has one of each, compiled with debug data.
+// Tests the functions of the C API that find the objects, symbols and types of a held
+// process. The process runs the victim `records`, which has debug data.
 #include "session.hpp"
 
 #include <algorithm>

@@ -87,8 +87,8 @@ TEST(Aggregations, SumShardsAndPrintKeysAndValuesInColumnsAscending)
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(4), 0);
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(5), 1);
     s.run();
-    // A key takes two blanks and 50 columns if it is text, or 9 columns if it is an
-    // int. A value takes 17 columns.
+    // A string key takes 52 columns, the first two of which are blank. An int key takes
+    // 9 columns, and a value takes 17.
     EXPECT_EQ(s.dump(), "  " + field_of("bash") + "        1                2\n" +
                             "  " + field_of("zsh") + "        1                2\n" +
                             "  " + field_of("awk") + "       -3                9\n");
@@ -321,9 +321,10 @@ TEST(Distributions, AddTheShortValuesOfAKeyToItsBuckets)
               "\n");
 }
 
-// A short value is the index of a word and the number to add to it. The index must be
-// that of a bucket. In a value of lquantize(), word 0 contains the parameters. The
-// values of count() and stddev() have no buckets.
+// A short value (struct dt_aggpoint) contains the index of a word and the number to add
+// to that word. The word must be a bucket. In a value of lquantize(), word 0 is not a
+// bucket, because it contains the parameters. The values of count() and stddev() have
+// no buckets.
 TEST(Distributions, RefuseShortValuesForOtherWordsThanBuckets)
 {
     const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 3, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests output and its callbacks: files, freopen(), system(), handlers and their
-// verdicts.
+// Tests output to files, freopen(), system(), and the sinks and handlers that receive
+// the output and can skip records or end the consumption.
 #include "session.hpp"
 
 #include <cstdio>

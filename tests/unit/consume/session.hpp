@@ -102,7 +102,7 @@ public:
 
     // Creates the consumer on first use. All clauses must exist by then.
     Consumer& consumer();
-    // Runs one round. Returns its output.
+    // Runs one round of the consumer. Returns the output of that round.
     std::string drain(DrainKind kind = DrainKind::Final, RecordSink* sink = nullptr);
     // Prints all aggregations.
     std::string dump();

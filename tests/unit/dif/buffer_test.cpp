@@ -401,8 +401,8 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     EXPECT_EQ(s.drops(DTRACEDROP_DYNAMIC), before);
 }
 
-// The first store may prepare only the part of the space that it uses. If it prepared
-// all of it, one store would take 60 ms with dynvarsize=1g.
+// The first store must prepare only the part of the space that it uses. If it prepared
+// the complete space, it would take 60 ms with dynvarsize=1g.
 TEST(DynamicVariable, AStoreTouchesFewPagesOfALargeSpace)
 {
     Session s;

@@ -150,8 +150,8 @@ TEST(Counters, AreReportedWithTheirKeys)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The target can write the table of keys, so a key may refer to a name that does not
-// exist.
+// The target can write the table of keys, so the EPID in a key may be invalid. The
+// names of the probe in such a key are reported as empty strings.
 TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;

@@ -213,8 +213,8 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Points a return or an indirect jump at the target pad, or occasionally at an invalid
-// address. Returns false if that is not possible.
+// Points a return or an indirect jump at the target pad (enum Pad), or occasionally at
+// an invalid address. Returns false if that is not possible.
 bool Differential::aim_branch(Case& c)
 {
     Instruction& insn = c.insn;

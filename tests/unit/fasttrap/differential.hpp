@@ -3,10 +3,10 @@
 // by emulation or as a copy, and compares the results.
 //
 //   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
-//             displacement can be changed to reach the data. The slot is at an address
-//             from which no 32-bit displacement reaches the data.
+//             displacement can be changed to reach the data. The slot for copies is at
+//             an address from which no 32-bit displacement reaches the data.
 //   arrange   Fills the registers with random values, except that memory operands point
-//             into the data and jumps lead to a pad.
+//             into the data and jumps lead to a pad (native.hpp).
 //   compare   Compares registers, defined flags, rip, data and vector state. After a
 //             signal, compares its number, its address and the registers.
 #pragma once

@@ -164,7 +164,9 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     before[Reg::rsi] = 0x1234;
     before.rip = 0x401000;
 
-    for (std::uint64_t at : {7U, 8U}) { // after a single step, or after the trap byte
+    // The copy has 7 bytes. A single step stops the thread after the copy. The trap byte
+    // that follows the copy stops the thread one byte later.
+    for (std::uint64_t at : {7U, 8U}) {
         Registers regs = before;
         SlotRun run = prepare_out_of_line(out, slot, regs);
         EXPECT_EQ(regs.rip, slot.value);

@@ -111,7 +111,8 @@ TEST_F(ExtentsTest, ALoopBackToTheSecondInstructionLeavesOnlyTheFirst)
 
 TEST(Extents, KnowTheBranchesBackToAFunctionsFirstInstruction)
 {
-    // subl $1,(%rdi); jne 0; ret; then call 0; ret
+    // The function `loop` is subl $1,(%rdi); jne loop; ret. The function `calls` is
+    // call calls; ret.
     const unsigned char text[] = {0x83, 0x2f, 0x01, 0x75, 0xfb, 0xc3,
                                   0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3};
     const TargetAddr loop{0x401000}, calls{0x401006};
@@ -306,7 +307,8 @@ ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
 TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
 {
     const TargetAddr first{0x401000};
-    const ExtentMap map = map_loaded_constant({0x48, 0x8b, 0x0d}, 3); // mov 3(f), %rcx
+    // The instruction is mov first+3, %rcx.
+    const ExtentMap map = map_loaded_constant({0x48, 0x8b, 0x0d}, 3);
     EXPECT_TRUE(map.is_code(first + 1));
     EXPECT_TRUE(map.is_code(first + 11));
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
@@ -335,8 +337,8 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
 {
     const TargetAddr first{0x401000};
-    // The instructions are, in this order: movdqu 3(f), %xmm1; mov 3(f), %ecx;
-    // mov 4(f), %rcx; mov %rcx, 3(f).
+    // The instructions are, in this order: movdqu first+3, %xmm1; mov first+3, %ecx;
+    // mov first+4, %rcx; mov %rcx, first+3.
     EXPECT_FALSE(map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x8b, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x48, 0x8b, 0x0d}, 4).is_code(first + 11));

@@ -19,7 +19,8 @@
 
 namespace dt::test {
 
-constexpr std::size_t vector_bytes = 2688; // XSAVE's standard format up to AVX-512
+// the size of the XSAVE area in the standard format with all components up to AVX-512
+constexpr std::size_t vector_bytes = 2688;
 
 struct NativeState {
     // Before the run, the initial registers. After the run, the final ones. rip is then
@@ -30,8 +31,9 @@ struct NativeState {
     std::uint64_t fault_address = 0; // si_addr of the signal
 };
 
-// A place where the instruction may continue. A pad is a jump back to the test. If
-// there was no signal, rip in the result is the address of the pad that was reached.
+// The two places at which execution can continue: after the instruction, and at its
+// branch target. A pad is a jump back to the test. If there was no signal, rip in the
+// result is the address of the pad that was reached.
 enum class Pad : std::uint8_t { behind, target };
 constexpr std::size_t pad_bytes = 14;
 void write_pad(std::byte* at, Pad pad);

@@ -43,12 +43,14 @@ void check_chain(const Window& window, const Built& built)
 struct ChainRow {
     std::string text; // | separates the blocks
     PatchForm form;
-    bool far = false; // the first jump leads 380 MB down or 1.7 GB up
+    // Set if the first jump can reach only addresses 380 MB below it or 1.7 GB above
+    // it. The trampoline must then be there.
+    bool far = false;
 };
 
 // Returns the row's text, with a site at the start of the first block. If probe_all is
-// set, each other block except the last one also has a site at its start. Each site
-// contains the ends of all blocks after its own.
+// set, each other block except the last one also has a site at its start. The data of
+// each site describe all blocks after the site's own block.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;

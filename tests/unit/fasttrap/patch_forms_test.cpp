@@ -240,7 +240,8 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
     // Another patch begins three bytes after the ret.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
-    // A site of unknown extent is in the kept bytes. It may become a breakpoint.
+    // A site of unknown extent is in the kept bytes. A breakpoint may be written there,
+    // so the ret is refused too.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
     // A plain window begins in the kept bytes. The ret is refused, and the plain window
     // remains.

@@ -163,8 +163,8 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // Like rsp, r12 needs a SIB byte as a base. The push does not change r12, so the
-    // displacement stays the same.
+    // Like rsp, r12 needs a SIB byte if it is the base register. The push does not
+    // change r12, so the displacement stays the same.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

@@ -60,8 +60,8 @@ TEST(StackCheck, IsNotWhereNothingAsksForStack)
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x77, 0x20}), 0U); // ja
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x08, 0x76, 0x20}), 0U); // compares 8(%r14)
     EXPECT_EQ(check_of({0x49, 0x3b, 0x46, 0x10, 0x76, 0x20}), 0U); // compares %rax
-    // The jbe leads 1024 bytes forward, which is outside the function. The code that
-    // grows the stack is inside it.
+    // The jbe leads 1024 bytes forward, beyond the end of the function. The jbe of a
+    // stack check leads to code in the same function.
     EXPECT_EQ(check_of({0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 0, 4, 0, 0}), 0U);
 }
 

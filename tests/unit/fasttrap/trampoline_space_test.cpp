@@ -83,7 +83,7 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
     for (const Reach& reach : reaches) {
         std::int64_t start = (reach.from + 4095) & ~4095;
         if (start < 0 || reach.to - start < 4 << 20)
-            continue; // the area would begin below address 0 or not fit
+            continue; // the area may begin below address 0, or it is too large
         TrampolineSpace space;
         space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
         for (const auto& [hex, mask] : windows_by_mask()) {

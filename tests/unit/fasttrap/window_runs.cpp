@@ -319,8 +319,9 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
            });
 }
 
-// Returns whether an instruction (bt and similar) may access bits of a trampoline,
-// because the number of the bit is in a register and its base is near the text.
+// Returns whether an instruction (bt and similar) may access bits of a trampoline. This
+// is possible if the number of the bit is in a register and the operand in memory is
+// near the text.
 static bool takes_our_bits(const std::vector<Instruction>& insns)
 {
     return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {

@@ -45,7 +45,9 @@ public:
     bool dense_targets = false; // makes most instructions branch targets
     const std::string& report() const { return report_; }
 
-    // The number of instructions in windows that ran, for each kind of control flow.
+    // run() counts the windows only if the runs ended with `same` or `faulted`. n_moved
+    // is the number of moved instructions for each kind of control flow. n_forms is the
+    // number of windows for each form of the patch.
     std::map<ControlFlow, std::uint64_t> n_moved;
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix

@@ -145,8 +145,9 @@ template <class T> std::string bytes_of(T value)
 std::string section_with(const std::string& instructions, std::uint64_t n_bytes)
 {
     using namespace std::string_literals;
-    // Version 1, no augmentation, alignment factors 1 (code) and -8 (data), return
-    // address in column 16. CFA = %rsp + 8, return address at CFA - 8.
+    // The CIE has version 1, no augmentation, the alignment factors 1 (code) and -8
+    // (data), and the return address in column 16. It contains two rules: the CFA is
+    // %rsp + 8, and the return address is at CFA - 8.
     const std::string common =
         bytes_of<std::uint32_t>(0) + "\1\0\1\x78\x10\x0c\7\x08\x90\1"s;
     std::string out = bytes_of(static_cast<std::uint32_t>(common.size())) + common;

@@ -107,8 +107,8 @@ TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
     EXPECT_TRUE(unwind_rows(Fd()).empty());
 }
 
-// Tests a program header that claims 2^46 bytes of text. Then extends the file to a
-// sparse terabyte, for which no rows are made.
+// Tests a file whose program header claims 2^46 bytes of text. The rows must end where
+// the file ends. There must be no rows if the file is a sparse file of one terabyte.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

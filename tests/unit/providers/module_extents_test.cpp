@@ -250,7 +250,7 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
                     static_cast<std::uint32_t>(target - TargetAddr{function.addr});
                 if (target - TargetAddr{function.addr} >= function.n_bytes ||
                     !sites.is_boundary(within))
-                    break; // a table of addresses, or one whose bound was not found
+                    break; // entries are addresses, or the table's bound was not found
                 n_entries++;
                 expect_target(target);
             }

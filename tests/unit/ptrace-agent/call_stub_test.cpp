@@ -125,8 +125,8 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
             text.begin(), text.end(), [](std::byte b) { return b == std::byte{0}; });
         if (put && has_room && write_to(pid, at, agent::call_stub()))
             places.push_back(at);
-        // Compare only the code. The block after it contains the registers of the
-        // thread that used it last.
+        // Compare only the code. The block after the code contains the registers of the
+        // thread that used the stub last.
         const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
         if (!put &&
             std::equal(text.begin(), text.begin() + n_code, agent::call_stub().begin()))

@@ -34,7 +34,7 @@ template <class Condition> bool wait_until(Condition holds)
 
 class Session {
 public:
-    Session(); // starts the agent, and redirects its commands' output to a file
+    Session(); // starts the agent; the victims that it creates write to a file
     ~Session();
 
     AgentClient& agent() { return *agent_; }
@@ -67,7 +67,7 @@ public:
     std::optional<AgentEvent> event(int timeout_ms = 10000);
     std::vector<AgentEvent> others; // the other events that run_to_end() received
 
-    std::string output(); // the output of all commands so far
+    std::string output(); // returns all output of the victims so far
     // Returns the number that follows a word in the output, or -1 if the word is not
     // there. For the output "calls 12", printed("calls") returns 12.
     long printed(const std::string& word);

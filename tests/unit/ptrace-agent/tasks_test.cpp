@@ -105,9 +105,9 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
     EXPECT_EQ(session.hits(1), 60u);
 }
 
-// A client that is moved must keep its count of execs, because the agent compares this
-// count with its own. When the test moves the client, the reply to expect() is still
-// unread.
+// The move constructor of AgentClient must copy the client's count of execs, because
+// the agent compares this count with its own. When the test moves the client, the reply
+// to expect() is still unread.
 TEST(Tasks, AClientThatIsMovedAfterAnExecCanPlant)
 {
     Session session;

@@ -315,8 +315,8 @@ void InProcess::set_clock()
     clock.seq = 2;
 }
 
-// The kernel does not clear AC for a signal handler. With AC set, an unaligned access
-// causes SIGBUS, and sanitizers make such accesses.
+// Clears AC and calls answer(). The kernel does not clear AC for a signal handler. With
+// AC set, an unaligned access causes SIGBUS, and sanitizers make such accesses.
 __attribute__((no_sanitize("address", "undefined"))) void
 InProcess::on_signal(int signal, siginfo_t* info, void* context)
 {

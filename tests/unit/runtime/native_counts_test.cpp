@@ -43,7 +43,7 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
         InProcess runtime(count_entries);
         runtime.use_rseq = how != 0;
         if (how == 1)
-            runtime.session.arena().counters.n_cpus = 0; // this CPU has no counters
+            runtime.session.arena().counters.n_cpus = 0; // no CPU has its own counters
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
@@ -144,7 +144,7 @@ TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     Function begins = runtime.probed({entry}, address(probed_work));
-    begins(); // the engine creates the slots
+    begins(); // the engine allocates memory for self->t and self->k
     for (const InProcess::Probe& probe : {entry, ret}) {
         Function work = runtime.probed({probe}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");

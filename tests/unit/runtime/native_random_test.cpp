@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Runs random clauses twice, compiled and interpreted. Both runs must leave the same
 // registers, records, aggregations, variables and drops. Arguments of static probes are
-// in registers of all kinds, and in memory that is readable, unknown or forbidden, or
-// at invalid addresses.
+// in registers of all kinds, at invalid addresses, and in three pages of memory: a
+// readable one, one that cannot be read, and one that is not in the agent's table of
+// ranges.
 #include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 

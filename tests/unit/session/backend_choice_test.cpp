@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests the choice of the backends for all 128 combinations of the members of
-// BackendFacts. Each test is one rule. The numbers of combinations to which the rules
-// apply add up to 128, so the rules cover all combinations.
+// BackendFacts. Each test checks one rule. The numbers of combinations to which the
+// rules apply add up to 128, so the rules cover all combinations.
 #include "libdtrace/session/backends/backend_choice.hpp"
 
 #include <functional>

@@ -37,7 +37,8 @@ class RecordingBackend : public Backend {
 public:
     using Backend::Backend;
     using Ids = std::vector<std::uint32_t>;
-    // The index of a clause in the arena, and the ids of the probes it is enabled for.
+    // Each element has the index of a clause in the arena, and the ids of the probes
+    // for which that clause is enabled.
     std::vector<std::pair<std::size_t, Ids>> enabled;
     bool is_full = false;
 

@@ -44,7 +44,7 @@ int add(const Provider& provider, Probe& probe, const std::string& name,
     return dtrace_usdt_add(provider.get(), function, name.c_str(), types, &probe);
 }
 
-// Sets the counter as a tracer does.
+// Sets the number of tracers in the probe, as a tracer does.
 void set_tracers(Probe probe, std::uint16_t n)
 {
     const_cast<dtrace_usdt_probe*>(probe)->n_tracers = n;
@@ -315,7 +315,8 @@ TEST(UsdtLibrary, WritesNotesThatReadersFind)
     EXPECT_EQ(read.notes[1].arguments, "");
     ASSERT_TRUE(file.section(".stapsdt.base", section));
     EXPECT_EQ(first.base, section.sh_addr);
-    // The addresses in the note are those of the probe in memory.
+    // The note contains link-time addresses. The load bias (`base`) must be added to
+    // obtain the addresses in memory.
     auto stub = reinterpret_cast<std::uintptr_t>(a->reach);
     auto base = stub - text.sh_addr;
     EXPECT_EQ(base + first.at, stub + 4);

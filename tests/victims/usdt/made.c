@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Creates probes at run time, executes the commands on its stdin, and replies to each
- * command. The output of `fire` is what a tracer of its probes should print. The
- * program compiles as C and as C++.
+ * command. The output of `fire` is what a tracer of the program's probes should print.
+ * The program compiles as C and as C++.
  *
  *   made [early] [denied]    early: creates the probes before main(); denied: memfd_create(2)
  *                            fails

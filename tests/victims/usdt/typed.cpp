@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Probes that are C++ types. Each line of output is what a tracer of its probe should
-// print. At the end, the program prints on stderr how many times the arguments of
-// DTRACE_FIRE() were evaluated.
+// Fires probes that are C++ types. For each firing, the program prints the line that a
+// tracer of the probe should print. At the end, it prints on stderr how many times the
+// arguments of DTRACE_FIRE() were evaluated.
 #include <dtrace/usdt.hpp>
 
 #include <cstdio>

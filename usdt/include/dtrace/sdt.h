@@ -54,7 +54,10 @@
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-/* Suppresses -pedantic warnings about variadic macros, as in /usr/include. */
+/*
+ * Suppresses -pedantic warnings about variadic macros. For headers in /usr/include, the
+ * compiler does this by default.
+ */
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -147,7 +150,10 @@
 
 /* dtrace -h also writes the following lines to each header. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
-/* `names` are the directives for the semaphore's address and the two names. */
+/*
+ * `names` is the assembler text for the semaphore's address, the provider's name and
+ * the probe's name (DTRACE_SDT_NAMES_TEXT_).
+ */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
 	"990:\t.byte 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"    \
 	".pushsection .note.stapsdt," section "\n\t"                           \
@@ -201,11 +207,12 @@
 
 /*
  * The assembler text that writes "size@operand" to the note for each argument. No part
- * of a template can depend on a type, so the template gets the size as a number: bytes
- * + 16 if signed + 32 if floating-point. With -masm=intel, the operand is in Intel
- * syntax and follows a $. So constants look the same as in AT&T syntax, and dtrace
- * recognises the other operands. The template contains \044 instead of the $, because
- * clang omits a $ there. The assembler converts \044 to $.
+ * of an asm template can depend on a type. So the template gets the size as a number,
+ * which is the number of bytes, plus 16 if the type is signed, plus 32 if it is
+ * floating-point. With -masm=intel, the operand is in Intel syntax and follows a $. So
+ * constants look the same as in AT&T syntax, and dtrace recognises the other operands.
+ * The template contains \044 instead of the $, because clang omits a $ there. The
+ * assembler converts \044 to $.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -241,8 +248,9 @@
 	} while (0)
 
 /*
- * Clang checks the length of a string against -std=c89 at the place where the probe is
- * used, which is not in a system header.
+ * With -std=c89, clang may warn that a string is too long. The warning refers to the
+ * place where the probe is used. That place is not in a system header, so the pragma
+ * system_header above does not suppress the warning.
  */
 #if defined(__clang__) && !defined(__cplusplus)
 #define DTRACE_SDT_LONG_TEXT_                                                  \
@@ -270,7 +278,10 @@ template <bool good> struct Check {
 	enum { ok = 1 };
 };
 #if __cplusplus < 201103L
-/* the argument's type is not allowed in probes */
+/*
+ * Makes the compiler report an argument whose type is not allowed in probes. C++98 has
+ * no static_assert, so the struct is left incomplete.
+ */
 template <> struct Check<false>;
 #endif
 

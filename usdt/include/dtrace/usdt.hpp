@@ -13,9 +13,9 @@
 //
 // fire() costs two nops and the evaluation of its arguments. DTRACE_FIRE evaluates the
 // arguments only while the probe is traced. enabled() returns whether the probe is
-// traced, so that a program can skip other work. No library, source file or macro for
-// the declaration is needed. Each probe has a semaphore, a 16-bit counter that its
-// tracers increment.
+// traced, so that a program can skip other work. A program needs no library and no
+// additional source file, and it declares probes without a macro. Each probe has a
+// semaphore, a 16-bit counter that its tracers increment.
 //
 // Names consist of letters, digits and _, and do not begin with a digit. A probe's name
 // may contain -. A provider's name must not end in a digit, because D appends the pid,

@@ -12,7 +12,7 @@
 
 /* 63 bytes, minus 7 for the digits of the pid, minus one spare byte */
 #define DTRACE_USDT_MAX_PROVIDER_BYTES 55
-#define DTRACE_USDT_MAX_NAME_BYTES 63	  /* as in the note */
+#define DTRACE_USDT_MAX_NAME_BYTES 63	  /* in the note, where __ replaces each - */
 
 /*
  * Names of DTrace's own providers. A name such as pid1234 or profile1234 means one of

@@ -39,7 +39,7 @@ public:
     {
         return rip + image_at(DT_RT_CONFIG + member);
     }
-    // Returns the address of a label in the target.
+    // Returns the address that a label will have in the target.
     std::uint64_t address_of(const Xbyak::Label& label) const
     {
         return image_ + at_ + offset_of(label);

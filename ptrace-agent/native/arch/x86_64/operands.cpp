@@ -5,8 +5,8 @@
 //   direct   a full register that the routine never changes: used in place
 //   moved    another register, a part of one, or a constant: read each time it is used
 //   ahead    memory, and values that need arithmetic: read once into a slot on the
-//            stack, before any action runs, because until then the engine can still
-//            execute the clause instead
+//            stack, before any action runs. If such a read is not possible, the engine
+//            can therefore still execute the complete clause instead.
 //
 // Memory is read only where it is expected to be readable: near the stack pointer, at
 // an address that the program's file contains, in the thread's own area (%fs or %gs),

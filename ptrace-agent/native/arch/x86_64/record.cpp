@@ -2,14 +2,14 @@
 // Writes records for clauses whose values are integers. The engine does the same in
 // dif/fire.c and dif/buffer.c.
 //
-// The routine takes the CPU's shard as dt_rt_enter does, by writing the pid to its
-// lock. So shards of dead processes are recovered in the same way. If the shard is busy
-// or its buffer is full, the engine runs the clause. The record is built after the
-// `used` bytes of the buffer, and published by increasing `used`.
+// The emitted code locks the CPU's shard as dt_rt_enter does, by writing the pid to the
+// shard's lock. So shards of dead processes are recovered in the same way. If the shard
+// is busy or its buffer is full, the engine runs the clause. The record is built after
+// the `used` bytes of the buffer, and published by increasing `used`.
 //
-//   %rax  the CPU's number in take_shard(); after that, the address of the record
-//
-// Another register from the pool is held for the address of the shard.
+// In take_shard(), %rax first contains the CPU's number. From the end of take_shard()
+// until publish(), %rax contains the address of the record, and another register from
+// the pool contains the address of the shard.
 #include "ptrace-agent/native/arch/x86_64/record.hpp"
 
 #include <cstddef>
@@ -28,8 +28,8 @@ void Recorder::active_buffer()
     a_.and_(ecx, 1);
 }
 
-// Returns the operand for the buffer's `used`. ecx contains the index of the buffer,
-// and is changed.
+// Returns the operand for the buffer's `used`. ecx must contain the index of the
+// buffer. The emitted code changes ecx.
 Xbyak::Address Recorder::used_bytes()
 {
     static_assert(sizeof(dt_buffer) == 32);
@@ -113,8 +113,8 @@ void Recorder::publish()
     a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
 }
 
-// Emits two rare cases after the code of the routine: a CPU number for which there is
-// no shard, and a full buffer.
+// Emits the code for two rare cases after the rest of the routine: a CPU number for
+// which there is no shard, and a full buffer.
 void Recorder::place_shard_ends()
 {
     if (plan_.record_bytes == 0)

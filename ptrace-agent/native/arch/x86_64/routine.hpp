@@ -13,9 +13,9 @@
 //
 // r11 contains the time, if the clause uses it. r10 contains the hash of the thread's
 // slots or the address of the only slot, if the clause uses thread-local variables.
-// Offsets of keys' counters, the shard and the record are in registers that are held,
-// which means that they are taken from the pool. The remaining registers hold DIF
-// registers.
+// The offsets of keys' counters, the address of the shard and that of the record are in
+// registers that are taken from the pool. The remaining registers contain the values of
+// DIF registers.
 //
 // A routine has these steps. If a step before the last one encounters a case that the
 // routine does not handle, the routine jumps to `bail`, and the engine runs the clause.
@@ -24,7 +24,7 @@
 //      routine was compiled.
 //   2. Evaluate the predicate.
 //   3. Test that the session is active.
-//   4. Read the time, find the thread's variables, read arguments to the stack.
+//   4. Read the time, find the thread's variables, copy arguments to the stack.
 //   5. Find the counters of keys.
 //   6. Take the shard, if the clause records.
 //   7. Run the actions, which cannot fail.
@@ -67,7 +67,9 @@ private:
     void shift(std::uint32_t insn);
     void load_builtin(Reg64 to, std::uint32_t id);
     void predicate();
-    Reg64 source(std::uint32_t reg); // `reg` is a DIF register; r0 is loaded into rcx
+    // Returns the register that contains the value of a DIF register. For %r0, sets rcx
+    // to 0 and returns rcx.
+    Reg64 source(std::uint32_t reg);
     Reg64 destination(std::uint32_t reg);
 
     // Defined in state.cpp. These functions access the thread, its variables and the

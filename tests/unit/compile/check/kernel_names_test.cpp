@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests D programs that use the types and variables of a small kernel, and the flag of
-// programs that need the kernel.
+// Tests D programs that use the types and variables of a small kernel. Also tests the
+// flag needs_kernel, which marks programs that need the kernel module.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"

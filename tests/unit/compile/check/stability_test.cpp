@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests stability attributes, and the D versions of names.
+// Tests stability attributes, and the D versions that introduced names.
 #include "tests/unit/compile/check/support.hpp"
 
 #include "libdtrace/compile/builtins.hpp"

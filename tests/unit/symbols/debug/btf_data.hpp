@@ -63,7 +63,7 @@ struct SmallKernel : BtfData {
     }
 
 private:
-    // struct task_struct { int pid; unsigned flag : 3 (of int); char comm[16];
+    // struct task_struct { int pid; int flag : 3; char comm[16];
     //     struct task_struct *parent; struct files_struct *files; };
     int add_task()
     {

@@ -69,7 +69,8 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    // A memfd has no directory that could contain split units.
+    // The file is a memfd, which has no directory. So the reader cannot find the files
+    // with the split units.
     const bool split = std::string(GetParam()) == "gcc_split_5";
     EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);

@@ -118,9 +118,9 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// All symbols have the same name of 16 MiB. If the name were searched again for each
-// symbol, the time would grow with the number of symbols multiplied by the length of
-// the name.
+// All symbols have the same name of 16 MiB. Finding the end of the name for each symbol
+// would take a time proportional to the number of symbols multiplied by the length of
+// the name. So ElfImage limits the total length of the names that it reads.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;

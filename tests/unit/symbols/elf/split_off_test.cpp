@@ -36,7 +36,8 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     // def_cfa_offset 48, then offset (0x80 | 3), which says where rbx was saved
     EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
     EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
-    // def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8; def_cfa_sf
+    // one instruction per line: def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf
+    // -2 * -8; def_cfa_sf rbp -3 * -8
     EXPECT_EQ(first({0x0c, 6, 16}), (CanonicalFrame{rbp, 16, false}));
     EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
     EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
