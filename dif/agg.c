@@ -27,8 +27,7 @@
 
 #define DT_AGG_CHAIN 100000
 #define DT_AGG_POINTS 4	/* maximum number of short entries of a key */
-#define DT_AGG_HOT 64	/* a short entry with this count is not used again */
-#define DT_AGG_NO_WORD 0xffffffffu
+#define DT_AGG_HOT 64	/* a short entry has at most this count, if possible */
 
 void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
 		  dt_u32 which)
@@ -157,16 +156,17 @@ DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 	return DT_NULL;
 }
 
-/* The short entries of one key. */
+/* A search for the short entry of one key and one bucket. */
 struct dt_agg_points {
-	dt_u32 word;		   /* the bucket that is wanted */
-	dt_u32 n;		   /* number of entries for other buckets */
-	struct dt_aggpoint *found; /* the short value of that bucket */
+	dt_u32 word;		   /* the bucket to find */
+	dt_u32 n;		   /* the key's entries for other buckets */
+	struct dt_aggpoint *found; /* null if no entry has been found */
 };
 
 /*
- * Looks at the entry at offset `head`. Returns 1 and sets points->found if it is
- * the key's short entry for the wanted bucket.
+ * Returns 1 and sets points->found if the entry at offset `head` is the key's
+ * short entry for the bucket points->word. Otherwise returns 0. Counts a short
+ * entry of the key for another bucket in points->n.
  */
 static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			   const struct dt_action *a, const struct dt_mstate *m,
@@ -219,8 +219,8 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 
 /*
  * Creates an entry for a key after the last entry of the buffer. The caller
- * writes the value, which has value_bytes bytes. dt_agg_publish() adds the entry
- * to the buffer. Returns null, and counts a drop, if the buffer is full.
+ * writes the value, which has value_bytes bytes. dt_agg_publish() adds the
+ * entry to the buffer. Returns null if the buffer has no room for the entry.
  */
 static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 				       const struct dt_buffer *b,
@@ -236,10 +236,8 @@ static struct dt_aggent *dt_agg_create(struct dt_mstate *m,
 	if (used < plan->agg_buckets * sizeof(dt_u32))
 		used = plan->agg_buckets * sizeof(dt_u32);
 	used = DT_ALIGN(used, 8);
-	if (used > plan->agg_bytes || bytes > plan->agg_bytes - used) {
-		m->shard->drops[DTRACEDROP_AGGREGATION]++;
+	if (used > plan->agg_bytes || bytes > plan->agg_bytes - used)
 		return DT_NULL;
-	}
 	e = (struct dt_aggent *)(buffer + used);
 	e->hash = hash;
 	e->bytes = (dt_u32)bytes;
@@ -380,21 +378,17 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 	points->word = dt_agg_word(a->kind, a->arg, (dt_s64)value);
 	points->n = 0;
 	points->found = DT_NULL;
-	if (!p)
+	if (!p || p->word != points->word || p->count >= DT_AGG_HOT)
 		return 0;
-	if (p->word == points->word && p->count < DT_AGG_HOT) {
-		p->count += m->increment;
-		return 1;
-	}
-	/* This key is updated often, so it needs an entry with all buckets. */
-	points->word = DT_AGG_NO_WORD;
-	points->n = DT_AGG_POINTS;
-	return 0;
+	p->count += m->increment;
+	return 1;
 }
 
 /*
- * Creates an entry with the value of the first update. Returns its offset, or 0
- * if the buffer is full.
+ * Creates an entry with the value of the first update. Prefers a short entry if
+ * the key has few, and an entry with all buckets if the short entry of this
+ * bucket is no longer used. Returns the offset of the entry, or 0 if the buffer
+ * has no room for it.
  */
 static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 			 const struct dt_action *a, dt_u64 value, dt_u32 hash,
@@ -402,11 +396,17 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 {
 	struct dt_buffer *b = &m->shard->agg[active];
 	dt_u8 *buffer = (dt_u8 *)m->shard + m->arena->plan.agg[active];
-	int is_short = points && points->n < DT_AGG_POINTS;
+	int may_be_short = points && !points->found;
+	int is_short = may_be_short && points->n < DT_AGG_POINTS;
 	dt_u32 bytes = is_short ? sizeof(struct dt_aggpoint) : a->value_bytes;
 	struct dt_aggent *e = dt_agg_create(m, b, buffer, a, bytes, hash);
 	dt_u64 *v;
 
+	if (!e && may_be_short && !is_short) {
+		is_short = 1;
+		bytes = sizeof(struct dt_aggpoint);
+		e = dt_agg_create(m, b, buffer, a, bytes, hash);
+	}
 	if (!e)
 		return 0;
 	v = dt_agg_value(e, a);
@@ -426,8 +426,8 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 /*
  * Updates the value of a key when *hint does not help: it is 0, or the entry at
  * this offset belongs to another key or is short. Searches for the entry to
- * update, or creates one. Sets *hint to the offset of the entry, or to 0 if the
- * buffer is full.
+ * update, or creates one. Sets *hint to the offset of the entry. If a new entry
+ * is needed and the buffer has no room, counts a drop and sets *hint to 0.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
@@ -436,7 +436,8 @@ dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
 	struct dt_agg_points of_key, *points = DT_NULL;
-	dt_u32 hash, at, *bucket;
+	struct dt_aggpoint *found = DT_NULL;
+	dt_u32 hash, at, added, *bucket;
 	dt_u64 *v;
 
 	if (dt_agg_is_distribution(a->kind)) {
@@ -448,12 +449,22 @@ dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
 	at = dt_once32(bucket);
 	v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash, points);
+	if (points)
+		found = points->found;
 	if (v) {
 		dt_agg_update(m, a, v, value);
-	} else if (points && points->found) {
-		points->found->count += m->increment;
+	} else if (found && found->count < DT_AGG_HOT) {
+		found->count += m->increment;
 	} else {
-		at = dt_agg_add(m, active, a, value, hash, bucket, points);
+		added = dt_agg_add(m, active, a, value, hash, bucket, points);
+		if (added) {
+			at = added;
+		} else if (found) {
+			found->count += m->increment;
+		} else {
+			at = 0;
+			m->shard->drops[DTRACEDROP_AGGREGATION]++;
+		}
 	}
 	*hint = at;
 }

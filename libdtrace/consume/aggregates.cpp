@@ -198,7 +198,9 @@ Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
         if (update.key.size() != agg.key_bytes || !fits(agg, update.value))
             return merged;
         if (AggEntry* entry = find(update, slots.at(merged.n))) {
-            if (entry->agg != &agg)
+            // Clauses can describe the parts of keys differently. Keys with the same
+            // bytes are one key nevertheless.
+            if (entry->agg->function != agg.function || entry->agg->arg != agg.arg)
                 return merged;
             add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);
             count_at(*entry, update.value, place);
@@ -285,10 +287,15 @@ void Aggregates::trunc(std::uint32_t id)
         return;
     Table& table = found->second;
     n_entries_ -= table.size();
-    for (const auto& [key, entry] : table)
+    const bool is_large = table.size() > recent_.size() / 16;
+    for (const auto& [key, entry] : table) {
         n_bytes_ -= bytes_of_entry(*entry->agg);
+        if (!is_large)
+            recent_[recent_slot(id, key)] = nullptr;
+    }
+    if (is_large)
+        std::fill(recent_.begin(), recent_.end(), nullptr);
     table.clear();
-    std::fill(recent_.begin(), recent_.end(), nullptr);
 }
 
 void Aggregates::trunc(std::uint32_t id, std::int64_t n)

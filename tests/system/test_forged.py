@@ -124,7 +124,7 @@ __attribute__((noinline)) void work(unsigned long key, unsigned long value)
 {
     __asm__ volatile("" : : "r"(key), "r"(value));
 }
-static long n_updates;
+static long n_updates, burst;
 static double seconds(void)
 {
     struct timespec now;
@@ -133,11 +133,13 @@ static double seconds(void)
 }
 static void *update(void *seed)
 {
-    unsigned long random = (unsigned long)seed;
+    unsigned long random = (unsigned long)seed, key = 0;
     const double began = seconds();
     for (long n = 1; n <= n_updates; n++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        work((random >> 20) % 100000, (random >> 44) >> ((random >> 40) & 15));
+        if (n % burst == 0)
+            key = (random >> 20) % 100000;
+        work(key, (random >> 44) >> ((random >> 40) & 15));
         while (seconds() < began + n / 500000.)
             ;
     }
@@ -147,6 +149,7 @@ int main(int argc, char **argv)
 {
     pthread_t threads[2];
     n_updates = atol(argv[1]);
+    burst = atol(argv[2]);
     for (unsigned long i = 0; i < 2; i++)
         pthread_create(&threads[i], 0, update, (void *)(i + 1));
     for (int i = 0; i < 2; i++)
@@ -160,15 +163,17 @@ def two_busy_threads_lose_no_value_of_a_distribution_with_100000_keys(t):
     subprocess.run(["gcc", "-O1", "-pthread", "-xc", "-", "-o", str(t.scratch / "two")], input=TWO_THREADS, text=True,
                    check=True)
     n_updates, out = 10000000 if t.long else 1000000, t.scratch / "two.out"
-    done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0] = quantize(arg1); }", "-x", "aggsortkey", "-o", str(out),
-                 "-c", f"{t.scratch}/two {n_updates}", timeout=300)
-    equal((done.returncode, done.stderr), (0, ""))
-    n_keys = n_counted = 0
-    with open(out, encoding="ascii") as lines:
-        for line in lines:
-            n_keys += line.strip().isdigit()
-            n_counted += int(line.split("|")[1].split()[-1]) if "|" in line else 0
-    equal((n_counted, n_keys), (2 * n_updates, 100000))
+    for burst in (1, 2, 4): # number of updates in a row that have the same key
+        done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0] = quantize(arg1); }", "-x", "aggsortkey",
+                     "-o", str(out), "-c", f"{t.scratch}/two {n_updates} {burst}", timeout=300)
+        equal((done.returncode, done.stderr), (0, ""), f"bursts of {burst}")
+        n_keys = n_counted = 0
+        with open(out, encoding="ascii") as lines:
+            for line in lines:
+                n_keys += line.strip().isdigit()
+                n_counted += int(line.split("|")[1].split()[-1]) if "|" in line else 0
+        equal((n_counted, n_keys > 95000), (2 * n_updates, True), f"bursts of {burst}")
+        out.unlink()
 
 def without_p_and_c_processes_of_only_one_other_user_are_traced(t):
     if os.geteuid() != 0:

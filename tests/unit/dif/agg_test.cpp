@@ -309,9 +309,10 @@ constexpr std::uint64_t full_bytes = header_and_key + 8ull * DTRACE_QUANTIZE_NBU
 
 // A clause @[arg0] = quantize(arg1).
 struct Quantized : Session {
-    Quantized()
+    explicit Quantized(std::uint64_t aggsize = 8 << 20)
     {
-        config.options[DTRACEOPT_aggsize] = 8 << 20;
+        config.options[DTRACEOPT_aggsize] = aggsize;
+        config.n_shards = 1;
         DofBuilder dof;
         dof.clause("p:m:f:n")
             .key(builtin(DIF_VAR_arg0))
@@ -355,20 +356,61 @@ TEST(Aggregation, AKeyOfADistributionHasShortEntriesForItsFirstFourBuckets)
 
 TEST(Aggregation, AKeyThatIsUpdatedOftenGetsAnEntryWithAllBuckets)
 {
-    Quantized other_bucket;
-    EXPECT_EQ(other_bucket.bytes_for(1, 1), short_bytes);
-    EXPECT_EQ(other_bucket.bytes_for(1, 2), full_bytes);
-
-    Quantized same_bucket;
-    EXPECT_EQ(same_bucket.bytes_for(1, 1), short_bytes);
+    Quantized one_bucket;
+    EXPECT_EQ(one_bucket.bytes_for(1, 1), short_bytes);
     for (int i = 2; i <= 64; i++)
-        EXPECT_EQ(same_bucket.bytes_for(1, 1), 0u) << i;
-    EXPECT_EQ(same_bucket.bytes_for(1, 1), full_bytes);
-    EXPECT_EQ(same_bucket.bytes_for(1, 2), 0u);
-    auto entries = same_bucket.aggregations();
+        EXPECT_EQ(one_bucket.bytes_for(1, 1), 0u) << i;
+    EXPECT_EQ(one_bucket.bytes_for(1, 1), full_bytes);
+    EXPECT_EQ(one_bucket.bytes_for(1, 2), 0u);
+    auto entries = one_bucket.aggregations();
     ASSERT_EQ(entries.size(), 1u);
     EXPECT_EQ(entries[0].value[64], 65u);
     EXPECT_EQ(entries[0].value[65], 1u);
+
+    Quantized two_buckets;
+    EXPECT_EQ(two_buckets.bytes_for(1, 1), short_bytes);
+    EXPECT_EQ(two_buckets.bytes_for(1, 2), short_bytes);
+    for (int i = 2; i <= 64; i++) {
+        EXPECT_EQ(two_buckets.bytes_for(1, 1), 0u) << i;
+        EXPECT_EQ(two_buckets.bytes_for(1, 2), 0u) << i;
+    }
+    EXPECT_EQ(two_buckets.bytes_for(1, 1), full_bytes);
+    EXPECT_EQ(two_buckets.bytes_for(1, 4), 0u);
+}
+
+// Key 0 has a short entry, and no entry with all buckets fits any more.
+TEST(Aggregation, AFullBufferStillCountsInTheShortEntriesOfADistribution)
+{
+    Quantized s(4096);
+    s.bytes_for(1, 1);
+    for (unsigned key = 1; s.drops(DTRACEDROP_AGGREGATION) == 0; key++)
+        s.fire("n", {key, 1});
+    for (int i = 0; i < 200; i++)
+        s.fire("n", {0, 1});
+    EXPECT_EQ(s.drops(DTRACEDROP_AGGREGATION), 1u);
+    for (const AggEntry& entry : s.aggregations())
+        EXPECT_EQ(entry.value[64], entry.key == std::string(8, '\0') ? 201u : 1u);
+}
+
+// A fifth bucket would need an entry with all buckets, but only a short one fits.
+TEST(Aggregation, AnAlmostFullBufferStillTakesShortEntries)
+{
+    Quantized s(4096);
+    const std::uint64_t room = 4096 - 4ull * s.arena().plan.agg_buckets;
+    std::uint64_t used = 0;
+    for (unsigned i = 0; i < 4; i++)
+        used += s.bytes_for(1, 1u << i);
+    for (unsigned key = 1; room - used > full_bytes; key++) {
+        s.fire("n", {key, 1});
+        used += short_bytes;
+    }
+    s.fire("n", {0, 16});
+    EXPECT_EQ(s.drops(DTRACEDROP_AGGREGATION), 0u);
+    for (const AggEntry& entry : s.aggregations())
+        if (entry.key == std::string(8, '\0')) {
+            EXPECT_EQ(Words(entry.value.begin() + 64, entry.value.begin() + 70),
+                      (Words{1, 1, 1, 1, 1, 0}));
+        }
 }
 
 // Two of the four shards cannot be parked, so each firing still finds a free shard.
