@@ -164,7 +164,7 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     // If the file is read in several pieces, a mapping that moves between two reads may
-    // appear twice or out of order.
+    // appear twice or in the wrong order.
     auto order = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     if (!std::is_sorted(maps.mappings_.begin(), maps.mappings_.end(), order))
         std::stable_sort(maps.mappings_.begin(), maps.mappings_.end(), order);
