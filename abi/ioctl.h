@@ -116,7 +116,7 @@ enum dtk_kind {
 	 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
-	DTK_TICK,	/* `where` is the ns between firings, each of which is on one CPU */
+	DTK_TICK,	/* `where` is the ns between firings; each is on one CPU only */
 	/*
 	 * For DTK_UPROBE, DTK_URETURN and DTK_USTATIC, `where` is the address of a
 	 * struct dtk_uprobe.

@@ -11,7 +11,7 @@
 
 enum dt_action_flag {
 	DT_ACT_DATA = 1,	/* the action records data */
-	DT_ACT_DESTRUCTIVE = 2, /* the action needs the option destructive */
+	DT_ACT_DESTRUCTIVE = 2, /* the action requires the option -w */
 	DT_ACT_KERNEL = 4,	/* only the kernel supports the action */
 	DT_ACT_ELSEWHERE = 8,	/* only DTrace on other systems supports it */
 };

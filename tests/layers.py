@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory, called a room in
-this file. ALLOWED lists the other rooms that each room may include. A unit test may include the room that it tests, and
-everything that this room may include."""
+"""Checks that every #include in the tree refers to the same or a lower layer. A layer is a directory. In this file, a
+directory that ALLOWED names is called a room. ALLOWED lists the other rooms that each room may include. A unit test may
+include the room that it tests, and everything that this room may include."""
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
@@ -42,11 +42,11 @@ TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "li
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
           "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
-# Further rooms that the tests of a room may include. The tests of the runtime compile their D
-# programs, and compare native code with the engine.
+# The tests of each of these directories may also include from the directories to its right. The tests of the runtime
+# compile their D programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
-# Rooms that may include all rooms in their subdirectories. The files directly in compile/ run the passes in its
-# subdirectories, so they include headers of these passes.
+# Directories whose own files may include from all of their subdirectories. The files directly in compile/ run the passes
+# in its subdirectories, so they include headers of these passes.
 WHOLE = {"libdtrace/compile"}
 
 def room_of(path):

@@ -16,7 +16,8 @@ struct Flag {
 constexpr Flag flags[] = {
     {'a', nullptr, "claim the anonymous enabling and print its records", "grabanon"},
     {'A', nullptr,
-     "save the program as the anonymous enabling, or remove it if there is no program"},
+     "save the program as the anonymous enabling; without a program, remove the saved "
+     "one"},
     {'b', "size", "size of the principal buffer (k, m, g, t)", "bufsize"},
     {'B', nullptr, "show each piece of output, quoted, on its own line"},
     {'c', "command", "run a command and trace it; its pid is $target"},
@@ -200,8 +201,8 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// Returns an error message for wrong arguments of --patches, or "". Listing patches
-// changes nothing, so probes and commands (-c) are not allowed.
+// Returns an error message if the arguments are invalid with --patches, or "".
+// --patches only reads running processes, so it accepts no probes and no commands.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())

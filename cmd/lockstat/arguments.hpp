@@ -28,7 +28,7 @@ struct Arguments {
     unsigned depth = 0; // frames of the stacks to record (-s)
     unsigned long rate = 97;
     unsigned long n_records = 10000;
-    unsigned long top = 0; // rows to print of each table, or 0 for all rows (-D)
+    unsigned long top = 0; // number of rows to print per table; 0: all (-D)
     unsigned long shortest_ns = 0;
     std::vector<Place> locks, functions;
     bool traced = false;           // -T

@@ -152,7 +152,7 @@ Result<Ok> ArenaReader::snapshot_counters()
         2 * DT_COUNTERS_BYTES; // enough for the largest entry
     std::byte* to = agg_copy_.room(room_bytes);
     if (!to)
-        return Error{Code::limit, "read the counters of aggregations: out of memory",
+        return Error{Code::limit, "read the aggregation counters: out of memory",
                      ENOMEM};
     for (std::uint32_t set = 0; set <= arena_->counters.n_cpus; set++) {
         // dt_drain_counters() converts the counters to aggregation entries. These

@@ -8,8 +8,8 @@ namespace dt {
 
 namespace {
 
-// While this object exists, Registry::add() reuses the recycled probes of a group of
-// processes instead of creating new ones (Registry::begin_kin()).
+// While this object exists, Registry::add() reuses probes that earlier processes of the
+// same group no longer need, instead of creating new ones (Registry::begin_kin()).
 class KinOfNewProbes {
 public:
     KinOfNewProbes(Registry& registry, std::string kin) : registry_(registry)

@@ -101,7 +101,7 @@ void TargetReports::note_program(ps_prochandle& process, bool still_traced,
         s_.report(&process,
                   "process " + std::to_string(process.pid) + " executed " +
                       (program.empty() ? "another program" : printable_name(program)) +
-                      ", which is not traced (-x follow=exec traces it)");
+                      ", which is not traced (use -x follow=exec to trace it)");
         return;
     }
     process.unmatched = program.empty() ? "another program" : program;

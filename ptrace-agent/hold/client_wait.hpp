@@ -53,7 +53,7 @@ public:
     void release_overdue();
 
 private:
-    // Ends the hold. A stop of the thread that is still pending is handled before the
+    // Ends the hold. If the thread has a pending stop, that stop is handled before the
     // thread continues.
     void release(Thread& thread);
 

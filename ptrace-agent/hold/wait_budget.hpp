@@ -17,7 +17,7 @@
 namespace dt::agent {
 
 constexpr std::uint64_t stop_timeout_ns = 2'000'000'000;
-// The shorter limit of waits for a target that did not respond in stop_timeout_ns.
+// The shorter limit on waits for a target that did not respond within stop_timeout_ns.
 constexpr std::uint64_t second_timeout_ns = 200'000'000;
 
 class WaitBudget {

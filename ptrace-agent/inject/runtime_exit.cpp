@@ -320,7 +320,7 @@ void RuntimeExit::deliver_deferred(Thread& thread)
         if (!run_to_program(thread, ran))
             return;
         if (!ran)
-            continue; // the thread has not run, so its stop is still the same
+            continue; // the thread has not run, so it is still in the same stop
         if (thread.is_interrupt())
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&

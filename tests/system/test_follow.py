@@ -223,7 +223,7 @@ def an_attached_process_that_executes_another_program_is_reported(t):
     os.kill(dtrace.pid, signal.SIGCONT)
     equal(output, b"more\n")
     told = dtrace.stderr.readline()
-    contains(told, "/cat, which is not traced (-x follow=exec traces it)\n")
+    contains(told, "/cat, which is not traced (use -x follow=exec to trace it)\n")
     equal((target.returncode, dtrace.wait(timeout=60)), (0, 0), dtrace.stderr.read())
 
 main(tests_in(globals()))

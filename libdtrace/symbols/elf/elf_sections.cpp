@@ -200,7 +200,7 @@ Result<Ok> ElfSections::read_headers()
     // the type are checked again in libelf's copy, which is used from here on.
     if (gelf_getclass(elf_.get()) != ELFCLASS64 ||
         (header_.e_type != ET_EXEC && header_.e_type != ET_DYN))
-        return Error{Code::corrupt, "the ELF header changed while it was read"};
+        return Error{Code::corrupt, "the ELF header changed while it was being read"};
     if (auto good = read_program_headers(); !good)
         return good;
     read_section_headers();

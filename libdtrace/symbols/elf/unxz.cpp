@@ -56,7 +56,7 @@ Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
         if (status != LZMA_OK || decoder->avail_out != 0)
             return Error{Code::corrupt, "xz data is damaged"};
         if (out.size() >= max_bytes)
-            return Error{Code::limit, "the unpacked xz data are too large"};
+            return Error{Code::limit, "the decompressed xz data is too large"};
         out.resize(std::min(out.size() * 2, max_bytes));
     }
 }

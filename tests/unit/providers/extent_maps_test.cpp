@@ -147,7 +147,7 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    // Only the thread of `maps` could now take the signal.
+    // From here on, only the thread that `maps` starts can receive the signal.
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);
