@@ -129,9 +129,9 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Unwinds a signal. At the call, @frame belongs to the code that calls
- * rt_sigreturn() after the signal handler. Changes it to the frame of the code
- * that the signal interrupted. The registers of the interrupted code are in the
+ * Unwinds through the frame of a signal. @frame is first the frame of the code
+ * that calls rt_sigreturn() after the signal handler. Changes it to the frame of
+ * the code that the signal interrupted. The registers of the interrupted code are in the
  * struct ucontext at the stack pointer, from which rt_sigreturn() will restore
  * them.
  */
@@ -272,8 +272,8 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 }
 
 /*
- * Removes from a bucket the maps whose memory is unused, and the older maps of
- * the memory to which @newest belongs. Adds them to the list @gone.
+ * Removes from a bucket the entries whose mm has no users, and the entries for
+ * the mm of @newest that are older than @newest. Adds them to the list @gone.
  */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)

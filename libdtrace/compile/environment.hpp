@@ -33,8 +33,8 @@ struct ProbeMatch {
     std::vector<const Type*> args;
 };
 
-// A module of a process or of the kernel. The text before a name's backquote selects
-// it.
+// A module of a process or of the kernel. In a D name such as libc`malloc, the text
+// before the backquote selects the module.
 struct TargetModule {
     std::string name;
     std::uint64_t bias = 0;      // run-time address minus link-time address

@@ -98,7 +98,8 @@ public:
     // executed another program.
     void remove_others(Thread& thread);
 
-    // New tasks that have stopped before a stop of their parent has announced them.
+    // New tasks whose first stop was reported before the event stop of their parent, which
+    // announces them.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
         return early_stops_;

@@ -35,8 +35,9 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
     });
 }
 
-// Restores the registers and the mask of a late thread that has stopped. Removes the
-// stub if no other late thread needs it. Returns false if the injected call caused the
+// Ends the late call of a stopped thread (Thread::late_call). Restores the thread's
+// registers and signal mask. Removes the code that makes the call if no other thread has
+// a late call. Returns false if the injected call caused the
 // stop. In that case the thread has been resumed and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {

@@ -53,7 +53,7 @@ private:
                                       const native::ClausePlan& plan);
 
     std::map<Use, std::optional<TargetAddr>> routines_;
-    // The same routines, found by the operands that they read. The string in the key
+    // The same routines, keyed by the operands that they read. The string in the key
     // contains these operands, and Use::list is 0.
     std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Takes a thread from our code to the program, because a signal has arrived for it or
-// because the code is about to be removed.
+// Moves a thread from our code back into the program, because a signal has arrived
+// for the thread or because the code is about to be removed.
 //
 //   for a signal   The signal is deferred. The agent shuts the gate, a page at which
 //                  threads that leave the runtime then wait (doorbells.hpp). The thread

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests difficult static probes: shared sites, operands and files that our header does not create, many probes, and the
-semaphores of unloaded libraries and killed tracers."""
+"""Tests unusual static probes: sites that several probes share, operands and object files that our <dtrace/sdt.h> never
+produces, many probes, and the semaphores of unloaded libraries and killed tracers."""
 import os, pathlib, random, re, signal, struct, subprocess, time
 
 from harness import *

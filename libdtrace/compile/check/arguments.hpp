@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arguments of a probe: their names, types and places.
+// The arguments of a probe: their names, types, and locations (registers or memory).
 #pragma once
 
 #include "libdtrace/compile/check/argument_places.hpp"

@@ -156,7 +156,7 @@ bool pointers_compatible(const Type* a, const Type* b)
     const Type* ra = pa->resolve();
     const Type* rb = pb->resolve();
     if (ra->is_integer() && rb->is_integer())
-        return ra->size == rb->size; // the sign of the pointees does not matter
+        return ra->size == rb->size; // the signedness of the pointees does not matter
     if (pointee(ra) && pointee(rb))
         return pointers_compatible(ra, rb);
     return same_type(ra, rb);

@@ -64,7 +64,7 @@ protected:
 
     // Returns an instruction whose effect does not depend on the code around it. The
     // instruction writes none of the registers in must_not_write (one bit for each),
-    // and changes rsp only if it is a push or a pop. After another change of rsp, the
+    // and changes rsp only if it is a push or a pop. After any other change of rsp, the
     // sequence could read the words that the heads wrote.
     Bytes simple(std::uint16_t must_not_write)
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests the counters of keys: which keys have counters, that these counters and the
-// engine's entries have the same key, and what happens to keys that find no free entry.
+// Tests the counters of keys. Checks which keys have counters, that a counter and the
+// engine's entry have the same key, and what happens to a key if no entry is free.
 #include "tests/unit/runtime/native_support.hpp"
 
 #include "dif/counters.h"

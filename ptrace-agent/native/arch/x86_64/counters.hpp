@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emits the additions to the counters of aggregations.
+// Emits the code that adds to the counters of aggregations.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/frame.hpp"
