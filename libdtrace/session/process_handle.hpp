@@ -80,8 +80,10 @@ struct ps_prochandle {
     bool has_breakpoints = false;  // some of its probes fire through breakpoints
     std::string unmatched;         // the program it executed, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
-    std::unique_ptr<dt::ProcessSymbols> symbols;       // may be null if followed
-    std::set<std::uint32_t> reported_probes;           // SiteReports has reported them
+    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null if followed
+    // Probes that SiteReports has reported because of their sites, and because a loop
+    // fires them.
+    std::set<std::uint32_t> reported_probes, reported_loops;
     std::shared_ptr<dt::ProgramProbes> program_probes; // null if not recycled
     std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites
     // Uprobes that were requested for its current program: probe, file, offset.

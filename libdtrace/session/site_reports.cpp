@@ -64,8 +64,8 @@ void SiteReports::report_loops(ps_prochandle& process, const std::vector<Site>& 
     std::string names;
     std::size_t n = 0;
     for (std::uint32_t i : looping) {
-        if (i < sites.size() && is_new_place(process, "loops ", sites[i].probe) &&
-            ++n <= max_named)
+        if (i < sites.size() && process.reported_loops.insert(sites[i].probe).second &&
+            is_new_place(process, "loops ", sites[i].probe) && ++n <= max_named)
             names.append(n == 1 ? "" : ", ")
                 .append(s_.registry.at(sites[i].probe).function);
     }

@@ -59,6 +59,7 @@ void Targets::program_changed(ps_prochandle& process, bool still_traced,
     process.unplanted.clear();
     process.uprobes.clear();
     process.reported_probes.clear();
+    process.reported_loops.clear();
     reports_.note_program(process, still_traced, program);
     // refresh() fails if the process has exited. The exit event will report that.
     if (process.symbols == nullptr || !process.symbols->refresh() || !still_traced ||

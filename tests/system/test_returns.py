@@ -112,6 +112,36 @@ def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
     contains(done.stdout, "entries 210\n")
     equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
 
+LOADER = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 4; i++) {
+        void *library = dlopen(argv[1], RTLD_NOW);
+        void (*turns)(int *, long *) = (void (*)(int *, long *))dlsym(library, "turns_with_a_call");
+        int left = 7;
+        long seen = 0;
+        turns(&left, &seen);
+        printf("left %d\n", left);
+        dlclose(library);
+    }
+    return 0;
+}
+"""
+
+def a_note_on_a_function_is_printed_once_if_its_library_is_loaded_again(t):
+    need("gcc")
+    library, program = t.scratch / "libloops.so", t.scratch / "loader"
+    subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-Wl,-Bsymbolic", str(VICTIMS / "loop_heads.c"), "-o", str(library)],
+                   check=True)
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", str(program)], input=LOADER, text=True, check=True)
+    done = good(t.run("-qZ", "-n", 'pid$target:libloops.so:turns_with_a_call:entry { @ = count(); } '
+                      'END { printa("entries %@d\\n", @); }', "-c", f"{program} {library}"))
+    equal(done.stdout.count("left 0\n"), 4)
+    contains(done.stdout, "entries 28\n")
+    equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
+
 def the_probe_of_the_first_instruction_fires_at_each_iteration(t):
     """While a probe at offset 0 is enabled, the function's entry probe also fires in each iteration."""
     program = loop_heads(t)
