@@ -129,8 +129,8 @@ enum dtk_kind {
 };
 
 /*
- * Each of these numbers selects how one argument of a tracepoint is converted to a
- * value of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
+ * Each of these numbers selects the conversion that turns one argument of a tracepoint
+ * into one of arg0 to arg9. The field `more` has 4 bits for each argument, with arg0 in
  * the lowest bits. The conversion is necessary because an argument may be narrower than
  * its register. The upper bits of the register are then undefined.
  */

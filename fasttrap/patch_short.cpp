@@ -30,8 +30,9 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// Returns the end of the window's kept bytes. These are the bytes after the window in
-// which the displacement of a punned jump ends. Other windows have no kept bytes.
+// Returns the end of the window's kept bytes. These unchanged bytes follow a punned
+// window and are the last bytes of its jump's displacement. A window without a punned
+// jump has no kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;

@@ -112,7 +112,8 @@ int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 
 /*
  * Called for blk_io_schedule(). If blk_io_schedule() calls io_schedule(), the
- * probe fires there. In this case returns -1, so that it does not fire here.
+ * probe fires there. In this case, this function returns -1, so that the probe
+ * does not fire twice.
  */
 int dt_choose_io_wait_direct(const u64 *in, u64 *out)
 {

@@ -154,8 +154,9 @@ struct IdentFacts {
     std::uint32_t program = 0;
     // For Action, Subroutine and AggFunc:
     const char* prototype = nullptr;
-    // An Action's flags, some of the letters D W K N (dif/actions.h), or a Subroutine's
-    // host: ANY, WRITE, KERNEL or NONE (dif/subrs.h).
+    // For an Action: its flags, a subset of the letters D W K N (dif/actions.h).
+    // For a Subroutine: the hosts that may run it, i.e. ANY, WRITE, KERNEL or NONE
+    // (dif/subrs.h).
     const char* flags = "";
     int libact = 0;
     // For Aggregation: the aggregating function of the first use, and the parameters of

@@ -32,7 +32,7 @@ void ArenaReader::begin_drain()
 }
 
 // Returns how many full buffers a round may copy. Between two rounds, the threads on n
-// CPUs fill at most about n shared shards. Only forged data can fill more.
+// CPUs fill at most about n shared shards. If more are full, a target has forged data.
 std::uint64_t ArenaReader::round_buffers() const
 {
     return std::uint64_t{arena_->counters.n_cpus} + (n_shards_ - arena_->n_shared) + 2;

@@ -80,7 +80,7 @@ struct ps_prochandle {
     bool has_breakpoints = false;  // some of its probes fire through breakpoints
     std::string unmatched;         // the program it executed, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
-    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null if followed
+    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null for a followed child
     // Probes that SiteReports has reported because of their sites, and because a loop
     // fires them.
     std::set<std::uint32_t> reported_probes, reported_loops;

@@ -191,8 +191,8 @@ bool LinkerWatch::watch(StoppedWorld& world, std::vector<Tracepoint*>* later)
 }
 
 // Removes the breakpoint in the dynamic linker. The launcher set this breakpoint when
-// it ran the command to the point that evaltime selects. If no probes were planted, the
-// breakpoint has no other purpose.
+// it ran the command to the point that evaltime selects. After that point, only probes
+// that are planted need the breakpoint.
 void LinkerWatch::forget(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints.all()) {

@@ -30,7 +30,7 @@ public:
     {
     }
 
-    // Returns whether this is the name of a module of the kernel.
+    // Returns whether `scope` is the name of a kernel module.
     bool is_scope(std::string_view scope) const;
     // Returns null if there is no such type.
     const Type* type(std::string_view scope, std::string_view name, Kind kind);

@@ -43,7 +43,7 @@ enum class CWord {
     Attribute, // __attribute__((...))
     Asm,       // a name for the linker, or an assembly statement
     Extension, // __extension__, which suppresses warnings
-    Function,  // a specifier of a function: inline or _Noreturn
+    Function,  // a function specifier: inline or _Noreturn
     Thread,    // the storage class of thread-local variables
     Typeof,
     Alignas,
