@@ -143,7 +143,7 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
         _dtrace_debug = 0;
         int n = 0;
         for (std::size_t at = 0;
-             (at = text.find("its symbols are freed", at)) != std::string::npos; ++at)
+             (at = text.find("freeing the symbols of process", at)) != std::string::npos; ++at)
             ++n;
         return n;
     };
