@@ -54,7 +54,7 @@ void ArenaReader::distrust(std::uint32_t shard, const char* what)
 
 // Counts a key that was dropped. The first dropped key is also reported, with advice
 // for the user.
-void ArenaReader::drop_key(std::uint32_t shard)
+void ArenaReader::drop_value(std::uint32_t shard)
 {
     drops_.lose_aggregated(shard);
     if (!std::exchange(dropped_keys_, true) && config_.events)
@@ -136,7 +136,7 @@ void ArenaReader::take_aggregations(std::uint32_t shard,
         }
         const Merged merged = aggregates_.merge(std::span(updates).first(n), place);
         for (std::size_t i = 0; i < merged.n_dropped; i++)
-            drop_key(shard);
+            drop_value(shard);
         if (merged.n < n)
             return distrust(shard,
                             "holds an aggregation that does not match its clause");

@@ -67,7 +67,7 @@ private:
     Result<Ok> snapshot_counters();
     void return_memory(std::uint32_t shard);
     void distrust(std::uint32_t shard, const char* what);
-    void drop_key(std::uint32_t shard);
+    void drop_value(std::uint32_t shard);
 
     const Consumer::Config& config_;
     const dt_arena* arena_;
