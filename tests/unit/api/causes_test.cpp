@@ -142,8 +142,9 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
         std::string text = testing::internal::GetCapturedStderr();
         _dtrace_debug = 0;
         int n = 0;
-        for (std::size_t at = 0;
-             (at = text.find("freeing the symbols of process", at)) != std::string::npos; ++at)
+        for (std::size_t at = 0; (at = text.find("freeing the symbols of process",
+                                                 at)) != std::string::npos;
+             ++at)
             ++n;
         return n;
     };
