@@ -437,7 +437,7 @@ dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
 	struct dt_agg_points of_key, *points = DT_NULL;
 	struct dt_aggpoint *found = DT_NULL;
-	dt_u32 hash, at, added, *bucket;
+	dt_u32 hash, at, added = 0, *bucket;
 	dt_u64 *v;
 
 	if (dt_agg_is_distribution(a->kind)) {
@@ -451,20 +451,17 @@ dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash, points);
 	if (points)
 		found = points->found;
-	if (v) {
+	if (!v && (!found || found->count >= DT_AGG_HOT))
+		added = dt_agg_add(m, active, a, value, hash, bucket, points);
+	if (added) {
+		at = added;
+	} else if (v) {
 		dt_agg_update(m, a, v, value);
-	} else if (found && found->count < DT_AGG_HOT) {
+	} else if (found) {
 		found->count += m->increment;
 	} else {
-		added = dt_agg_add(m, active, a, value, hash, bucket, points);
-		if (added) {
-			at = added;
-		} else if (found) {
-			found->count += m->increment;
-		} else {
-			at = 0;
-			m->shard->drops[DTRACEDROP_AGGREGATION]++;
-		}
+		at = 0;
+		m->shard->drops[DTRACEDROP_AGGREGATION]++;
 	}
 	*hint = at;
 }

@@ -36,8 +36,7 @@ std::int64_t divide(std::int64_t a, std::int64_t b)
 
 bool is_distribution(std::uint32_t function)
 {
-    return function == DTRACEAGG_quantize || function == DTRACEAGG_lquantize ||
-           function == DTRACEAGG_llquantize;
+    return dt_agg_is_distribution(function) != 0;
 }
 
 // Returns the lower bounds of llquantize's buckets: those from factor^low upwards, then

@@ -106,14 +106,15 @@ static void add_value(const AggDesc& agg, std::byte* into,
     std::memcpy(bucket, &sum, sizeof sum);
 }
 
-// Returns the offset of a word that the update changes, from the start of the key.
+// Returns the offset of a word that the update changes, from the start of the key. The
+// update is not checked yet, so the offset can be too large.
 static std::size_t word_offset(const AggUpdate& update)
 {
     const AggDesc& agg = *update.agg;
     const std::uint64_t word = is_short(agg, update.value)
                                    ? load_as<dt_aggpoint>(update.value.data()).word
                                    : 0;
-    return agg.key_bytes + 8 * std::min<std::uint64_t>(word, agg.value_bytes / 8);
+    return agg.key_bytes + 8 * word;
 }
 
 void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
@@ -287,14 +288,10 @@ void Aggregates::trunc(std::uint32_t id)
         return;
     Table& table = found->second;
     n_entries_ -= table.size();
-    const bool is_large = table.size() > recent_.size() / 16;
     for (const auto& [key, entry] : table) {
         n_bytes_ -= bytes_of_entry(*entry->agg);
-        if (!is_large)
-            recent_[recent_slot(id, key)] = nullptr;
+        recent_[recent_slot(id, key)] = nullptr;
     }
-    if (is_large)
-        std::fill(recent_.begin(), recent_.end(), nullptr);
     table.clear();
 }
 
