@@ -154,6 +154,12 @@ def tests_in(names, *helpers):
             if getattr(value, "__module__", "") == "__main__" and value not in helpers and
             str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]
 
+def use_default_signals():
+    """Restores the default actions of signals. A shell starts background commands with SIGINT ignored, and their
+    children inherit this. dtrace would then ignore SIGINT as well, but tests of signals need the default actions."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
 def main(tests):
     args = argparse.ArgumentParser()
     args.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build/release")
@@ -161,10 +167,7 @@ def main(tests):
     args.add_argument("--long", action="store_true")
     args.add_argument("names", nargs="*")
     args = args.parse_args()
-    # A shell starts background commands with SIGINT ignored, and their children inherit this. dtrace would then ignore
-    # SIGINT as well. Tests of signals need the default actions.
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    use_default_signals()
     context = Context(args.build, args.long)
     lines = []
     for test in tests:
