@@ -4,7 +4,7 @@
 //
 // If the session has declared a type of the same name, that type is used. D libraries
 // declare the types that they translate, while the definitions in programs often
-// contain only a placeholder. Any other type keeps its name, but D programs cannot use
+// declare a type of the same name without its members. Any other type keeps its name, but D programs cannot use
 // that name. Pointers refer to the traced process, so they are userland. The types may
 // come from an untrusted file, so the recursion depth is limited.
 #pragma once

@@ -157,7 +157,8 @@ static inline uint64_t dtrace_usdt_double(double value)
 }
 
 #define DTRACE_USDT_REFUSAL_                                                   \
-	"an argument of a static probe can have at most 8 bytes: convert a long double to double"
+	"an argument of a static probe can have at most 8 bytes: "              \
+	"convert a long double to double"
 
 #ifdef __cplusplus
 } // extern "C"
