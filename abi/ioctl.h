@@ -84,7 +84,9 @@ struct dtk_list {
 	dt_u64 bytes; /* the size of all elements */
 	dt_u32 n;     /* the number of elements */
 	/*
-	 * the number of processed elements, set by the module even if the request fails
+	 * The number of processed elements, set by the module even if the
+	 * request fails. DTK_ATTACH counts only elements without an error.
+	 * DTK_TABLE returns the number of the new table here instead.
 	 */
 	dt_u32 n_done;
 };
@@ -257,8 +259,9 @@ struct dtk_claim {
  * from its offset in the file up to the offset of the next rule. Rules are in ascending
  * order of the offsets. For the innermost frame, the pc selects the rule. For all other
  * frames, the return address minus one selects it. The caller's pc is the word below
- * the CFA, and the CFA is the caller's stack pointer. The module sets n_done to the
- * number of the new table, for the field `table` of struct dtk_unwind_map.
+ * the CFA, and the CFA is the caller's stack pointer. The rules of one request form a
+ * table. The module returns the number of this table in n_done. In a struct
+ * dtk_unwind_map, the field `table` contains this number.
  */
 struct dtk_unwind_rule {
 	dt_u32 at;	 /* offset in the file */

@@ -38,8 +38,8 @@ double ms_since(Clock::time_point start)
 }
 
 struct Sites {
-    std::vector<dt::PatchSite>
-        sites; // a PatchSite::site is the index of the first site at its address
+    // PatchSite::site is the index of the first site with the same address.
+    std::vector<dt::PatchSite> sites;
     std::vector<std::size_t> functions; // the index of each site's function
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
     {

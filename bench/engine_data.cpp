@@ -55,7 +55,7 @@ dt_u64 host_now(dt_host*)
     return ++now;
 }
 
-// The number of the string that execname returns, one of 64 strings of 20 bytes.
+// Selects the string that execname returns. There are 64 such strings of 20 bytes.
 thread_local unsigned which_name = 0;
 
 dt_u64 host_string(dt_host*, dt_u32, dt_u32, char* to, dt_u64 max)
@@ -217,8 +217,9 @@ template <class F> double scaling(F work)
     return alone / together[0] + alone / together[1];
 }
 
-// Measures how well two threads run on this machine without the engine. The loop uses
-// only registers and all arithmetic units of a core. Returns its time in ns.
+// Runs a loop that uses only registers, and all arithmetic units of a core. Returns its
+// time in ns. scaling(loop) shows how well two threads run on this machine without the
+// engine.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;

@@ -27,7 +27,11 @@
 
 #define DT_AGG_CHAIN 100000
 #define DT_AGG_POINTS 4	/* maximum number of short entries of a key */
-#define DT_AGG_HOT 64	/* a short entry has at most this count, if possible */
+/*
+ * If the count of a short entry has reached this value, the next update of its
+ * bucket adds an entry with all buckets, if the buffer has room for it.
+ */
+#define DT_AGG_HOT 64
 
 void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
 		  dt_u32 which)
@@ -385,10 +389,12 @@ static int dt_agg_hinted_point(struct dt_mstate *m, dt_u8 *buffer,
 }
 
 /*
- * Creates an entry with the value of the first update. Prefers a short entry if
- * the key has few, and an entry with all buckets if the short entry of this
- * bucket is no longer used. Returns the offset of the entry, or 0 if the buffer
- * has no room for it.
+ * Creates an entry with the value of the first update. The entry of a
+ * distribution is short if the key has no short entry for this bucket yet, and
+ * fewer than DT_AGG_POINTS for other buckets. Otherwise it has all buckets. If
+ * the buffer has no room for all buckets, and the key has no short entry for
+ * this bucket yet, the entry is short after all. Returns the offset of the
+ * entry, or 0 if the buffer has no room for it.
  */
 static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 			 const struct dt_action *a, dt_u64 value, dt_u32 hash,
@@ -424,10 +430,10 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 }
 
 /*
- * Updates the value of a key when *hint does not help: it is 0, or the entry at
- * this offset belongs to another key or is short. Searches for the entry to
- * update, or creates one. Sets *hint to the offset of the entry. If a new entry
- * is needed and the buffer has no room, counts a drop and sets *hint to 0.
+ * Updates the value of a key if *hint is 0, or if the entry at this offset
+ * belongs to another key or is short. Searches for the entry to update, or
+ * creates one. Sets *hint to the offset of the entry. If a new entry is needed
+ * and the buffer has no room, counts a drop and sets *hint to 0.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

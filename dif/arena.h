@@ -101,7 +101,8 @@ struct dt_action {
 	/* aggregation: variable id; other entries: source line */
 	dt_u64 uarg;
 	dt_off format;	      /* offset of a string, or 0 */
-	dt_u32 rec_offset;    /* from the start of the record, or of the key */
+	/* offset of the value in the record, or in the key if in_key is 1 */
+	dt_u32 rec_offset;
 	dt_u32 rec_size;      /* size of the recorded value; 0: no value */
 	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
 	/*
@@ -168,7 +169,7 @@ struct dt_probe {
  * DT_ACTIVITY_COOLDOWN; other probes fire only in DT_ACTIVITY_ACTIVE
  */
 #define DT_PROBE_DTRACE 0x1
-/* has several ECBs; set before the second one is linked */
+/* the probe has several ECBs; set before the second ECB is linked */
 #define DT_PROBE_MANY 0x2
 #define DT_PROBE_OWN 0x4      /* fires only in the consumer or the agent */
 /* the bits of dt_probe.flags from here on contain the number of ECBs */
@@ -292,7 +293,7 @@ struct dt_arena {
 	 */
 	dt_off shards;
 	dt_u64 shard_bytes;    /* distance between shards */
-	dt_u64 locals_used;    /* allocated bytes of a shard's locals */
+	dt_u64 locals_used;    /* bytes allocated for clause-local variables */
 	dt_u64 start_walltime; /* ns since 1970 when the arena was created */
 	/*
 	 * 1: every host has the operation flop, so floating-point instructions
@@ -341,14 +342,14 @@ enum dt_spec_state {
 #define DT_MAX_SPECS 1024
 
 /*
- * A clock for hosts that cannot call clock_gettime(2). It is a line: a linear
- * function that converts the processor's time stamp counter to CLOCK_MONOTONIC
- * and CLOCK_REALTIME. When the counter is t, ((t - tsc) * mult >> shift) ns
- * have passed since mono_ns and wall_ns. The consumer renews the line. A new
- * line starts at the time that the previous line gives at that moment, so time
- * never goes backwards for a reader. seq is odd while the consumer writes the
- * line. seq is 0 if there is no line, because the system does not use the
- * counter as its clock.
+ * A clock for hosts that cannot call clock_gettime(2). It is called a line,
+ * because it is a linear function of the processor's time stamp counter. When
+ * the counter is t, ((t - tsc) * mult >> shift) ns have passed since mono_ns
+ * (CLOCK_MONOTONIC) and wall_ns (CLOCK_REALTIME). The consumer regularly
+ * replaces the line. At that moment, the monotonic time of the new line is at
+ * least that of the old line, so the monotonic time never goes backwards for a
+ * reader. seq is odd while the consumer writes the line. seq is 0 if there is
+ * no line, because the system does not use the counter as its clock.
  */
 struct dt_clock {
 	dt_u32 seq;

@@ -16,7 +16,7 @@
 #define DT_DYN_CLASSES 24
 /* The size of the chunks of the last class, in bytes. */
 #define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1))
-#define DT_DYN_UNIT 8 /* bytes per unit of the offset of a chunk */
+#define DT_DYN_UNIT 8 /* the unit of offsets in dt_chunk_ref(), in bytes */
 
 /*
  * A bucket is one cache line. Most variables are small enough to be stored in

@@ -30,7 +30,7 @@
 /*
  * The number of entries that a hash can select in a table of keys. SMALL is for
  * values of up to 32 bytes, LARGE for distributions. If the free space of a set
- * is too small, the number is halved, but not below LEAST.
+ * is too small, the number is halved until the table fits, but not below LEAST.
  */
 #define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
@@ -162,7 +162,7 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
-	dt_u64 first; /* value of `place` at which this call begins */
+	dt_u64 first; /* number of the place with which this call begins */
 	/*
 	 * number of the current place, from 0; a place is an aggregation
 	 * without a key, or an entry of a table of keys
@@ -228,8 +228,8 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 
 /*
  * Writes an aggregation entry if the counters have changed since the previous
- * drain. Returns -1 if the output has no space for the entry. The next call of
- * dt_drain_counters() then starts with these counters.
+ * drain. Returns 0, or -1 if the output has no space for the entry. After -1,
+ * the next call of dt_drain_counters() starts with these counters.
  */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,

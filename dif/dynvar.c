@@ -48,7 +48,11 @@
 #include "dif/chunks.h"
 
 #define DT_DYN_CHAIN 4096 /* maximum number of steps along a chain */
-#define DT_DYN_A_BUCKET 256 /* minimum bytes of the space per bucket */
+/*
+ * The number of buckets is a power of two: at most one for this number of bytes
+ * of the space, but at least 64.
+ */
+#define DT_DYN_A_BUCKET 256
 #define DT_DYN_CLEANED 4096 /* buckets checked by one dt_dynvar_clean() call */
 
 /* A key, and the bucket to which it belongs. */
@@ -68,7 +72,8 @@ struct dt_dynkey {
 struct dt_dynval {
 	dt_u8 *at;	 /* the value; null: not found */
 	dt_u32 *writing; /* the word that has the bit DT_DYN_WRITING */
-	dt_u32 *link;	 /* the head or `next` that refers to the chunk */
+	/* the bucket's `head` or a chunk's `next` that refers to `chunk` */
+	dt_u32 *link;
 	struct dt_chunk *chunk; /* null: the variable is in the bucket */
 	int lost; /* 1: the search gave up before the end of the chain */
 };
@@ -238,8 +243,8 @@ static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 /* --- get and set --- */
 
 /*
- * Writes `bytes` bytes of a value, and zeros after them up to `all` bytes.
- * Marks the value with DT_DYN_WRITING while it writes.
+ * Writes the first `bytes` bytes of a value of `all` bytes, and fills the rest
+ * with zeros. Marks the value with DT_DYN_WRITING while it writes.
  */
 static void dt_value_write(const struct dt_dynval *v, const void *from,
 			   dt_u64 bytes, dt_u64 all)

@@ -54,7 +54,7 @@ struct dt_arena_config {
 	dt_u32 has_float;    /* 1: every host has the operation flop */
 	/*
 	 * 1: only the kernel fires probes. The arena then has no counters,
-	 * because only native code adds to counters.
+	 * because only native code in targets adds to counters.
 	 */
 	dt_u32 has_kernel;
 };

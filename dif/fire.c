@@ -15,9 +15,8 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * The firings in a shard are numbered. A firing checks the lease if the bits of
- * its number that are in this mask are zero. This is the case for every 64th
- * firing.
+ * The firings in a shard are numbered. Every 64th firing checks the lease
+ * before it runs a clause. Its number has only zeros in the bits of this mask.
  */
 #define DT_LEASE_EACH 63
 
@@ -108,9 +107,10 @@ static void dt_error(struct dt_mstate *m)
 }
 
 /*
- * Reserves space for the record of a clause. Does nothing if the clause writes
- * no record, or if its record belongs to a speculation. Returns 0 if there is
- * no space or the lease has expired. The clause must then not run.
+ * Reserves space for the record of a clause. Returns 1, or 0 if there is no
+ * space or the lease has expired. If the result is 0, the clause must not run.
+ * If the clause writes no record, or if its record belongs to a speculation,
+ * the function only returns 1.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {

@@ -46,10 +46,11 @@ struct dt_host_ops {
 		     dt_u64 bytes, dt_u64 *bad);
 
 	/*
-	 * Reads argument number n, from 0, which was not passed to dt_fire().
-	 * On success, sets *value and returns 0. On failure, returns -1 and
-	 * sets *bad to the address that could not be read, or to 0 if the value
-	 * is not available.
+	 * Reads the probe's argument n, where 0 is the first argument. The
+	 * engine calls arg() only for arguments that were not passed to
+	 * dt_fire(). On success, sets *value and returns 0. On failure, returns
+	 * -1 and sets *bad to the address that could not be read, or to 0 if
+	 * the value is not available.
 	 */
 	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/*

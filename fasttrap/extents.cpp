@@ -80,7 +80,8 @@ public:
         }
         TargetAddr end = at_ + text_.size();
         leave_code(end);
-        into_.code.end_gap({gap_, end}, true); // the text may end with padding
+        // Padding at the end of the text counts as padding before known code.
+        into_.code.end_gap({gap_, end}, true);
         close_function(text_.size());
     }
 

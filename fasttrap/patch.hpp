@@ -149,7 +149,8 @@ struct WindowInsn {
 struct ChainedJump {
     std::size_t insn = 0;      // index of the first instruction that the jump replaces
     std::uint8_t n_prefix = 0; // number of prefixes before the jump
-    std::uint8_t n_gap = 0;    // number of bytes of the gap before the block
+    // The padding between the last instruction of the previous block and this block.
+    std::uint8_t n_gap = 0;
     std::array<std::byte, 4> gap{};
 };
 constexpr std::size_t max_jumps = 8; // in one window
@@ -206,14 +207,14 @@ using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
 // Plans windows for sites, which must be in ascending order of addresses. Each site
-// ends up in a window or in `refused`. Sites with the same address share the head of
-// the first of them, so the caller must give them the same number.
+// ends up in a window or in `refused`. Sites with the same address share one head, so
+// the caller must give them the same number (PatchSite::site).
 //
 // A window extends forward from its site over complete instructions. After a ret or
-// jump it also takes the padding (nops, int3) up to `end`. A caller that permits this
-// sets `end` to the start of the next function. A window that is still too short also
-// extends to instructions before the site. If this is not enough either, the window
-// becomes a pair, a chain or a punned jump.
+// jump it also takes the padding (nops, int3) up to PatchSite::end. A caller that
+// permits this sets PatchSite::end to the start of the next function. A window that is
+// still too short also extends to instructions before the site. If this is not enough
+// either, the window becomes a pair, a chain or a punned jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 

@@ -132,9 +132,9 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// Returns whether a branch in the window leads into the window, except to the place of
-// one of the window's jumps. The caller passes a window into which it knows no such
-// branch. So the result is true only if the caller did not know all branches.
+// Returns whether a branch in the window leads into the window. A branch to one of the
+// window's jumps does not count. Extents exclude all known branches, so the result is
+// true only for a branch that was unknown when the extents were made.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

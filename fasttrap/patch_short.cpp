@@ -38,9 +38,11 @@ TargetAddr last_byte_of(const Window& window)
     return window.end() + window.n_kept;
 }
 
-// Chooses the prefixes for a pair with four own bytes. Without a prefix, the highest
-// byte of the first displacement is the opcode of the second jump, so the destination
-// of the first jump is about 380 MB below that jump.
+// Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
+// the opcode of the second jump is the highest byte of the first displacement, so the
+// first jump leads to an address about 380 MB below. A prefix before the first jump
+// avoids this. If no prefix may be there, puts one before the second jump. Does this
+// only if the first jump cannot lead to user space otherwise.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {

@@ -53,7 +53,7 @@ private:
     const ReadText& read_;
     std::span<const PatchSite> sites_;
     std::vector<Window> plain_;
-    // For each window in plain_, whether it has become part of a short window.
+    // True for each window in plain_ that has become part of a short window.
     std::vector<bool> merged_;
     std::map<TargetAddr, Window> short_;
     Run run_, second_;

@@ -43,11 +43,11 @@ struct TrampolineSpace::Area {
     // One bit for each page that is in use and not crowded.
     std::vector<std::uint64_t> shared;
     std::uint64_t next = enter_bytes; // where the next search begins
-    // The start, in units of block_bytes, of the next search for a displacement whose
-    // byte d1 is constrained and whose byte d2 is not.
+    // The start, in units of block_bytes, of the next search in which byte d1 of the
+    // displacement is constrained and byte d2 is not (see the top of this file).
     std::uint64_t next_block = 0;
-    // The smallest size for which no space was found since the last give_back(), even
-    // without constraints.
+    // The smallest number of bytes for which a search without constraints has found no
+    // space since the last give_back().
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
 
     Area(TargetAddr at, std::uint64_t n)

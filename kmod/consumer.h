@@ -52,8 +52,8 @@ struct dt_consumer {
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/*
-	 * if this consumer was claimed (anonymous.c), the consumer that the
-	 * file had before; otherwise null
+	 * If this consumer was claimed (anonymous.c), this is the consumer that
+	 * belonged to the open /dev/dtrace before the claim. Otherwise null.
 	 */
 	struct dt_consumer *replaced;
 };
@@ -134,7 +134,7 @@ long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **clai
  */
 struct dt_context {
 	struct dt_host host; /* set by fire.c */
-	struct pt_regs *regs; /* of the interrupted code, or null */
+	struct pt_regs *regs; /* registers of the interrupted code, or null */
 	/* if not 0, stack() omits frames whose sp is not above this address */
 	unsigned long frame;
 	/* if frame is 0, stack() omits frames in this range, see stack.c */

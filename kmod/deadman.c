@@ -65,7 +65,8 @@ static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 struct dt_watch {
 	u64 last_ns; /* when time was last subtracted */
 	s64 sum_ns[DT_N_FIRINGS]; /* never negative */
-	const struct dt_consumer *most; /* leads the vote; not dereferenced */
+	/* the leader of the majority vote; the pointer is not dereferenced */
+	const struct dt_consumer *most;
 	s64 votes_ns;
 	u64 all_until_ns; /* every firing is measured until this time */
 	u32 skip; /* number of firings to skip before the next measured one */

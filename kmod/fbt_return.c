@@ -78,8 +78,9 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 {
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
+	/* Set no hook if dt_return_expect() is not the caller. */
 	if (!pending)
-		return 1; /* set no hook: dt_return_expect() is not the caller */
+		return 1;
 	pending->taken = 1;
 	*(struct dt_pending *)instance->data = *pending;
 	return 0;

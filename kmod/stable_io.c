@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Implements the io probes, which fire for block input and output. Their three
- * arguments describe a buffer, its device and its file. All three are the
- * address of the same bio: the bio is the buffer, refers to the device, and
- * contains pages of the file.
+ * Implements the io probes, which fire for block I/O. Their three arguments
+ * describe a buffer, its device and its file. All three are the address of the
+ * same bio: the bio is the buffer, refers to the device, and contains pages of
+ * the file.
  *
  * When a bio is done, its iterator has reached the end. To show the buffer in
  * its original state, arg0 of a done probe points to a copy of the bio, which
@@ -12,16 +12,16 @@
  *
  * The wait probes fire in three functions, but only once for each wait:
  *   submit_bio_wait()   waits for the bio in its argument.
- *   io_schedule()       waits for a page, a buffer or a request. These are not
+ *   io_schedule()       waits for a page, a buffer or a request. It has no
  *                       arguments, so the probe shows a bio without a device.
- *   blk_io_schedule()   waits for direct input and output. The probe shows a
- *                       bio without a device here, too. If the kernel does not
- *                       check for hung tasks, blk_io_schedule() calls
- *                       io_schedule(), and only the probe in io_schedule()
- *                       fires. Otherwise blk_io_schedule() calls
- *                       io_schedule_timeout(). This function is not probed,
- *                       because submit_bio_wait() also calls it, so each wait
- *                       in submit_bio_wait() would fire the probe twice.
+ *   blk_io_schedule()   waits for direct I/O. Here too, the probe shows a bio
+ *                       without a device. If the kernel does not check for
+ *                       hung tasks, blk_io_schedule() calls io_schedule(), and
+ *                       only the probe in io_schedule() fires. Otherwise
+ *                       blk_io_schedule() calls io_schedule_timeout(). The
+ *                       function io_schedule_timeout() is not probed, because
+ *                       submit_bio_wait() also calls it, so each wait in
+ *                       submit_bio_wait() would fire the probe twice.
  */
 #include "abi/stable.h"
 

@@ -132,8 +132,7 @@ enum dt_paged {
 /*
  * Returns whether a bio pages anonymous memory or a file. Returns
  * DT_PAGED_NOTHING if the bio does not page, or if its operation is not @op.
- * Direct input and output is not paging, because the pages of its bio belong to
- * a process.
+ * Direct I/O is not paging, because the pages of its bio belong to a process.
  */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {

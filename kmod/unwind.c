@@ -129,11 +129,11 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 }
 
 /*
- * Unwinds through the frame of a signal. @frame is first the frame of the code
- * that calls rt_sigreturn() after the signal handler. Changes it to the frame of
- * the code that the signal interrupted. The registers of the interrupted code are in the
- * struct ucontext at the stack pointer, from which rt_sigreturn() will restore
- * them.
+ * Unwinds through the frame of a signal. The caller passes in @frame the frame
+ * of the code that calls rt_sigreturn() after the signal handler. Changes
+ * @frame to that of the code that the signal interrupted. The registers of the
+ * interrupted code are in the struct ucontext at the stack pointer, from which
+ * rt_sigreturn() will restore them.
  */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {

@@ -54,7 +54,7 @@ struct dt_uprobe {
 	struct file *file; /* keeps the inode */
 	struct uprobe *made;
 	struct pid *pid; /* null: all processes */
-	/* mm of the process `pid`; the reference does not keep its pages */
+	/* mm of `pid`; the reference keeps this structure, but not the pages */
 	struct mm_struct *mm;
 	u64 since; /* attach time, in the clock and unit of task->start_time */
 	u64 offset, arg0;
@@ -90,7 +90,7 @@ static bool dt_is_child(const struct dt_uprobe *u)
 	return found;
 }
 
-/* Returns whether this memory should have the breakpoint. */
+/* Returns whether a process with this mm should have the breakpoint. */
 static bool dt_is_wanted(const struct dt_uprobe *u, const struct mm_struct *mm)
 {
 	if (!u->pid || mm == u->mm)

@@ -25,7 +25,8 @@ public:
     CallFrames& operator=(const CallFrames&) = delete;
 
     bool are_there() const { return table_.has_value(); }
-    // Returns the link-time address of the byte at an offset of the file.
+    // Returns the link-time address of the byte at an offset of the file. Returns
+    // nullopt if the byte is not in text(), or if there is no call frame information.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
     // Returns the row at an address, valid until the next call. Returns null if the
     // file has no row for it.

@@ -57,7 +57,7 @@ public:
 
     // These functions read and write data with the program's own access rights. After
     // hand_over(), or if the owner has exited, they use /proc/PID/mem, which ignores
-    // page protections. They return false unless they have transferred all bytes.
+    // page protections. They return false if they have not transferred all bytes.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
     template <class T> bool read_value(TargetAddr from, T& into)

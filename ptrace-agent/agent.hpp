@@ -100,7 +100,7 @@ private:
                      trap_signals_, linker_, client_wait_, hits_,     releaser_};
     Grabber grabber_{tracees_, client_, table_, trap_signals_, follower_, releaser_};
     Launcher launcher_{tracees_, client_, table_, trap_signals_, linker_, client_wait_};
-    std::shared_ptr<AddressSpace> ended_; // of the process that exited most recently
+    std::shared_ptr<AddressSpace> ended_; // memory of the process that exited last
 };
 
 } // namespace dt::agent

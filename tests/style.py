@@ -106,7 +106,7 @@ def methods_in(text):
             parens += 1 if token == "(" else -1
             head += token
         elif parens > 0 and token in "{};":
-            # A brace among parameters is a default argument or belongs to a lambda.
+            # A brace among parameters belongs to a default argument or to a lambda.
             head += " "
         elif token in "{;":
             if scopes and scopes[-1] and is_method(head):

@@ -29,8 +29,8 @@ struct ProviderSource {
     std::vector<SourceProbe> probes;
     // The tags that the declarations use, for example "struct connection".
     std::vector<std::string> tags;
-    // The provider's definition as D text. If it is empty, the files do not contain a
-    // definition.
+    // The provider's definition as D text. If it is empty, the generated files do not
+    // contain a definition.
     std::string definition;
 };
 

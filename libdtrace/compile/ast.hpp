@@ -2,7 +2,8 @@
 // The syntax tree of a D program, which the parser, the checker and the code generator
 // share.
 //
-//   parse (lexer, parser, declarations)  creates the nodes; types are unknown, identifiers are text
+//   parse (lexer, parser, declarations)  creates the nodes; types are unknown, and
+//                                        identifiers are text
 //   check (identifiers, types, rules)    sets type, ident and constants on every node
 //   generate (DIF)                       reads what check has set
 //

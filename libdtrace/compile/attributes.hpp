@@ -36,7 +36,7 @@ constexpr Attributes strongest_attributes{Stability::Standard, Stability::Standa
 constexpr Attributes stable_attributes{Stability::Stable, Stability::Stable,
                                        DependencyClass::Common};
 
-// Returns the less stable of the two, separately for each of the three parts.
+// Returns, for each of the three parts, the less stable of the two values.
 Attributes weakest(const Attributes& a, const Attributes& b);
 // Returns whether any of the three parts is less stable than the same part of `least`.
 bool is_below(const Attributes& attributes, const Attributes& least);

@@ -15,7 +15,8 @@ namespace dt {
 struct Place {
     int line = 0;   // counted from 1, or set by #line; 0 if unknown
     int column = 0; // counted from 1; 0 if unknown
-    // counted from 1, ignoring #line; 0 if `line` also ignores #line
+    // The line number in the text, which #line does not change. Counted from 1. 0 if
+    // `line` contains this number.
     int text_line = 0;
     // The name of the D library or included file (from #line) that contains the place.
     // Null if the place is in the program itself. The session owns the name and never

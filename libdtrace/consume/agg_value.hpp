@@ -15,8 +15,8 @@ bool is_distribution(std::uint32_t function);
 // Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Returns whether `arg` is valid for this aggregating function, and whether its values
-// then have value_bytes bytes.
+// Returns whether `arg` is valid for this aggregating function and makes a value
+// value_bytes bytes long.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
 // Merges the value `from` into the value `into` by the rules of the aggregating

@@ -185,7 +185,8 @@ AggEntry* Aggregates::find(const AggUpdate& update, std::size_t slot)
 
 Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
 {
-    // At most half of the cache is used, so that few keys have the same slot.
+    // Double the cache if the entries would fill more than half of its slots, so that
+    // few keys have the same slot. The maximum is 2^20 slots.
     if (n_entries_ > recent_.size() / 2 && recent_.size() < 1 << 20)
         recent_.assign(2 * recent_.size(), nullptr);
     std::array<std::size_t, most_updates> slots{};
@@ -199,8 +200,9 @@ Merged Aggregates::merge(std::span<const AggUpdate> updates, std::size_t place)
         if (update.key.size() != agg.key_bytes || !fits(agg, update.value))
             return merged;
         if (AggEntry* entry = find(update, slots.at(merged.n))) {
-            // Clauses can describe the parts of keys differently. Keys with the same
-            // bytes are one key nevertheless.
+            // `update.agg` and `entry->agg` may describe the parts of the key
+            // differently, because each clause describes its own keys. Only the
+            // function and its parameters must be equal.
             if (entry->agg->function != agg.function || entry->agg->arg != agg.arg)
                 return merged;
             add_value(agg, entry->bytes.data() + agg.key_bytes, update.value);

@@ -53,7 +53,7 @@ struct AggEntry {
     std::uint64_t normal = 1;
     std::uint64_t order = 0;       // creation sequence number
     std::vector<std::byte> places; // one value per CPU; empty without keep_places()
-    std::vector<bool> counted;     // for each CPU: whether it has a value
+    std::vector<bool> counted;     // true for each CPU that has a value
 
     std::span<const std::byte> key() const
     {

@@ -193,8 +193,8 @@ Result<Ok> ArenaReader::snapshot(DrainKind kind)
     std::byte* to = agg_copy_.room(room_bytes);
     if (!to)
         return Error{Code::limit, "read the aggregations: out of memory", ENOMEM};
-    // Between two rounds, threads can fill round_buffers() buffers and, in addition,
-    // the buffers of all shards that can be parked.
+    // Between two rounds, threads can fill as many buffers as round_buffers() returns
+    // and, in addition, the buffers of all shards that can be parked.
     const std::uint64_t enough =
         (round_buffers() + arena_->plan.n_parkable) * room_bytes;
     std::uint64_t copied = 0;

@@ -51,7 +51,8 @@ public:
         Symbolizer* symbols = nullptr; // null: addresses are printed in hex
         Events* events = nullptr;      // null: faults and drops are not reported
         std::uint32_t owner = 0;       // id in the locks of shards; 0: the thread's id
-        // Returns whether the owner of a lock is alive. Null: uses kill(2).
+        // Returns whether the owner of a lock is alive. If this is null, the consumer
+        // calls kill(2) instead.
         int (*alive)(dt_u32 owner) = nullptr;
         bool per_cpu = false; // aggregations also store the values of each CPU
         // Whether the consumer returns the pages of rarely used buffers to the system

@@ -30,8 +30,8 @@ void put_block(std::string& out, unsigned number)
 
 constexpr unsigned full_block = 8, eighths = 8;
 
-// Draws a bar in eighths of a column. The characters for the eighths are consecutive,
-// starting with the full block.
+// Draws a bar in eighths of a column. Each block element after the full block is an
+// eighth of a column narrower than the one before it.
 void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
     long double columns = scale.share(count) * static_cast<int>(bar_columns);

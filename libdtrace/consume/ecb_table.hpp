@@ -35,10 +35,10 @@ struct Aggregating {
 struct EcbState {
     EcbInfo info;
     bool own = false;       // the ECB's probe never fires in a target
-    Flow flow = Flow::None; // depends only on the probe's name
+    Flow flow = Flow::None; // Entry or Return if the probe's name ends with that word
     std::string_view prefix;
-    // The constant arguments of actions that change the consumer or its output. A
-    // record with different values is forged.
+    // The constant arguments of actions that change the consumer or its output. If a
+    // record contains different values, a target has forged it.
     std::vector<RecordedConstant> constants;
     // Indexed like EcbInfo::records. An element is null unless it belongs to the first
     // value of a printf, system or freopen.

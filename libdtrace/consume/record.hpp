@@ -37,8 +37,8 @@ struct RecordDesc {
     std::uint32_t offset = 0;   // from the start of the key or the record's dt_rechdr
     std::uint32_t n_values = 1; // number of the statement's values, including this one
     std::uint64_t arg = 0, uarg = 0;
-    // the compiler's entry for the action, which has the type, the format and the
-    // source position; null: a C program made this description
+    // The compiler's entry for the action, which has the type, the format and the
+    // source position. It is null if a C program passed this description to the C API.
     const Action* compiled = nullptr;
 };
 
@@ -63,8 +63,8 @@ struct ProbeData {
     std::string_view prefix;           // arrow for flowindent, such as " -> " or "| "
     int indent = 0;                    // in columns; 0 without the option flowindent
     std::span<const std::byte> record; // including its dt_rechdr
-    // Returns the bytes of one action. Empty if the action has none, or if they are not
-    // inside the record.
+    // Returns the bytes of one action. The result is empty if the action has no bytes,
+    // or if they are not inside the record.
     std::span<const std::byte> bytes(const RecordDesc& desc) const
     {
         if (desc.offset > record.size() || desc.size > record.size() - desc.offset)

@@ -149,7 +149,8 @@ std::uint32_t PidProvider::add(const Wanted& wanted, const FunctionAt& at,
     return id;
 }
 
-// Returns whether the table has functions that have no symbol, only an unwind entry.
+// Returns whether the table has functions that have no symbol. Such functions are known
+// only from their unwind entries.
 static bool has_nameless(const FunctionTable& table)
 {
     return std::ranges::any_of(table.all(), [&table](const Function& function) {

@@ -245,9 +245,10 @@ private:
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
         // Finds the other jumps of a pair or chain. Each overlaps the previous jump and
         // leads through a stub into the same trampoline. The destinations are checked,
-        // because bytes of a displacement may look like a jump. An opcode that is five
-        // or more bytes after the previous opcode is outside the previous jump. So the
-        // new jump must have prefixes, and these overlap the previous jump.
+        // because bytes of a displacement may look like a jump. If an opcode is five or
+        // more bytes after the previous opcode, it is outside the previous jump, and
+        // only prefixes of the new jump can overlap the previous jump. The search ends
+        // if there are no such prefixes.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))

@@ -44,7 +44,7 @@ struct ProcessPatches {
     std::vector<ProcessPatch> patches; // in the order of their addresses
     std::vector<std::string> notes;    // files whose text could not be compared
     TargetAddr runtime;                // the runtime's image; 0: there is no runtime
-    bool other_version = false;        // true: the runtime's config was not read
+    bool other_version = false;        // the runtime's version differs from ours
     bool enabled = false;              // the runtime may fire
     pid_t agent = 0;                   // the runtime's agent; 0: exited or unknown
     bool agent_lives = false;
@@ -54,8 +54,8 @@ struct ProcessPatches {
     std::size_t n_live_jumps() const;
 };
 
-// Finds all patches in a process. Fails with gone or permission if the memory of the
-// process cannot be read.
+// Finds all patches in a process. The error is Code::gone or Code::permission if the
+// memory of the process cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
 // Finds what an earlier dtrace left in a process: modified text (returned with the

@@ -42,8 +42,8 @@ public:
     // is not for this provider, or if a search of the registry finds the matching
     // probes. If the provider refuses the description, `refused` has the reason.
     struct Outcome {
-        // True: provided.ids contains all matching probes. False: the caller searches
-        // the registry for them.
+        // If true, provided.ids contains all matching probes. If false, the caller
+        // searches the registry for them.
         bool mine = false;
         Provided provided;
         std::optional<Diagnostic> refused;

@@ -110,8 +110,9 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     return next;
 }
 
-// Removes the entry in a slot. Moves up the entries after it that a search would
-// otherwise no longer find.
+// Frees a slot. A search ends at a free slot, so the next entry that could no longer be
+// found is moved into the freed slot. The old slot of that entry is then freed in the
+// same way.
 void Registry::remove_slot(std::size_t slot)
 {
     const std::size_t mask = slots_.size() - 1;

@@ -41,7 +41,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // EndedProcess::n, because pids are reused
+        std::uint64_t n; // EndedProcess::n, which differs if the pid was reused
     };
     EndedProcess* at(const Turn& turn);
 

@@ -14,8 +14,8 @@ namespace dt {
 // Returns Refused::none, or the reason why the option was refused.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
-// Changes an option for the C API. A null value means an empty one. Returns 0, or -1
-// after SessionState::fail().
+// Changes an option for the C API. Treats a null value as an empty string. Returns 0,
+// or -1 after SessionState::fail().
 int change_option(SessionState& state, const char* name, const char* value);
 // Returns a message that says why an option was refused.
 std::string refusal_text(Options::Refused refused, std::string_view name);

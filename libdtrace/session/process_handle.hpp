@@ -78,7 +78,7 @@ struct ps_prochandle {
     std::uint64_t search_ns = 0, pause_ns = 0;
     bool breakpoints_only = false; // set by ProcessBackend::choose_mechanism()
     bool has_breakpoints = false;  // some of its probes fire through breakpoints
-    std::string unmatched;         // the program it executed, if no probe matches in it
+    std::string unmatched;         // the executed program, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null for a followed child
     // Probes that SiteReports has reported because of their sites, and because a loop

@@ -41,7 +41,7 @@ private:
     Backend& backend_;
     ProbeRecycler& recycler_;
     ps_prochandle& process_;
-    // The name that descriptions use for the pid provider of this process.
+    // The name of the process's pid provider (SessionState::pid_provider_of()).
     const std::string provider_;
     // The results of matching. If several clauses contain the same description, it is
     // matched only once. The key consists of the four parts of the description.

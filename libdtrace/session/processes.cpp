@@ -204,7 +204,7 @@ ps_prochandle* Processes::first()
 
 // Returns the symbols of a process that is or was traced, or of its nearest ancestor
 // with the same modules. Returns null if no symbols are available. Sets `traced` to
-// whether the process is or was traced.
+// true if the process is or was traced, otherwise to false.
 ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
 {
     // Pids are reused, so the chain of ancestors could be circular. The search

@@ -36,8 +36,8 @@ public:
     // Forgets the number of sites that was announced to the agent.
     void forget_announced_sites() { n_announced_sites_ = 0; }
 
-    // Returns the stability of the parts of a probe, from its provider or from a
-    // pragma.
+    // Returns the stability attributes of a probe. They come from the probe's provider,
+    // or from a pragma that overrides them.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
 
     Matcher& matcher() { return matcher_; }

@@ -67,7 +67,7 @@ struct SessionState {
     // Returns the processes that are searched for static probes. If these are all
     // processes on the machine, starts watching for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(SearchScope scope);
-    // Returns the name that descriptions use for the pid provider of a process. For a
+    // Returns the name of the pid provider of a process, for example "pid123". For a
     // followed child that has executed another program, the name contains the pid of
     // the child's nearest ancestor that is not followed (ps_prochandle::origin).
     std::string pid_provider_of(const ps_prochandle& process) const;

@@ -99,9 +99,9 @@ static const char* event_text(AgentEvent::Kind kind)
     return "";
 }
 
-// The time is limited, because a program that keeps loading libraries may cause events
-// faster than they can be handled. The remaining events are handled after records have
-// been drained.
+// Handles the pending events of the agent. Stops after max_handling_ns, because a
+// program that keeps loading libraries may cause events faster than they can be
+// handled. The remaining events are handled after records have been drained.
 void Targets::handle_events()
 {
     AgentClient* agent = s_.processes.agent();

@@ -21,8 +21,7 @@ public:
     // Returns whether a process may become a target. If not, records the process as
     // omitted.
     bool admits(pid_t pid);
-    // Reports the omitted processes, unless each of their users was in an earlier
-    // report.
+    // Reports the omitted processes if one of their users has not been reported yet.
     void report_left_out();
 
 private:

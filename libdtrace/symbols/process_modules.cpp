@@ -269,7 +269,7 @@ const Module* ProcessSymbols::module_at(TargetAddr addr) const
     if (after != modules_.begin() && (*std::prev(after))->contains(addr))
         return std::prev(after)->get();
     if (maps_.at(addr))
-        return nullptr; // another file is mapped there now
+        return nullptr; // something else is mapped there now
     for (auto module = retired_.rbegin(); module != retired_.rend(); ++module)
         if ((*module)->contains(addr))
             return module->get();

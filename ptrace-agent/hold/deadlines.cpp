@@ -89,8 +89,8 @@ pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
     return -1;
 }
 
-// Waits until the thread `tid` stops or exits. The thread belongs to the address space,
-// or it is a new child of a thread that does.
+// Waits until the thread `tid` stops, exits or is late (is_overdue()). The thread
+// belongs to the address space, or is a new child of a thread of the address space.
 Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
@@ -113,8 +113,8 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
     }
 }
 
-// Lets the thread run until its next stop, at which it is detached, and gives up on
-// its process.
+// Lets the thread run, and gives up on its process. The thread is detached at its next
+// stop.
 void Tracees::leave_late(Thread& thread, const char* why)
 {
     thread.move_to(ThreadState::running);

@@ -167,9 +167,10 @@ void resend_deferred(Thread& thread)
 
 int exchange_deferred(Thread& thread, int signal)
 {
-    // An ignored signal interrupts a system call only if the thread is traced, so the
-    // call is repeated. A stop signal can also interrupt the call in an untraced thread
-    // (signal(7)), so the call is not repeated after a stop signal.
+    // An ignored signal does not interrupt a system call of an untraced thread. It does
+    // interrupt a call of a traced thread, so the call is repeated here. A stop signal
+    // can interrupt the call even in an untraced thread (signal(7)). So after a stop
+    // signal the call is not repeated.
     if (!is_stop_signal(signal))
         repeat_wait(thread.tid);
     if (!has_deferred(thread))

@@ -326,7 +326,7 @@ void Follower::begin_program(Thread& thread)
     process.space->slots.free(thread.tid);
     thread.step.active = false;
     thread.reenter = false;
-    thread.in_vfork = false; // the thread that waited has exited
+    thread.in_vfork = false; // a leader that waited for its vfork child has exited
     thread.fs_base = 0;
     thread.changes_base = false;
     thread.gs_key = 0;
@@ -351,9 +351,9 @@ void Follower::begin_program(Thread& thread)
         before->forget_all();
     } else if (before->owner() == process.pid) {
         before->hand_over(guest);
-        // The guest, a process that still runs in the old memory, has not registered
-        // restartable sequences of its own. So the runtime in this memory must no
-        // longer use them.
+        // The guest, a process that still runs in the old memory, has not registered a
+        // struct rseq. So the runtime in this memory must no longer use restartable
+        // sequences.
         rseq_.end(*before);
     }
     process.trap_blocked.clear();

@@ -69,10 +69,10 @@ private:
     // Restores the text of a child that has its own memory. Then follows the child, or
     // detaches from it.
     void forked(Thread& parent, pid_t child);
-    // Makes a child a target. The child is stopped at its first instruction, and its
-    // text is restored. Returns false if there is no reason to follow the child: it
-    // inherits no probes from the parent, the kernel does not fire the parent's probes,
-    // and neither the parent's libraries nor its children's execs are watched.
+    // Makes a child a target if it inherits probes from the parent, if the kernel fires
+    // the parent's probes, if the parent's libraries are watched, or if the parent has
+    // follow=exec. Otherwise returns false. The child is stopped at its first
+    // instruction, and its text is restored.
     bool follow(const Process& parent, pid_t child, WaitStatus status);
     // Unmaps our mappings that a child has inherited, except the one that contains its
     // pc.

@@ -233,7 +233,8 @@ bool Releaser::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     if (!remove_runtime(world, which))
         return false;
     // A thread in uninterruptible sleep could not be stopped, and may be executing the
-    // copy of an instruction in a slot (slots.hpp).
+    // copy of an instruction in a slot (slots.hpp). In that case the slots and the
+    // rescue code stay mapped.
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);

@@ -185,9 +185,9 @@ Thread* StoppedWorld::any_thread() const
         if (!thread->is_stopped() || thread->in_vfork)
             continue;
         if (thread->inside_exec)
-            return thread; // the Injector runs it to the end of the call
-        // Event 0 is a signal. At events other than 0 and PTRACE_EVENT_STOP, the thread
-        // is in the middle of a system call.
+            return thread; // the Injector runs it to the end of its execve(2)
+        // Event 0 is a signal. A thread at any other event except PTRACE_EVENT_STOP is
+        // in the middle of a system call, so it is not chosen.
         if (thread->event() == 0)
             with_signal = thread;
         if (thread->event() != PTRACE_EVENT_STOP)

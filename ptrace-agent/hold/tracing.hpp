@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Wrappers for ptrace(2), one for each request that the agent uses. A wrapper returns
-// false if the call fails. The usual error is ESRCH: the thread is about to exit.
+// false if the call fails. The usual error is ESRCH, which means that the thread is
+// about to exit.
 #pragma once
 
 #include <csignal>

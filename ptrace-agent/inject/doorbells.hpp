@@ -46,7 +46,7 @@ class Doorbells {
 public:
     // Protects both doorbells and opens the gate. `userfault` is a new userfaultfd of
     // the target. The caller must have written to the target's pages at `at`, so that
-    // they are present. If this fails, the doorbells remain unarmed.
+    // they are present. If arm() fails, the doorbells remain unarmed.
     Result<Ok> arm(Fd userfault, TargetAddr at);
     void disarm()
     {

@@ -42,7 +42,7 @@ public:
     // false if that fails.
     bool ensure_slots(Thread& thread);
 
-    // Returns whether a thread has not yet returned from a call through the stub.
+    // Returns whether a late call (late_call.cpp) still uses the stub.
     bool is_stub_in_use(const AddressSpace& space) const;
     // Implements StopHandler::end_late_call().
     bool end_late_call(Thread& thread);

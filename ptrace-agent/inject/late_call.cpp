@@ -36,9 +36,9 @@ bool Injector::is_stub_in_use(const AddressSpace& space) const
 }
 
 // Ends the late call of a stopped thread (Thread::late_call). Restores the thread's
-// registers and signal mask. Removes the code that makes the call if no other thread has
-// a late call. Returns false if the injected call caused the
-// stop. In that case the thread has been resumed and will stop once more.
+// registers and signal mask. Removes the stub if no other thread has a late call.
+// Returns false if the injected call caused the stop. In that case the thread has been
+// resumed and will stop once more.
 bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);

@@ -148,7 +148,7 @@ private:
     // site that has the trampoline. free_site() frees them together with that site.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
-    std::vector<const dt_rt_rule*> rules_; // entries of the table that are in use
+    std::vector<const dt_rt_rule*> rules_; // entries of the rule table that are in use
 };
 
 // While this object exists, threads that leave the runtime wait at its gate. Without

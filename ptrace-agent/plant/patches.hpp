@@ -95,12 +95,16 @@ public:
     std::vector<std::uint32_t> reclaim(TargetAddr kept_site);
     void forget_all();
 
-    // Returns the standing patch of the window that begins at this address, or null.
+    // at(), covering() and first_from() find only patches in the state "standing".
+    //
+    // Returns the patch of the window that begins at this address, or null.
     Planted* at(TargetAddr window) const;
-    // Returns the standing patch that contains the address, or null. A patch contains
-    // its window, and the unchanged bytes after the window that a punned jump uses.
+    // Returns the patch in the state "standing" that contains the address, or null. A
+    // patch contains its window, and the unchanged bytes after the window that a punned
+    // jump uses.
     Planted* covering(TargetAddr address) const;
-    // Returns the first standing patch that ends after the address, or null.
+    // Returns the first patch in the state "standing" that ends after the address, or
+    // null.
     Planted* first_from(TargetAddr address) const;
     // Returns the place of a pc in a window or a trampoline, or nothing.
     std::optional<Found> find(TargetAddr pc) const;

@@ -70,10 +70,10 @@ constexpr std::size_t many_sites = 10'000; // prefaulting saves time from this n
 // malloc does not return the prefaulted heap to the kernel.
 constexpr std::size_t max_prefaulted_sites = 200'000;
 
-// Stops the target. A thread inside vfork(2) can make no system call for us, and
-// neither can its child, which has its own descriptors. So if planting needs a system
-// call, this function waits until vfork(2) returns. If the child neither execs nor
-// exits, the wait ends after vfork_timeout_ns.
+// Stops the target. A thread inside vfork(2) can make no system call for us. Its child
+// cannot make the call instead, because the child has its own descriptors. So if
+// planting needs a system call, this function waits until vfork(2) returns. If the
+// child neither execs nor exits, the wait ends after vfork_timeout_ns.
 void Planter::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                           const std::shared_ptr<AddressSpace>& space,
                           Mechanism mechanism)

@@ -25,8 +25,8 @@ public:
     Prefault(const Prefault&) = delete;
     Prefault& operator=(const Prefault&) = delete;
 
-    // Chooses n_bytes of heap, and forgets what was chosen before. Chooses nothing if
-    // memory is scarce.
+    // Chooses n_bytes of heap to prefault, or no heap if memory is scarce. Forgets all
+    // memory that was chosen or added before.
     void begin(std::size_t n_bytes);
     void add(std::span<std::byte> other); // adds memory that is prefaulted last
     bool has_more() const { return !left_.empty(); }

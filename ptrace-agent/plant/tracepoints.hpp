@@ -63,7 +63,8 @@ public:
     Purpose purpose = fires;
     bool written = false;           // the breakpoint is in the text
     bool may_be_breakpoint = false; // gets a breakpoint if a jump is not possible there
-    std::optional<std::uint32_t> site; // number of the runtime's site, if it has a jump
+    // The number of the site in the runtime, if this tracepoint has a jump.
+    std::optional<std::uint32_t> site;
     // These ranges have the same meaning as in PatchSite.
     TargetAddr first, end, beyond;
     FurtherBlocks further{};

@@ -45,7 +45,8 @@ struct dt_rt_noted_stack {
  * functions in this image.
  */
 struct dt_rt_notes {
-	dt_u64 ready; /* the config's address once ops is filled in */
+	/* ops is filled in if this is the address of the config */
+	dt_u64 ready;
 	/* pid of the process whose thread uses the stack, or 0; see enter.S */
 	dt_u32 holder;
 	dt_u32 pad;

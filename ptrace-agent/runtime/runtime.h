@@ -162,7 +162,7 @@ struct dt_rt_thread {
 	dt_u32 pid; /* a vfork child that runs on this fs_base has a different pid */
 	/*
 	 * The key of this thread's variables (dif/slots.c), without the id of
-	 * the variable. 0: the thread has no slots.
+	 * the variable. It is 0 if the thread has no slots.
 	 */
 	dt_u64 slot_key;
 	/* The hash of slot_key. The hash of a variable's key is slot_hash ^ id. */
@@ -251,7 +251,11 @@ struct dt_rt_site {
 	 * is the generic path, which runs all remaining clauses.
 	 */
 	dt_u32 next;
-	dt_u32 from; /* 0: the probe begins with this site */
+	/*
+	 * The EPID of the clause at which this site begins, or 0 if it begins at
+	 * the probe's first clause.
+	 */
+	dt_u32 from;
 } __attribute__((aligned(64)));
 #define DT_RT_CONDITIONAL 0x10
 
@@ -391,22 +395,23 @@ struct dt_rt_frame {
 
 /*
  * Operations that only the agent can do. The agent reads the frame and the
- * arguments a[]. "value" means that the member `value` is a result.
+ * arguments a[]. It stores the result, if there is one, in the member `value`.
  */
 enum dt_rt_upcall_op {
-	DT_RT_UP_VAR,	     /* a[0] id, a[1] index: value */
-	/* a[0] index << 32 | id, a[1] destination, a[2] size: value = length */
+	DT_RT_UP_VAR,	     /* a[0] id, a[1] index; value = the variable */
+	/* a[0] index << 32 | id, a[1] destination, a[2] size; value = length */
 	DT_RT_UP_VAR_STRING,
-	DT_RT_UP_USTACK,     /* a[0] pcs, a[1] max: value = frames */
-	DT_RT_UP_VTIMESTAMP, /* value */
-	DT_RT_UP_PROGENYOF,  /* a[0] pid: value */
+	DT_RT_UP_USTACK,     /* a[0] pcs, a[1] max; value = number of frames */
+	DT_RT_UP_VTIMESTAMP, /* value = the variable vtimestamp, ns */
+	DT_RT_UP_PROGENYOF,  /* a[0] pid; value = result of progenyof() */
 	DT_RT_UP_RAISE,	     /* a[0] signal */
 	DT_RT_UP_STOP,
-	DT_RT_UP_LOAD,	     /* a[0] from, a[1] to, a[2] bytes; value = bad address */
-	DT_RT_UP_STORE,	     /* a[0] to, a[1] from, a[2] bytes; value = bad address */
-	DT_RT_UP_TID,	     /* a[0] unknown fs_base: value = pid << 32 | tid */
-	DT_RT_UP_TIMESTAMP,  /* CLOCK_MONOTONIC, ns: value */
-	DT_RT_UP_WALLTIME,   /* CLOCK_REALTIME, ns: value */
+	/* If a load or store faults, value = the address that faulted. */
+	DT_RT_UP_LOAD,	     /* a[0] from, a[1] to, a[2] bytes */
+	DT_RT_UP_STORE,	     /* a[0] to, a[1] from, a[2] bytes */
+	DT_RT_UP_TID,	     /* a[0] unknown fs_base; value = pid << 32 | tid */
+	DT_RT_UP_TIMESTAMP,  /* value = CLOCK_MONOTONIC, ns */
+	DT_RT_UP_WALLTIME,   /* value = CLOCK_REALTIME, ns */
 	DT_RT_UP_LIBRARIES,  /* the agent resumes the thread once it knows the libraries */
 };
 

@@ -61,7 +61,7 @@ private:
     Alarms& alarms_;
     std::vector<Timer> timers_;
     std::vector<std::uint32_t> due_; // profile probes of this tick; empty at its end
-    Rotation rotation_;              // all threads, while there are timers
+    Rotation rotation_;              // all threads, or none if there are no timers
     SampleBudget budget_;
     std::uint64_t n_samples_ = 0, n_left_out_ = 0;
 };

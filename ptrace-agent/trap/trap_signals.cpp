@@ -328,8 +328,8 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     // own mask before it enters the program's handler.
     made[3] |= asynchronous_signals;
     if (action.handler == 0)
-        // The program has no handler. The rescue runs on the thread's alternate stack, if
-        // the thread has one.
+        // The program has no handler. The rescue runs on the thread's alternate stack,
+        // if the thread has one.
         made[1] |= SA_ONSTACK | SA_RESTART;
     return made;
 }
@@ -513,11 +513,11 @@ void TrapSignals::repair_after_trap(Thread& thread)
         const char* const field = ignored ? "SigIgn" : "SigCgt";
         is_reset = (status_number(status, field, 0, 16) & trap_bit) == 0;
     }
-    // `blocked` may be wrong, because two threads whose masks are otherwise equal can
-    // differ in whether they block SIGTRAP. For example, the handler of another signal
-    // may block SIGTRAP only because it has interrupted a SIGTRAP handler. If SIGTRAP
-    // has a handler, is_reset decides, because the kernel resets the handler if and
-    // only if SIGTRAP was blocked.
+    // `blocked` may be wrong, because it is usually derived from the other signals in
+    // the mask. The same other signals may be blocked with or without SIGTRAP. For
+    // example, the handler of another signal may block SIGTRAP only because it has
+    // interrupted a SIGTRAP handler. If SIGTRAP has a handler, is_reset decides,
+    // because the kernel resets the handler if and only if SIGTRAP was blocked.
     if (blocked && (is_reset || !handled))
         set_mask(thread.tid, mask | trap_bit);
     if (!is_reset)

@@ -203,7 +203,7 @@ C
     java("g1", "-XX:+UseG1GC"),
     java("z", "-XX:+UseZGC"),
     java("shenandoah", "-XX:+UseShenandoahGC"),
-    # Media, cryptography and compression: hand-written assembly.
+    # These programs for media, cryptography and compression run hand-written assembly.
     Program("ffmpeg", "ffmpeg", "exec ffmpeg -v error -threads 2 -f lavfi -i testsrc=size=160x120:rate=10 -t 2 "
             "-c:v mpeg4 -bitexact -flags bitexact out.avi"),
     Program("x264", "x264", "exec x264 --quiet --threads 2 --frames 12 --input-res 64x48 --fps 10 -o out.264 raw.yuv 2>/dev/null",

@@ -169,7 +169,7 @@ void answer(int device, const fuse_in_header& to, const Reply& reply)
     } out{{static_cast<std::uint32_t>(sizeof(fuse_out_header) + sizeof reply), 0,
            to.unique},
           reply};
-    // Write only the length in the header, because `out` may end with padding.
+    // Write only as many bytes as the header says, because `out` may end with padding.
     require(::write(device, &out, out.header.len) ==
                 static_cast<ssize_t>(out.header.len),
             "answer FUSE");

@@ -5,9 +5,9 @@
 // Each case is one consumer that first makes valid requests, and then passes one kind
 // of malformed input: DOF with changed bytes, ioctls with any number and address, lists
 // with false sizes, addresses where nothing can be probed, mappings that are not
-// allowed, or a data part that is overwritten while probes fire. Prints the number of
-// cases, and how many of the changed programs were accepted. The test passes if the
-// kernel survives.
+// allowed, or an arena whose writable part is overwritten while probes fire. Prints
+// the number of cases, and how many of the changed programs were accepted. The test
+// passes if the kernel survives.
 #include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
@@ -275,7 +275,8 @@ void any_mapping(Consumer& consumer)
     ::munmap(at, bytes);
 }
 
-// Overwrites words of the data part while probes fire, as a hostile target could.
+// Overwrites words in the writable part of the arena while probes fire, as a hostile
+// target could.
 void scribble(Consumer& consumer)
 {
     consumer.activate();

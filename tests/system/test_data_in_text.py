@@ -153,8 +153,8 @@ def strings_after_a_function_of_libcrypto_are_never_changed(t):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
         raise Skip("this libcrypto has those strings in another place")
-    # Each instruction that is executed fires through a breakpoint. No probe is in the strings,
-    # which begin at offset 0x50.
+    # Each instruction that is executed has a probe, which fires through a breakpoint. The strings begin at offset 0x50,
+    # and no probe is in them.
     done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
                  'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
     equal(done.returncode, 0, done.stderr)

@@ -83,7 +83,7 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
              held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
             if flags: # breakpoints make the target slow
                 wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the start of the agent")
-            # a random moment while dtrace is planting probes or tracing
+            # Kill at a random moment, while dtrace is planting probes or tracing.
             time.sleep(0.02 + random.random() * 0.2)
             agent = agent_of(dtrace)
             if "dtrace" in victims:
@@ -111,7 +111,7 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-# No thread that blocks SIGTRAP calls these functions. The four threads call them continuously.
+# The four threads of WORK call these functions continuously. No thread that blocks SIGTRAP calls them.
 BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
                "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
                "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")

@@ -136,7 +136,8 @@ def words(text):
     return set(re.findall(r"[A-Za-z_]\w{2,}", text))
 
 def compare(got, shown):
-    """Returns how an output differs in shape from the one in the document, or "" if it does not."""
+    """Compares the shape, the words and the medians of an output with those in the document. Returns the first
+    difference, or "" if there is none."""
     if shape(got) != shape(shown):
         return "its shape differs"
     if len(words(got) & words(shown)) * 2 < len(words(shown)):

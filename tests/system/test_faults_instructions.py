@@ -19,8 +19,8 @@ def victim_of(t, name):
     return t.victim(name)
 
 def registers_are_the_same_after_any_probe(t):
-    """G1 to G6, G8, G9, G11: random values in all registers, DF set, any alignment of the stack pointer, different
-    bases for fs and gs, a full x87 stack, random values in MXCSR"""
+    """G1 to G6, G8, G9, G11: all registers and MXCSR have random values, DF is set, the stack pointer has any
+    alignment, fs and gs have different bases, and the x87 stack is full"""
     rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
@@ -42,8 +42,8 @@ def corpus(t, rounds, name="corpus"):
     return done.stdout
 
 def every_form_of_instruction_has_the_same_effect(t):
-    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls to a pop that immediately follows the
-    call, uses of the stack pointer, string operations, flags, locked instructions and vector instructions. An
+    """F4 to F17, F19, F20, F22: tests short functions, branches into windows, calls to a pop that immediately follows
+    the call, uses of the stack pointer, string operations, flags, locked instructions and vector instructions. An
     instruction that faults must report the address of the original instruction."""
     rounds = 20 if t.long else 5
     want = corpus(t, rounds)

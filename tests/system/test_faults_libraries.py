@@ -190,7 +190,7 @@ def a_library_that_is_loaded_a_hundred_times_takes_no_more_memory(t):
         process.kill()
         process.communicate()
     equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
-    # Without reuse, the growth would be 100 MB.
+    # If the memory of unloaded libraries were not reused, the growth would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
 # Loads and unloads libraries in a random order, calls all loaded libraries after each step, and prints how many times

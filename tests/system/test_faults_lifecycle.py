@@ -37,7 +37,8 @@ def a_command_that_runs_itself_again_is_traced_each_time(t):
             equal(lives(t, f"exec {n}", flags), ("the last of them\n", calls_of_all, calls_of_all))
 
 def tasks_that_keep_the_memory_from_before_an_exec_stay_traced(t):
-    """B5, B11: a clone with CLONE_VM; each call is counted, even by a clause that makes an upcall"""
+    """B5, B11: a child that was created with CLONE_VM keeps the memory when its parent calls execve(2). Each call is
+    counted, even by a clause that makes an upcall."""
     for flags in BOTH:
         out = t.scratch / "outlived"
         done = t.run("-q", *flags, "-o", str(out), "-n",
@@ -55,7 +56,7 @@ def an_exec_that_fails_keeps_the_probes(t):
         equal((entries, returns), (1001, 1001), "firings")  # a destructor makes one more call
 
 def a_daemon_continues_without_probes(t):
-    """B8, B13: double fork and setsid; the daemon's result is right"""
+    """B8, B13: the program becomes a daemon with two forks and setsid(), and its result is right"""
     for flags in BOTH:
         path = t.scratch / "sum"
         path.unlink(missing_ok=True)
@@ -80,14 +81,15 @@ def forks_while_threads_are_in_probes_do_no_harm(t):
         equal(entries, calls(said) + 1, "entries")
 
 def tasks_created_by_clone_are_traced_if_they_share_the_memory(t):
-    """B11, B12: clone() with separate or shared memory, without thread-local storage, and while the parent waits"""
+    """B11, B12: tasks are created with separate or shared memory, without thread-local storage, and while the parent
+    waits"""
     for flags in BOTH:
         said, entries, returns = lives(t, "clones 30", flags)
         contains(said, "good 150 ")
         equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
 
 def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
-    """B12: CLONE_UNTRACED. With breakpoints, such a task would die, which is a documented limitation."""
+    """B12: the tasks are created with CLONE_UNTRACED. With breakpoints, they would die, which is a known limitation."""
     said, entries, _ = lives(t, "untraced 30")
     contains(said, "good 150 ")
     # The agent does not know of the tasks that have their own memory, so the jumps stay in their text. Their 3000 calls
@@ -105,7 +107,7 @@ def an_exit_while_threads_are_in_probes_loses_nothing(t):
               f"{entries} entries, {returns} returns, {own} calls")
 
 def exit_handlers_are_traced(t):
-    """B24: functions called by atexit() handlers fire"""
+    """B24: the probes of functions that atexit() handlers call fire"""
     for flags in BOTH:
         said, entries, _ = lives(t, "atexit", flags)
         contains(said, "exit handler, calls 200\n")
@@ -134,7 +136,7 @@ def a_crash_of_a_traced_program_dumps_its_normal_core(t):
         contains(gdb.stdout, "in main (")
         cores[0].unlink()
 
-# Runs in its own pid namespace. argv[1] is the path of dtrace.
+# This program runs in its own pid namespace. argv[1] is the path of dtrace.
 REUSED = """
 import os, subprocess, sys, time
 first = subprocess.Popen(["sleep", "60"])
@@ -246,7 +248,7 @@ def a_terminal_that_is_closed_ends_dtrace_by_a_hangup(t):
         target.end()
 
 def an_interrupt_while_ten_thousand_probes_are_planted_removes_all_of_them(t):
-    """A6: with one interrupt, and with two in quick succession"""
+    """A6: dtrace receives one interrupt, or two in quick succession"""
     with Paced(t, "free", threads=3) as target:
         for again in (False, True):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):

@@ -402,8 +402,8 @@ kill $load
 """)
 def a_sample_has_a_function_of_the_kernel_or_of_the_process(output):
     found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
-    # func(arg0) names the kernel's function, and ufunc(arg1) names the process's function. If a
-    # sample is of the other kind, the argument is 0, which is printed as 0x0.
+    # If a sample interrupted the kernel, func(arg0) names the kernel's function, and arg1 is 0. If it interrupted the
+    # process, ufunc(arg1) names the process's function, and arg0 is 0. For the argument 0, 0x0 is printed.
     equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
           {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")})
     if not {("ufunc", "user", "libc.so.6`"), ("ufunc", "user", "counted`")} & found:

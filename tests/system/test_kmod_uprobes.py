@@ -79,7 +79,7 @@ def a_stack_has_the_caller_at_entry_and_at_return(output):
             raise AssertionError(f"no {frames}")
 
 def both_ways(clause, command):
-    """Like script(). Runs the clause in the kernel, and then in the runtime inside the process."""
+    """Like script(), but the script runs the clause in the kernel, and then in the runtime inside the process."""
     return tracing(f"ours -n '{clause}' -c '{command}'; echo == injected; dtrace -qn '{clause}' -c '{command}'")
 
 def has_the_stacks_of_the_runtime(output, at_least):
@@ -158,7 +158,7 @@ def one_program_can_have_probes_of_processes_and_of_the_kernel(output):
     equal({name: n for name, n in table(output.text).items() if name != "sum"}, {"work": 1000, "write": 1})
 
 def arguments_of(program):
-    """Like script(). Prints the program's own output, and then that of dtrace."""
+    """Like script(), but the script prints the output of the program, and then the output of dtrace."""
     return tracing(f"cat >kinds.d <<'EOF'\n{KINDS}\nEOF\n"
                    f"rm -f out; ours -o out -s kinds.d -c './{program} 40' 2>/dev/null\necho == traced\ncat out")
 

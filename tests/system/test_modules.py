@@ -240,7 +240,7 @@ def a_running_java_has_the_same_results_while_every_module_is_probed(t):
     same_rounds(t, "java", "-Xmx256m", "Rounds")
 
 def a_running_go_program_has_the_same_results_while_every_module_is_probed(t):
-    """H5: goroutines whose stacks grow, recovered panics, garbage collections"""
+    """H5: goroutines grow their stacks, panics are recovered, and garbage is collected"""
     same_rounds(t, built_by_go(t, "rounds", UNTIL_TOLD["rounds.go"]))
 
 def built_by_go(t, name, text):

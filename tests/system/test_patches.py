@@ -160,7 +160,7 @@ def functions_that_begin_or_end_beside_data_get_jumps(t):
         raise Skip("neither openssl nor node has these functions")
 
 def a_listing_predicts_how_sites_are_planted(t):
-    # The pattern matches `entry` and `return`, but no offset.
+    # The pattern matches `entry` and `return`. It matches no offset, because r is not a hexadecimal digit.
     probes = "pid$target:libc.so.6::[er]*"
     with Sleeper() as target:
         listed = t.run("-lvn", probes, "-p", str(target.pid))

@@ -64,7 +64,7 @@ def a_thread_created_without_settls_is_counted_under_its_own_id(t):
     known_threads_need_no_agent(t, "settled", t.victim("bases"), "settled")
 
 def gs_bases(line):
-    """Returns the two numbers in a line 'done N gs GS CHILD'."""
+    """Returns the numbers GS and CHILD in a line 'done N gs GS CHILD'."""
     return [int(word, 16) for word in line.split()[3:]]
 
 def threads_that_share_an_fs_base_are_known(t):

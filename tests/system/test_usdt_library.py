@@ -37,7 +37,7 @@ def compiled(t, *compiler):
     return str(out)
 
 class Made(Holder):
-    """A running made.c, or a script with the same protocol. It executes the commands on its stdin."""
+    """A process that runs made.c, or a script with the same protocol. It executes the commands on its stdin."""
     def __init__(self, t, *arguments, command=None, before=(), **environment):
         command = command or [compiled(t, "gcc", "-O2")]
         self.process = subprocess.Popen([*before, *command, *arguments], stdin=subprocess.PIPE, text=True,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// jumper ROUNDS calls longjmp() out of probed frames, and siglongjmp() out of a signal
-// handler that interrupted a probed function. It runs ROUNDS rounds.
+// jumper ROUNDS leaves probed functions by longjmp(), and leaves a signal handler that
+// interrupted a probed function by siglongjmp(). It runs ROUNDS rounds.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>

@@ -188,7 +188,8 @@ static void* send_one(void* arg)
     return arg;
 }
 
-// Performs the i-th wait with one of four functions. Only SIGUSR1 should end it.
+// Waits for the next SIGUSR1 in one of four functions, which i selects. Returns 1 if
+// the signal ended the wait. Otherwise prints a message and returns 0.
 static int wait_for_one(long i, int polled)
 {
     struct timespec long_time = {.tv_sec = 20};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Throws exceptions through frames that are probed.
+// Throws exceptions through the frames of probed functions.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>

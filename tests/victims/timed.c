@@ -12,9 +12,10 @@
 //                    time, so other load on the machine is not counted. N is the number of
 //                    all calls, including those that were made to choose CALLS.
 //
-// The modes that start with limit_ run the same function with a hand-written jump to
-// the work of a probe. They show the lowest cost that is possible on this machine. The
-// program exits when its input ends.
+// The modes that start with limit_ call copies of work(). Each copy jumps to
+// hand-written code, which does what a probe would do, and jumps back. These modes show
+// the lowest cost that is possible on this machine. The program exits when its input
+// ends.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// unwinder ROUNDS throws exceptions through probed frames that have destructors, ROUNDS
-// times. Some exceptions are rethrown, and some are thrown while another one is
-// handled. One of the frames belongs to a function that has a call among its first
+// unwinder ROUNDS throws exceptions through probed functions, ROUNDS times. Objects in
+// their frames have destructors. Some exceptions are rethrown, and some are thrown
+// while another one is handled. One of the functions has a call among its first
 // instructions. In every tenth round, pthread_cancel() also unwinds the frames of a
 // thread. Prints how many rounds and how many cancelled threads were correct.
 #include <cstdio>

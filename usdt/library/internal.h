@@ -26,7 +26,7 @@ enum {
 	DT_USDT_MAX_MODULE = 63,
 	DT_USDT_MAX_FUNCTION = 127,
 	DT_USDT_MAX_NAME = DTRACE_USDT_MAX_NAME_BYTES,
-	/* the limit for one load, so that offsets stay below 2^31 */
+	/* the limit for one load; keeps all offsets in an image below 2^31 */
 	DT_USDT_MAX_PROBES = 1 << 20,
 };
 

@@ -402,7 +402,7 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read this many
+    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read all of it
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

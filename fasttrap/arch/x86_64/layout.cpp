@@ -102,7 +102,7 @@ void take_rxb(Layout& out, std::uint8_t byte)
     out.b = (byte & 0x20) == 0;
 }
 
-// Takes a VEX, EVEX or XOP prefix, which replaces REX, the escape bytes and the
+// Reads a VEX, EVEX or XOP prefix, which replaces REX, the escape bytes and the
 // mandatory prefix.
 void take_vex(Cursor& in, Layout& out)
 {

@@ -71,7 +71,7 @@ std::size_t stack_check_bytes(std::span<const std::byte> text, TargetAddr at)
             return 0;
         offset += insn->length;
         if (operation_of(*insn) == Op::jcc) {
-            // `more` is in the same function, after its body.
+            // The branch must lead to `more`, which is later in the same function.
             if (insn->target - at >= text.size() || insn->target - at < offset)
                 return 0;
             if (compared)

@@ -384,9 +384,9 @@ struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
- * Returns the status from waitpid(2) if the process has exited. This is 0 if it
- * exited with status 0. Returns -1 if the session has lost the process, which may
- * still run. Returns 0 if the process is traced or has been released.
+ * Returns the status from waitpid(2) if the process has exited, and 0 if it is
+ * traced or has been released. An exit with status 0 is therefore also reported
+ * as 0. Returns -1 if the session has lost the process, which may still run.
  */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /*
@@ -589,7 +589,7 @@ int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void*
                  size_t len);
 
 /* --- handlers: one of each kind --- */
-/* The results of a handler for errors, drops or buffered text. */
+/* The return values of a handler for errors, drops or buffered text. */
 #define DTRACE_HANDLE_ABORT -1
 #define DTRACE_HANDLE_OK 0
 
@@ -837,9 +837,9 @@ typedef struct dtrace_typeinfo {
     uint_t dtt_flags;
 } dtrace_typeinfo_t;
 /*
- * Finds a type such as "int", "struct foo *" or "foo_t". With EVERY, searches
- * all modules, then D's own types. Errors: EDT_NOTYPE if there is no such type,
- * EDT_NOCTF if the module has no type data.
+ * Finds a type such as "int", "struct foo *" or "foo_t". If object is
+ * DTRACE_OBJ_EVERY, searches all modules, then D's own types. Errors: EDT_NOTYPE
+ * if there is no such type, EDT_NOCTF if the module has no type data.
  */
 int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* name,
                           dtrace_typeinfo_t* info);

@@ -132,10 +132,11 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Returns whether it is unknown how compilers pass this type. If a word of a struct
-// contains no member, it may contain an unnamed bit-field, which debug data omit. Some
-// compilers assign a class to such a word and others do not. If the debug data show why
-// a word contains no member, for example an alignment above 8 bytes, compilers agree.
+// Returns whether it is unknown how compilers pass this type. For example, if a word of
+// a struct contains no member, it may contain an unnamed bit-field, which debug data
+// omit. Some compilers assign a class to such a word and others do not. But if the
+// struct contains an empty class or has an alignment above 8 bytes, the word is assumed
+// to be padding, for which compilers agree.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)

@@ -6,9 +6,9 @@
 // first. The first use of a name, in that order, determines its meaning for the rest of
 // the session.
 //
-// The rules of clauses: a record belongs either to the principal buffer or to a
-// speculation. Therefore speculate() must come before all actions that record data, and
-// a clause with commit() must not record data.
+// A record belongs either to the principal buffer or to a speculation. Therefore
+// speculate() must come before all actions that record data, and a clause with commit()
+// must not record data.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/actions.h"

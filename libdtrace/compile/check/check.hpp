@@ -10,8 +10,8 @@
 //             curpsinfo->x, curlwpsinfo->x and fds[n].x; parameterised inlines. An
 //             integer expression of constants becomes an Integer.
 //   Integer   value is the 64-bit result that DIF would compute. It is not narrowed to
-//             type.
-//             Constants of pointer type (NULL, &object`symbol) are Integer nodes too.
+//             type. Constants of pointer type (NULL, &object`symbol) are Integer nodes
+//             too.
 //   Float     float_value; type float or double
 //   String    text; type string
 //   Ident     ident is a Scalar or CArray (a D variable of scope Global, Self or This),
@@ -90,7 +90,7 @@
 //                   normalize      args[0] is an Aggregate, args[1] the divisor
 //                   trunc          args[0] is an Aggregate, args[1] the count, if any
 //                   setopt         args[0] and, if the option has a value, args[1] are
-//                   strings
+//                                  strings
 //                   ftruncate, stop, breakpoint, panic   no args
 //     AggFunc     The right side of an aggregating statement. ident->id is DTRACEAGG_*.
 //                 For lquantize and llquantize, value contains the packed parameters.
@@ -105,9 +105,8 @@
 // the node is an Integer.
 //
 // All statements are Expr. A clause with an empty body has default_action set, and a
-// clause with an action or subroutine that needs -w has destructive set. An Ident's
-// referenced and modified are the flags of DIF's variable table. A ProbeSpec's matched
-// contains the ids of its probes.
+// clause with an action or subroutine that needs -w has destructive set. A ProbeSpec's
+// matched contains the ids of its probes.
 //
 // Reading order: check.cpp (units, clauses, statements), check_names.cpp (what a name
 // refers to), check_expr.cpp (types of expressions), check_calls.cpp and

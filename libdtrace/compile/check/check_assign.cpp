@@ -139,8 +139,8 @@ void Checker::fix_type(Ident& ident, const Node& value)
 {
     const Type* type = value.bitfield ? promoted(value, types_) : value.type;
     if (value.kind == NodeKind::Integer && value.text == "NULL")
-        // NULL alone makes the variable an int64_t. To be a pointer, it must be
-        // declared, or be assigned a pointer first.
+        // `x = NULL` creates x as an int64_t. x becomes a pointer only if it is
+        // declared as one, or if a pointer is assigned to it first.
         type = types_.int64_type();
     while (type->kind == TypeKind::Typedef && (type->is_const || type->is_volatile))
         type = type->base;

@@ -62,7 +62,8 @@ void Checker::conditional(NodePtr& slot)
     node.type = common;
     node.userland = left.userland || right.userland;
     node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
-    // after this, `left` and `right` no longer refer to the operands
+    // The next calls may replace node.left and node.right. Do not use `left` and
+    // `right` after them.
     to_operand_type(node.left, common);
     to_operand_type(node.right, common);
     if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)

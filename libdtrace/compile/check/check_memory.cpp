@@ -38,8 +38,8 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
-    // An array of char becomes a string key. So does a pointer to char, if this key is
-    // known to be a string.
+    // An array of char becomes a string. A pointer to char becomes a string only if the
+    // key at its position is known to be a string.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;

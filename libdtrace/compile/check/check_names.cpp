@@ -270,8 +270,8 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
-    // If the inline's expression has been folded to a constant, checking the copy does
-    // not call uses_kernel().
+    // Checking the copy calls uses_kernel(), unless the inline's expression has been
+    // folded to a constant. So it is called here.
     if (ident.needs_kernel)
         uses_kernel();
     NodePtr body = clone(*ident.inline_expr);

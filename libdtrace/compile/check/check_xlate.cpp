@@ -275,8 +275,9 @@ void Checker::xlate(NodePtr& slot)
     slot = std::move(built);
 }
 
-// Checks inline T name = xlate <T> (e). Returns false if the expression is not an
-// xlate. The usual check of an inline would refuse xlate <T *> (e), which has no value.
+// Checks an inline of the form `inline T name = xlate <T> (e)`, and returns true.
+// Returns false if the expression is not an xlate. The usual check of an inline would
+// refuse `xlate <T *> (e)`, because it must be followed by -> or preceded by *.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

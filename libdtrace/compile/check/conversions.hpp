@@ -14,9 +14,10 @@ namespace dt {
 // narrower than int become int.
 const Type* promoted(const Node& node, TypeTable& types);
 
-// Returns the type to which C's usual arithmetic conversions convert two integers. This
-// type determines the sign and the recorded width. D evaluates in 64 bits, except that
-// values of a type for which wraps_below_64() is true are kept within that type.
+// Returns the type to which C's usual arithmetic conversions convert two integers. The
+// type determines whether the result is signed and how many bytes of it are recorded. D
+// computes the result in 64 bits. It is then truncated to the type only if
+// wraps_below_64() is true for the type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
 
 // Returns whether C defines the arithmetic of this promoted type modulo a power of two

@@ -16,8 +16,8 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// Returns a text that identifies a block. Different blocks have different texts. The
-// text need not compile.
+// Returns D text that describes all of a block, so different blocks have different
+// texts. Unlike the result of definition_text(), the text need not compile.
 std::string interface_text(const ProviderBlock& block);
 
 } // namespace dt

@@ -2,7 +2,7 @@
 // Names of the kernel: its types, variables, functions and enumerators, in the modules
 // that the session provides (Environment::kernel_modules).
 //
-//   `jiffies   vmlinux`jiffies   ext4`struct ext4_inode_info   struct task_struct   pid_t
+//   `jiffies  vmlinux`jiffies  ext4`struct ext4_inode_info  struct task_struct  pid_t
 //
 // A type without a scope is looked up first in the kernel proper, then in all modules.
 // The type of a variable is looked up in the module that defines the symbol. BTF

@@ -7,8 +7,8 @@
 //   module: any if it is empty               process: the first traced one by default
 //
 // The text before the last backquote is the scope. A type or variable is looked up in
-// each module that the scope selects, first in the program and then in its libraries. If
-// the scope is a module of the kernel, the kernel is searched. Without a scope, the
+// each module that the scope selects, first in the program and then in its libraries.
+// If the scope is a module of the kernel, the kernel is searched. Without a scope, the
 // process is searched first, then the kernel (kernel_names.hpp).
 #pragma once
 

@@ -6,9 +6,8 @@
 // Operands are passed in the order in which the disassembler prints them. The assembler
 // and the disassembler take the bit positions of operands from the same column of
 // DIF_OPS, so they cannot disagree. A label marks a point between instructions and is
-// not itself an instruction.
-// Branches go forward only: a label is created, used by branches, and then placed
-// exactly once.
+// not itself an instruction. Branches go forward only. A label is created, used by
+// branches, and then placed exactly once.
 //
 // An integer or string that is used several times has only one entry in its table. In
 // the string table, the strings of the code come first (offset 0 is the empty string)

@@ -152,7 +152,8 @@ private:
     RegisterFile registers_;
     RegisterCode ops_{code_, registers_};
     TreeFacts facts_;
-    // Objects that will be stored to. They are allocated when they are loaded.
+    // The objects that load_object() must allocate if they are absent, because the
+    // program stores to them.
     std::unordered_set<const Node*> made_;
 };
 

@@ -194,8 +194,8 @@ bool ExprGenerator::may_be_absent(const Node& node)
             node.ident->kind == IdentKind::CArray);
 }
 
-// Marks an object as one that will be stored to, so that it is allocated when it is
-// loaded. `part` is the object or a part of it.
+// Records that the program stores to the object that contains `part`. load_object()
+// then allocates the object if it is absent. `part` may be the object itself.
 void ExprGenerator::will_store(const Node& part)
 {
     const Node* whole = &part;
@@ -210,7 +210,8 @@ void ExprGenerator::will_store(const Node& part)
         made_.insert(whole);
 }
 
-// Marks an array that is used as a pointer, because the program may store through it.
+// Calls will_store() for an array that is used as a pointer, because the program may
+// store through the pointer.
 void ExprGenerator::decays(const Node& node)
 {
     if (node.type->resolve()->kind == TypeKind::Array)

@@ -14,7 +14,8 @@ public:
     // "()". Text in another form is ignored.
     void pragma(std::string_view text);
 
-    std::uint32_t limit() const { return limit_; } // in bytes; 0 means no limit
+    // Returns the maximum alignment of a member in bytes, or 0 if there is no limit.
+    std::uint32_t limit() const { return limit_; }
 
 private:
     std::uint32_t limit_ = 0;

@@ -6,7 +6,7 @@
 // of these names, which need no declaration. So a name is looked up as a typedef of the
 // kernel only if the text after the name shows that the name is a type:
 //
-//   config x   config *x;   (config *)   (config)x   sizeof (config)   offsetof(config, m)
+//   config x  config *x;  (config *)  (config)x  sizeof (config)  offsetof(config, m)
 #include "libdtrace/compile/builtins.hpp"
 #include "libdtrace/compile/parse/parser.hpp"
 

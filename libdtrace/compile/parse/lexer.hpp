@@ -10,8 +10,8 @@
 // to the parser's pragma handler, together with its place.
 //
 // `/` closes an open predicate if the next character that is not blank is `;`, `{` or
-// `/`, or if there is no such character. Otherwise `/` is the division operator. //
-// starts a comment, except inside a predicate, where the first `/` of // closes the
+// `/`, or if there is no such character. Otherwise `/` is the division operator. Two
+// slashes start a comment, except inside a predicate, where the first slash closes the
 // predicate.
 //
 // The text may contain any bytes, including NUL. The time is linear in its length.

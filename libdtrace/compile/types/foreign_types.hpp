@@ -4,9 +4,10 @@
 //
 // If the session has declared a type of the same name, that type is used. D libraries
 // declare the types that they translate, while the definitions in programs often
-// declare a type of the same name without its members. Any other type keeps its name, but D programs cannot use
-// that name. Pointers refer to the traced process, so they are userland. The types may
-// come from an untrusted file, so the recursion depth is limited.
+// declare a type of the same name without its members. Any other type becomes a new
+// type. Messages show its name, but D programs cannot use the name. Pointers refer to
+// the traced process, so they are userland. The types may come from an untrusted file,
+// so the recursion depth is limited.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"

@@ -184,9 +184,8 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // Programs cannot name these types. In a record, the result of sym(), mod() or
-    // func() is an address, and the result of usym(), umod() or uaddr() is a pid and an
-    // address.
+    // Programs cannot name the following types. A symaddr is recorded as an address,
+    // and a usymaddr as a pid and an address.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);

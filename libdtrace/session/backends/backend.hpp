@@ -36,7 +36,8 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Reduces the sizes in the options until they fit, and creates the arena.
+    // Creates the arena. If its buffers are too large, first reduces their sizes in the
+    // options. Returns 0, or -1 after SessionState::fail().
     virtual int make_arena() = 0;
     // Prepares the agent, if there is one, for planting probes in processes. Also
     // called if the first process appears while tracing.

@@ -64,7 +64,7 @@ private:
     ClockSource* source_;
     std::optional<ClockSample> last_; // the sample of the last renewal
     dt_clock line_{};                 // a copy; targets can overwrite the arena's line
-    std::uint64_t rate_ = 0;          // rate of the counter, in ns << 32 per count
+    std::uint64_t rate_ = 0;          // ns per count of the counter, times 2^32
     bool doubted_ = false;
     std::uint64_t period_ns_ = 0, due_ns_ = 0;
 };

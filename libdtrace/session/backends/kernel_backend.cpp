@@ -302,7 +302,7 @@ void KernelBackend::fire(std::uint32_t probe)
 void KernelBackend::tend(std::uint64_t now_ns)
 {
     look_at_modules(now_ns);
-    unwind_->pass_unknown(now_ns); // last, because it may take longest
+    unwind_->pass_unknown(now_ns); // called last, because it may take longest
 }
 
 // Creates uprobes for the sites. The sites are not passed to the agent, which only

@@ -24,7 +24,7 @@ dt_arena_config kernel_arena_config(const SessionState& state);
 
 class KernelBackend : public Backend {
 public:
-    // The state must have an open device.
+    // state.kernel must contain the open device.
     KernelBackend(SessionState& state, SiteReports& reports)
         : Backend(state), reports_(reports)
     {

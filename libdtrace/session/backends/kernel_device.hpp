@@ -29,7 +29,7 @@ public:
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // Creates the module's arena, and maps it. Returns the error limit if there is not
+    // Creates the module's arena, and maps it. The error is Code::limit if there is not
     // enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
     // Loads DOF like dt_load(). Returns 0, or -1 after storing the reason in *error.
@@ -41,23 +41,23 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Attaches sites. Sets the member `error` of each site to 0 or a negative errno.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Adds a table of unwind rules and returns its number. Returns the error limit if
+    // Adds a table of unwind rules and returns its number. The error is Code::limit if
     // there is no space for the table.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Replaces the list of mappings of a process. Returns the error gone if there is no
-    // such process.
+    // Replaces the list of mappings of a process. The error is Code::gone if there is
+    // no such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
     // Stores the pids of the processes whose mappings the module requests for ustack()
     // (kernel_unwind.hpp). Returns the number of pids stored.
     Result<std::uint32_t> take_unknown(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
-    // Makes this device the consumer of the anonymous enabling. Returns the error
-    // not_found if there is no anonymous enabling.
     struct Claimed {
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous
     };
+    // Makes this device the consumer of the anonymous enabling. The error is
+    // Code::not_found if there is no anonymous enabling.
     Result<Claimed> claim();
 
 private:

@@ -80,7 +80,7 @@ void KernelUnwind::pass_maps(pid_t pid)
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())
         if (each.executable &&
-            each.begin.value >> 63 == 0) // [vsyscall] belongs to the kernel
+            each.begin.value >> 63 == 0) // not [vsyscall], which has a kernel address
             maps.push_back({each.begin.value, each.end.value, each.offset,
                             each.is_file() ? table_of(files, each) : 0, 0});
     if (auto given = device_.set_maps(pid, maps); !given)

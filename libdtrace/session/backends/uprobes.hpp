@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes the requests for probes in processes that the kernel module traces. Each site
-// becomes a uprobe, which fires in the kernel (kmod/uprobe.c).
+// Prepares the requests with which a session asks the kernel module for uprobes. Each
+// site in a process becomes a uprobe, which fires in the kernel (kmod/uprobe.c).
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE with the target's pid
 //

@@ -184,8 +184,8 @@ Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
         "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
     std::string first = marker + "\n";
     // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The
-    // preprocessor predefines it, and only a system header (the 3 below) may redefine
-    // it without a warning.
+    // preprocessor predefines __STDC__, and warns if any file except a system header
+    // redefines it. The flag 3 in the line marker below means "system header".
     if (by.dialect == 'a' || by.dialect == 't')
         first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
                  " 2\n";

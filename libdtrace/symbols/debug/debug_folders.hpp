@@ -3,10 +3,10 @@
 // debugdir.
 //
 // Debug data refer to other files: .gnu_debugaltlink names a file with shared entries,
-// and DW_AT_dwo_name the file that a unit was split into. libdw opens any path in these
-// attributes, including FIFOs and devices. This code opens such a path only inside the
-// trusted directories, which belong to the administrator or to the user of dtrace and
-// not to the target.
+// and DW_AT_dwo_name names the file that contains the rest of a split unit. libdw opens
+// any of these paths, even that of a FIFO or a device. This code opens such a path only
+// inside the trusted directories, which belong to the administrator or to the user of
+// dtrace and not to the target.
 //
 // All sessions in a process share one list of directories, just as they share the
 // environment.
@@ -23,7 +23,7 @@ namespace dt {
 std::span<const std::string> debug_folders();
 void add_debug_folder(const std::string& folder);
 
-// Returns whether the path is absolute and in one of the directories. ".." is resolved
+// Returns whether the path is absolute and in one of debug_folders(). ".." is resolved
 // in the text of the path, without following symbolic links.
 bool in_debug_folder(const std::string& path);
 
@@ -31,7 +31,7 @@ bool in_debug_folder(const std::string& path);
 std::string path_of(const Fd& file);
 
 // Returns whether every path that libdw tries for the split file of this unit is in one
-// of the directories and, if it exists, leads to a regular file.
+// of debug_folders() and, if it exists, leads to a regular file.
 bool may_follow_split_unit(const std::string& path_of_file, Dwarf_Die* skeleton);
 
 // The alternate debug file that .gnu_debugaltlink names. `wanted` says whether the

@@ -289,7 +289,7 @@ DebugType DwarfTypes::type(DebugRef ref)
     case DW_TAG_packed_type:
     case DW_TAG_shared_type:
     case DW_TAG_subrange_type:
-        refer(Kind::Typedef); // a typedef without a name stands for its base type
+        refer(Kind::Typedef); // a typedef without a name means its base type
         out.name.clear();
         break;
     case DW_TAG_subroutine_type:

@@ -20,7 +20,8 @@ bool has(Dwarf_Die* die, unsigned attribute);
 // Follows a reference. If the referenced entry only refers to a type unit, finds the
 // type in that unit.
 bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into);
-// Finds the entry's type, without typedefs and qualifiers.
+// Finds the entry's type, without typedefs and qualifiers. Returns false if there is
+// none.
 bool plain_type(Dwarf_Die* die, Dwarf_Die& into);
 
 bool is_class(Dwarf_Die* die); // true for a struct, too

@@ -383,8 +383,9 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
                 return loaded.error();
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
-        // Overlapping segments share window addresses. If the shorter segment was read
-        // first, the window may end before the requested range does. In that case the
+        // The windows of overlapping segments may begin at the same address, but only
+        // one window for each address is stored. If that window was read from the
+        // shorter segment, it may end before the requested range does. In that case the
         // range is read into a buffer of its own.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)

@@ -109,14 +109,14 @@ public:
     // .eh_frame.
     std::span<const AddressRange> frame_functions();
 
-    // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only
-    // data such as jump tables. Bytes of a segment that the file does not contain are
-    // zero. The span is valid as long as the image exists. Returns the error invalid if
-    // the range is not inside one segment.
+    // Returns the bytes at the link-time addresses [at, at + n_bytes): text, or
+    // read-only data such as jump tables. Bytes of a segment that the file does not
+    // contain are zero. The span is valid as long as the image exists. Returns the
+    // error invalid if the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
-    // Copies the bytes that the file loads at `at` into the caller's memory. Used
-    // instead of bytes() for data that is read only once. Returns false if the file
-    // does not contain all of the bytes. Any thread may call read().
+    // Copies the bytes at the link-time address `at` from the file into the caller's
+    // memory. Used instead of bytes() for data that is read only once. Returns false if
+    // the file does not contain all of the bytes. Any thread may call read().
     bool read(std::uint64_t at, std::span<std::byte> into) const;
     // Returns the executable segment that contains `at`. Returns null if there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;

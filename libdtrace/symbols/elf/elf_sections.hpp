@@ -2,7 +2,7 @@
 // Internal to symbols/: the headers, segments and sections of one ELF file, read
 // through libelf.
 //
-// libelf is opened for reading without mapping, so pread() reads section data into
+// libelf does not map the file (ELF_C_READ). It reads section data with pread() into
 // memory that the Elf handle owns. Spans from data() are valid as long as this object
 // exists.
 #pragma once
@@ -43,10 +43,11 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// Returns the NUL-terminated string at an offset. Returns nullopt if it has no NUL
-// within the bytes or is longer than max_bytes. A table can give the same long string
-// to each of millions of entries, so a search without a limit could take hours.
+// A table can give the same long string to each of millions of entries, so a search
+// without a limit could take hours.
 constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
+// Returns the NUL-terminated string at an offset. Returns nullopt if it has no NUL
+// within the bytes or is longer than max_bytes.
 std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
                                           std::size_t max_bytes = max_string_bytes);
 
@@ -73,8 +74,8 @@ public:
     // Reads bytes of the file into the caller's memory, and returns their number. Any
     // thread may call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Returns the bytes that the file loads at addr, up to the end of the segment's
-    // file data, and at most max_bytes.
+    // Returns the bytes from the link-time address addr to the end of the segment's
+    // file data, but at most max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
     std::vector<std::byte> build_id() const;

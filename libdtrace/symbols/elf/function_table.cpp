@@ -18,9 +18,10 @@ namespace dt {
 
 namespace {
 
-// The maximum number of functions that at() examines. It goes back from the last
-// function that starts at or before the address. If functions are nested, an earlier
-// function may contain the address. Real nesting is at most two levels deep.
+// The maximum number of functions that at() examines. at() begins with the last
+// function that starts at or before the address. Then it examines earlier functions,
+// because one of them may contain the address if functions are nested. Real nesting is
+// at most two levels deep.
 constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
@@ -130,9 +131,10 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         // If a function is written in assembly, its aliases may have different sizes.
         // The function gets the largest size.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // If two symbol tables contain a name, it is stored only once. Names are sorted
-        // by preference, so other names may be between two symbols of one name if their
-        // bindings differ. Therefore the last 16 names of the function are compared.
+        // If two symbol tables contain a name, it is stored only once. The name may
+        // have a different binding in each table. Names are sorted by preference, so
+        // other names may then be between the two symbols. Therefore the last 16 names
+        // of the function are compared.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

@@ -13,7 +13,7 @@ constexpr std::uint64_t text_at_once = 1 << 20;
 constexpr std::uint64_t largest_function = 1 << 20;
 constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
-// Reads the operands of call frame instructions. After the last byte, it reads zeros.
+// Reads the operands of call frame instructions. Reads zeros after the last byte.
 class Operands {
 public:
     explicit Operands(Bytes bytes) : bytes_(bytes) {}
@@ -205,8 +205,8 @@ void find_split_off(const ElfSections& file, std::vector<Frame>& frames)
     for (const Pair& pair : pairs) {
         AddressRange range = pair.function->range;
         range.n_bytes = std::min(range.n_bytes, largest_function);
-        // Functions overlap only in forged call frame information. If it gave all
-        // functions the same text, that text would be searched once per function, so a
+        // Functions overlap only in forged call frame information. If all functions had
+        // the same text, that text would be searched once for each function. So a
         // search ends where the next function starts.
         const Frame* next = pair.function + 1;
         if (next != frames.data() + frames.size())

@@ -5,10 +5,10 @@
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
 //
-// BTF has the prototype of a function under its name. For a tracepoint NAME, it has a
-// typedef btf_trace_NAME for a pointer to the callback. The callback's first parameter
-// is its private data and not an argument of the tracepoint. The names of the arguments
-// come from the function __traceiter_NAME.
+// A function's entry in BTF contains the function's name and prototype. A tracepoint
+// NAME has a typedef btf_trace_NAME, which is a pointer to the tracepoint's callback.
+// The callback's first parameter is its private data and not an argument of the
+// tracepoint. The names of the arguments come from the function __traceiter_NAME.
 #pragma once
 
 #include "libdtrace/symbols/debug/btf_types.hpp"

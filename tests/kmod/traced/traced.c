@@ -8,8 +8,8 @@
  *           or `loop` took; on a virtual machine that counts instructions
  *           (tests/vm/run --count-instructions), one tick is one instruction
  *   loop    writing N runs a loop of two instructions N times, to check `ticks`
- *   empty   writing 1 attaches an ftrace callback that does nothing to the
- *           function; writing 0 removes it
+ *   empty   writing 1 attaches an empty ftrace callback to the function;
+ *           writing 0 removes the callback
  *   text    the first bytes of the function
  */
 #include <linux/compiler.h>

@@ -157,7 +157,8 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
                   expect_name_in(children[0]);
               }),
               0);
-    // This frees the symbols of children[1].
+    // The symbols of two processes are kept, so the next call frees the symbols of
+    // children[1], which were used least recently.
     EXPECT_EQ(n_removed([&] { expect_name_in(children[2]); }), 1);
     EXPECT_EQ(n_removed([&] { expect_name_in(children[0]); }), 0);
     EXPECT_EQ(n_removed([&] { dtrace_setopt(session.get(), "pgmax", "1"); }), 1);

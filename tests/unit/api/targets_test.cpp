@@ -76,8 +76,8 @@ class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
     {
-        // Wait until the thread that removes old modules has exited, because it opens
-        // and closes files.
+        // Wait until the thread that computes extents (ExtentMaps) has exited, because it
+        // opens and closes files.
         EXPECT_TRUE(wait_until([] {
             return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
                                  {}) == 1;

@@ -378,7 +378,7 @@ TEST(Aggregation, AKeyThatIsUpdatedOftenGetsAnEntryWithAllBuckets)
     EXPECT_EQ(two_buckets.bytes_for(1, 4), 0u);
 }
 
-// Key 0 has a short entry, and no entry with all buckets fits any more.
+// Key 0 has a short entry. There is no space left for an entry with all buckets.
 TEST(Aggregation, AFullBufferStillCountsInTheShortEntriesOfADistribution)
 {
     Quantized s(4096);

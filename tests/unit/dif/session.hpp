@@ -238,8 +238,9 @@ private:
         return dt_probe_add(memory_, text(e.provider).c_str(), text(e.mod).c_str(),
                             text(e.func).c_str(), text(e.name).c_str());
     }
-    // Appends the entries of one buffer to `out`. For a key of a distribution, the
-    // buffer may contain several entries. Appends one entry with their sum.
+    // Appends the entries of one buffer to `out`. The buffer may contain several
+    // entries for a key of a distribution. The sum of these entries is appended as one
+    // entry.
     void decode_entries(const char* data, std::int64_t bytes,
                         std::vector<AggEntry>& out)
     {

@@ -158,7 +158,7 @@ std::uint64_t Differential::interesting()
 }
 
 // Sets registers so that the memory operand is in the middle half of the data, or
-// sometimes at an unmapped address. Returns false if no register can be set for that.
+// sometimes at an unmapped address. Returns false if no register values achieve this.
 bool Differential::aim_memory(Case& c)
 {
     Instruction& insn = c.insn;
@@ -220,8 +220,8 @@ bool Differential::aim_branch(Case& c)
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
-    // Occasionally, use an address that is not canonical (bits 57 and up) or not
-    // mapped.
+    // Occasionally, use an address that is not canonical (bit 62 is set, bit 63 is not)
+    // or that is probably not mapped.
     if (pick(3))
         pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
     pad &= ~(1ULL << 63);
@@ -259,7 +259,8 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     if (!decoded || !may_run(*decoded))
         return std::nullopt;
     Case c;
-    // Change displacements so that they reach the data or the target pad.
+    // Change displacements so that memory operands are in the data, and branches lead
+    // to the target pad (enum Pad).
     std::array<std::byte, 15> text = decoded->bytes;
     x86::Layout layout = x86::lay_out(decoded->text());
     c.pads = {decoded->next().value, decoded->next().value + 40 + random_() % 60};

@@ -215,7 +215,8 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    if (!plan.access_only) // an access_only copy needs the data that the emulation left
+    // An access_only copy runs with the data as they are after the emulation.
+    if (!plan.access_only)
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
     std::byte* at = sandbox_.slot() + (slot.value - Sandbox::address(sandbox_.slot()));

@@ -329,7 +329,8 @@ TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // A word that points to a different byte of the instruction is only a number.
+    // If the word points to a different byte of the instruction, it is taken as a
+    // number, not as a pointer.
     EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
               plain.extent(first));
 }
@@ -398,7 +399,8 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
     EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
-    // ex_restartable is the instruction before the sequence.
+    // ex_restartable is the last instruction before the sequence. A thread that steps
+    // over it would stop inside the sequence.
     EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable)));
     EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }

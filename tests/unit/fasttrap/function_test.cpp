@@ -166,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(Compiled, SwitchTest,
                          testing::Values("O0", "O1", "O2", "Os", "O2cet", "O2nopic"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Checks, with real libraries, how many instructions are refused, and that jump tables
-// are found.
+// Checks, with real libraries and a program, that few instructions are refused or
+// cannot be decoded, and that the tables of almost all indirect jumps are found.
 TEST(FunctionsOfRealBinaries, AreDecodedWholeAndHardlyRefused)
 {
     for (const char* path :

@@ -23,8 +23,9 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688;
 
 struct NativeState {
-    // Before the run, the initial registers. After the run, the final ones. rip is then
-    // the address of the pad, or of the instruction that raised the signal.
+    // The initial registers, which the run replaces with the final registers. After the
+    // run, rip is the address of the pad that was reached, or of the instruction that
+    // raised the signal.
     Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
     int signal = 0;                  // 0 if the run reached a pad

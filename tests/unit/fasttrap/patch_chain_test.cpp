@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests chains: overlapping jumps for several adjacent windows.
+// Tests chains, which are overlapping jumps that replace several adjacent blocks.
 #include "built_window.hpp"
 
 #include <cstring>
@@ -44,7 +44,7 @@ struct ChainRow {
     std::string text; // | separates the blocks
     PatchForm form;
     // Set if the first jump can reach only addresses 380 MB below it or 1.7 GB above
-    // it. The trampoline must then be there.
+    // it. The trampoline must then be at such an address.
     bool far = false;
 };
 
@@ -106,7 +106,8 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
-    // The highest byte of the second jump is the first byte of the fourth jump.
+    // The highest byte of the second jump's displacement is the first byte of the
+    // fourth jump.
     const Window window =
         window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);

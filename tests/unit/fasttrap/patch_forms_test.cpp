@@ -12,8 +12,8 @@ using namespace dt::test;
 
 namespace {
 
-// Each window has n bytes of its own and ends at a branch target. The code at the
-// target is mov %rdi,%rax; mov %rsi,%rdx; ret.
+// Each text has two blocks. The first block has n bytes. The second block is
+// mov %rdi,%rax; mov %rsi,%rdx; ret.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {

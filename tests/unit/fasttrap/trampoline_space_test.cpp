@@ -82,8 +82,9 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
     ASSERT_GE(reaches.size(), 4U);
     for (const Reach& reach : reaches) {
         std::int64_t start = (reach.from + 4095) & ~4095;
+        // Skip ranges that may begin below address 0 or are smaller than 4 MiB.
         if (start < 0 || reach.to - start < 4 << 20)
-            continue; // the area may begin below address 0, or it is too large
+            continue;
         TrampolineSpace space;
         space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
         for (const auto& [hex, mask] : windows_by_mask()) {

@@ -46,8 +46,8 @@ namespace dt::test {
 
 namespace {
 
-// A jump from the sandbox's code to the start of the area has a displacement whose
-// highest byte is 0x06, a trap byte, and whose second-highest byte is 0x0f to 0x1f.
+// For nearly all addresses in the area, the highest byte of the displacement of a jump
+// from the sandbox's code is 0x06. This is a trap byte, which some windows need there.
 constexpr std::uint64_t area_at = 0x26200000;
 constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 
@@ -343,7 +343,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // a head or tail faults if rsp points to no stack
+                return skipped; // a head or tail faults if rsp is not a valid address
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];
@@ -352,7 +352,9 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             if (ours.fault_address == pc.value)
                 ours.fault_address = ours.regs.rip;
         }
-        if (added != 0) // ignore the return address that only the copy pushed
+        // If the copy of a call faulted after it had pushed the return address, ignore
+        // that word.
+        if (added != 0)
             ft_window_sites[15] = {0, 0, before};
     }
     std::vector<std::size_t> below = below_red_zones();

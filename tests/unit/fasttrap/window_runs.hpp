@@ -39,7 +39,8 @@ public:
 
     // Runs a sequence, in the form that arrange_sequence() expects.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
-    // Like run(), but moves the thread back from the middle of a trampoline.
+    // Like run(), but moves the thread from the middle of a trampoline back to the
+    // original text.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
     bool dense_targets = false; // makes most instructions branch targets

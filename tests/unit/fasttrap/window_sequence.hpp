@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Consecutive instructions, a state in which they may run, and the patches over them.
+// Consecutive instructions, a state in which they may run, and the patches that replace
+// some of them.
 #pragma once
 
 #include "differential.hpp"
@@ -27,10 +28,10 @@ struct WindowSequence {
 // Prepares a sequence of instructions for a run. The instruction sequence[key] is the
 // key. Sets up the registers and memory that the key needs, and places the other
 // instructions before and after the key. Changes all direct branches so that they lead
-// to a pad, and all rip-relative displacements so that they reach the data. The
-// prepared sequence ends with the first instruction that ends a window, such as a
-// return, or that cannot be moved. Returns nullopt if the sequence cannot be prepared
-// or must not be run.
+// to a pad (native.hpp), and all rip-relative displacements so that they reach the
+// data. The prepared sequence ends with the first instruction that cannot be moved or
+// at which a window must end, such as a return. Returns nullopt if the sequence cannot
+// be prepared or must not be run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

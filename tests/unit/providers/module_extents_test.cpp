@@ -248,9 +248,12 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
                     table.table + static_cast<std::uint64_t>(std::int64_t{offset});
                 auto within =
                     static_cast<std::uint32_t>(target - TargetAddr{function.addr});
+                // Stop at the first entry that does not lead to an instruction of the
+                // function. Either the entries are addresses instead of offsets, or the
+                // loop has passed the end of a table whose bound was not found.
                 if (target - TargetAddr{function.addr} >= function.n_bytes ||
                     !sites.is_boundary(within))
-                    break; // entries are addresses, or the table's bound was not found
+                    break;
                 n_entries++;
                 expect_target(target);
             }

@@ -78,9 +78,9 @@ TEST(Tasks, ExecFromAThreadRemovesAllProbesAndIsReported)
     EXPECT_EQ(n_execs, 5u);
 }
 
-// The agent keeps data about the memory of the first program while it remembers the
-// children of that program. When the agent deletes that data, the probes of the second
-// program must stay.
+// The agent keeps its data about the memory of the first program as long as it has data
+// about the children of that program. When the agent deletes the data about the first
+// program, the probes of the second program must stay.
 TEST(Tasks, ProbesOfTheProgramAfterAnExecAreKeptWhenDataOfTheFirstIsDeleted)
 {
     Session session;

@@ -335,8 +335,8 @@ TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// In the target's mount namespace, the victim is mounted over a different file. Outside
-// of this namespace, the same path names the different file.
+// The target has a mount namespace of its own, in which the victim is mounted over
+// another file. Outside of this namespace, the same path leads to that other file.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

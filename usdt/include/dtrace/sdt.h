@@ -188,9 +188,9 @@
 
 #ifndef DTRACE_SDT_FIX_
 /*
- * GCC would use a variable's symbol or a slot of the global offset table as an
- * operand. A value that has passed through an asm statement is in a register or
- * on the stack.
+ * Prevents GCC from using a variable's symbol, or a slot of the global offset table, as
+ * an operand. A tracer would need the symbol table to find such an operand. A value
+ * that has passed through an asm statement is in a register or on the stack.
  */
 #ifndef __clang__
 #define DTRACE_SDT_FIX_(v)                                                     \

@@ -242,7 +242,8 @@ void OperandReader::widen_float(Reg64 value)
     a_.L(zero);
 }
 
-// Reads arguments of the kind `ahead` into their slots.
+// Emits code that reads arguments before the actions run, and stores them in their
+// slots on the stack. Skips arguments that an earlier call has read.
 void OperandReader::load_ahead(std::uint32_t arguments)
 {
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {

@@ -47,7 +47,7 @@ public:
         std::memcpy(info_.data(), &length, 4);
     }
 
-    // Returns a file that contains only this data.
+    // Returns a descriptor of an ELF file that contains only the debug data.
     Fd open() const
     {
         const char names[] = "\0.debug_info\0.debug_abbrev\0.shstrtab";

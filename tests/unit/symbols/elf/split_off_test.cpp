@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests that parts which the compiler split off from functions are distinguished from
-// functions without symbols.
+// Tests that in a file without symbols, a part that the compiler split off from a
+// function is not mistaken for a function.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
