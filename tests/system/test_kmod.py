@@ -72,10 +72,11 @@ cat >w.sh <<EOF
 kill -9 999999
 kill -0 1
 EOF
-dtrace -qn 'syscall::kill:return /execname == "sh"/ { printf("%d %d %d\\n", arg0, arg1, errno); }' -c 'sh w.sh'
+dtrace -qn 'syscall::kill:return /execname == "sh"/ {
+    printf("%d %d %d, %d %d\\n", arg0, arg1, errno, arg0 == -1, (uint32_t)arg0 == -1); }' -c 'sh w.sh'
 """)
 def a_system_call_that_fails_returns_minus_one_and_errno(output):
-    equal(output.lines()[-2:], ["-1 -1 3", "0 0 0"])
+    equal(output.lines()[-2:], ["-1 -1 3, 1 1", "0 0 0, 0 0"])
 
 @script("""
 cat >w.sh <<EOF

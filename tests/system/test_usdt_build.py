@@ -414,6 +414,17 @@ def types_of_system_headers_are_part_of_the_definition(t):
         lines = done.stdout.split()
         equal(lines[:4], lines[4:], done.stdout)
 
+def a_native_argument_can_be_passed_as_several_translated_ones(t):
+    """args[n] and argn have the values in the order of the translated arguments."""
+    script, source = t.scratch / "pairs.d", t.scratch / "pairs.c"
+    script.write_text("provider pairs { probe place(int i, int j) : (int j, int i, int i, int j); };\n")
+    source.write_text('#include "pairs.h"\nint main(void) { PAIRS_PLACE(7, -8); return 0; }\n')
+    folder = made(t, script=script, name="pairs.h")
+    path = compiled(folder, "gcc", "-O2", "-g0", source=source, out="pairs")
+    done = good(t.run("-qn", 'pairs$target:::place { printf("%d %d %d %d, %d %d %d %d\\n", args[0], args[1], args[2], '
+                      'args[3], (int)arg0, arg1, arg2, (int)arg3); }', "-c", path))
+    equal(done.stdout.split("\n")[0], "-8 7 7 -8, -8 7 7 -8")
+
 def arguments_are_translated_by_a_translator_in_a_library(t):
     path = program(made(t), "gcc", "-O2")
     done = t.run("-xerrtags", "-qn", "shop*:::shown { trace(args[1]->order_number); }", "-c", path)
