@@ -117,8 +117,8 @@ enum dtk_kind {
 	 * row's function, or 0 if the row has a tracepoint.
 	 */
 	DTK_STABLE_ROW,
-	DTK_PROFILE,	/* `where` is the ns between firings on each CPU */
-	DTK_TICK,	/* `where` is the ns between firings; each is on one CPU only */
+	DTK_PROFILE,	/* `where` is the interval in ns; fires on each CPU */
+	DTK_TICK,	/* `where` is the interval in ns; fires on one CPU */
 	/*
 	 * For DTK_UPROBE, DTK_URETURN and DTK_USTATIC, `where` is the address of a
 	 * struct dtk_uprobe.

@@ -47,9 +47,9 @@ Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 
 // Returns whether the file has the device and inode of `name`, as /proc/PID/maps
-// reports them. stat(2) may report a different device or inode, because on btrfs and
-// overlayfs it does not agree with /proc/PID/maps. In that case, the function maps the
-// file and compares the entry in /proc/self/maps.
+// reports them. On btrfs and overlayfs, fstat(2) may report a different device or inode
+// than /proc/PID/maps does for the same file. If they differ, the function therefore
+// maps the file and compares the entry in /proc/self/maps.
 bool is_mapped_as(const Fd& file, const MappedName& name);
 
 } // namespace dt

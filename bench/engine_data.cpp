@@ -217,9 +217,9 @@ template <class F> double scaling(F work)
     return alone / together[0] + alone / together[1];
 }
 
-// Runs a loop that uses only registers, and all arithmetic units of a core. Returns its
-// time in ns. scaling(loop) shows how well two threads run on this machine without the
-// engine.
+// Runs a loop that uses only registers and keeps all arithmetic units of a core busy.
+// Returns its time in ns. scaling(loop) shows how well two threads run on this machine
+// without the engine.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;
@@ -232,8 +232,8 @@ double loop(unsigned)
 
 struct Scaling {
     Spread ours, machine;
-    unsigned n_judged; // rounds in which two threads of loop() did at least 1.9 times
-                       // the work of one thread
+    unsigned n_judged; // rounds in which two threads that ran loop() did at least 1.9
+                       // times the work of one thread
 };
 
 Scaling scaling_of(const std::string& body)

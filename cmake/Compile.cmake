@@ -26,7 +26,7 @@ endif()
 
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
-# Asserts state invariants, and remain enabled in release builds.
+# Assertions check invariants, and remain enabled in release builds.
 foreach(lang C CXX)
   string(REPLACE "-DNDEBUG" "" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
   string(REPLACE "-O3" "-O2" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
@@ -44,9 +44,9 @@ if(DTRACE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined -g1)
   add_link_options(-fsanitize=address,undefined)
-  # clang needs half of the time that gcc needs for C++ with sanitizers. It does not define
-  # the macro, which tests use. -fsanitize=function would put data into functions that tests
-  # trace.
+  # For C++ with sanitizers, clang needs half of the time that gcc needs. gcc defines
+  # __SANITIZE_ADDRESS__, which tests use, but clang does not. -fsanitize=function would put
+  # data into functions that tests trace.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-D__SANITIZE_ADDRESS__>
                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>)
 endif()

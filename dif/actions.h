@@ -11,7 +11,7 @@
  * The flags are:
  *   D  records data          W  is destructive and needs -w
  *   K  needs a kernel host   N  exists only on other systems; the compiler
- *                               refuses it by name
+ *                               refuses it with a message that names it
  *
  * This file is installed as <dtrace/actions.h>, for programs that read records
  * and aggregations themselves. Therefore it includes no other file.

@@ -16,7 +16,7 @@
  * short entries (struct dt_aggpoint) for a key, one for each bucket. An entry
  * with all buckets follows when they are not enough, or when the key is updated
  * so often that its updates should be fast. The short entries then stay as they
- * are, because the consumer adds all entries of a key.
+ * are, because the consumer adds up all entries of a key.
  *
  * Targets can write the buffer. Therefore the engine takes all sizes from the
  * clause, and uses an entry only if the sizes in the entry are equal to them.
@@ -430,10 +430,10 @@ static dt_u32 dt_agg_add(struct dt_mstate *m, dt_u32 active,
 }
 
 /*
- * Updates the value of a key if *hint is 0, or if the entry at this offset
- * belongs to another key or is short. Searches for the entry to update, or
- * creates one. Sets *hint to the offset of the entry. If a new entry is needed
- * and the buffer has no room, counts a drop and sets *hint to 0.
+ * Updates the value of a key. Called if *hint is 0, or if the entry at the
+ * offset *hint belongs to another key or is short. Searches for the entry to
+ * update, or creates one. Sets *hint to the offset of the entry. If a new entry
+ * is needed and the buffer has no room, counts a drop and sets *hint to 0.
  */
 static __attribute__((__noinline__)) void
 dt_agg_unhinted(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,

@@ -229,7 +229,7 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 /*
  * Writes an aggregation entry if the counters have changed since the previous
  * drain. Returns 0, or -1 if the output has no space for the entry. After -1,
- * the next call of dt_drain_counters() starts with these counters.
+ * the next call to dt_drain_counters() starts with these counters.
  */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,

@@ -49,8 +49,8 @@
 
 #define DT_DYN_CHAIN 4096 /* maximum number of steps along a chain */
 /*
- * The number of buckets is a power of two: at most one for this number of bytes
- * of the space, but at least 64.
+ * The number of buckets is a power of two. There is at most one bucket for each
+ * DT_DYN_A_BUCKET bytes of the space, but there are at least 64 buckets.
  */
 #define DT_DYN_A_BUCKET 256
 #define DT_DYN_CLEANED 4096 /* buckets checked by one dt_dynvar_clean() call */

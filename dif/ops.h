@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The table of the DIF instructions, one row each. Assembler, disassembler,
+ * The table of the DIF instructions, one row each. The assembler, disassembler,
  * verifier and interpreter are expanded from this table, so they cannot
  * disagree. The numbers are those of DTrace.
  *

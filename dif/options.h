@@ -4,7 +4,7 @@
  * parses their text form, and DOF contains their values. Some of them determine
  * the arena's layout.
  *
- * The kinds are BOOL, SIZE (in bytes), RATE (the ns between two events), COUNT,
+ * The kinds are BOOL, SIZE (in bytes), RATE (an interval in ns), COUNT,
  * ENUM (bufpolicy and bufresize) and CPU. A dynamic option may be changed while
  * a program is traced. DT_OPT_UNSET means that the option is not set.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Implements thread-local integers, which are the most frequent dynamic
+ * Implements thread-local integers, which are the most common dynamic
  * variables.
  *
  * The slots form a hash table of keys and values. It has no locks, because a

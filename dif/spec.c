@@ -25,7 +25,7 @@
 #include "dif/mstate.h"
 
 /*
- * One call of dt_spec_clean() stops when it has moved this number of bytes. It
+ * A call to dt_spec_clean() stops when it has moved this number of bytes. It
  * stops only between two buffers, so it may move more.
  */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)

@@ -273,9 +273,10 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 
 /*
  * Applies a ".." to the path in `to`: removes the last part of the path, but
- * keeps the first `keep` bytes. Also removes the slash before this part, unless
- * `end` is set. `end` means that the argument of cleanpath() ends with this
- * "..". Returns the new length.
+ * keeps the first `keep` bytes. `end` is set if the argument of cleanpath()
+ * ends with this "..". If `end` is not set, also removes the slash before the
+ * removed part. If `end` is set and nothing remains, the path becomes ".".
+ * Returns the new length.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {

@@ -77,8 +77,8 @@ private:
         return memory.base == Reg::rsp || memory.base == Reg::rbp;
     }
 
-    // Returns whether the memory may be a stack slot that holds an address in the
-    // block. With an index, the memory may be any slot of an array.
+    // Returns whether the operand may refer to a stack slot that holds an address in
+    // the block. An operand with an index may refer to any slot of an array.
     bool may_hold(const MemoryOperand& memory) const
     {
         if (!is_on_stack(memory))

@@ -17,7 +17,7 @@ namespace dt {
 enum class AddressUse : std::uint8_t {
     unknown,
     jumped_to,
-    read, // memory there is read or written, and perhaps also jumped to
+    read, // the function reads or writes the bytes, and may also jump to them
 };
 
 // Returns how the known instructions of `function` use addresses in `block`.

@@ -22,9 +22,9 @@ SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& r
     return run;
 }
 
-// Repairs rcx and r11 after a system call. The kernel stored the return address of the
-// copy in rcx, and the flags in r11. After a single step these flags contain the trap
-// flag.
+// Repairs rcx and r11 after a system call. The call leaves the address after the copy
+// in rcx, and the flags in r11. If the copy was single-stepped, these flags contain the
+// trap flag.
 static void repair_syscall(const Displaced& plan, const SlotRun& run, Registers& regs)
 {
     if (regs[Reg::rcx] == run.slot.value + plan.copy_length)

@@ -106,7 +106,7 @@ struct Displaced {
     std::uint8_t length = 0;      // length of the original
     std::uint8_t copy_length = 0; // length of the copy without the traps after it
     bool run_to_trap = false;     // continue the thread instead of stepping it
-    bool is_syscall = false;      // rcx and r11 must be corrected after it
+    bool is_syscall = false;      // rcx and r11 must be corrected afterwards
     bool access_only = false; // the copy only accesses memory; emulate insn afterwards
     std::array<Spare, 2> spares{};
     std::array<std::byte, slot_bytes> copy{};

@@ -30,8 +30,8 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-// The distances that are used are shorter than farthest_jump by this margin. It is more
-// than the size of a trampoline plus the size of a window.
+// No jump is planned to be longer than farthest_jump minus this margin. The margin is
+// more than the size of a trampoline plus the size of a window.
 constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 

@@ -299,9 +299,9 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
 // Completes the known code in three steps:
 //   1. Follows the targets of the tables of known jumps, and finds the doubtful
 //      functions (extents.hpp).
-//   2. Adds bytes that no known code reaches (take_rest()), in functions with a known
-//      indirect jump, functions whose unknown part contains the destination of a
-//      pointer, and functions whose known code ends in a hlt.
+//   2. Adds the bytes that no known code reaches (take_rest()) in three kinds of
+//      functions: those with a known indirect jump, those whose unknown part contains
+//      the destination of a pointer, and those whose known code ends in a hlt.
 //   3. Removes data.
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)

@@ -34,9 +34,9 @@
 
 namespace dt {
 
-// Reads the module that contains the function, for example jump tables in .rodata.
-// Addresses are relative to the same base as the function's address. Returns false if a
-// byte is not mapped.
+// Reads bytes of the module that contains the function, for example jump tables in
+// .rodata. Addresses are relative to the same base as the function's address. Returns
+// false if a byte is not mapped.
 using ReadModule = std::function<bool(TargetAddr from, std::span<std::byte> into)>;
 
 struct ReturnSite {

@@ -389,7 +389,7 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
 //
 // The thread can always be moved back immediately:
 //
-//   1. If rbx_on_stack, load rbx from the word at rsp.
+//   1. If rbx_on_stack is set, load rbx from the word at rsp.
 //   2. Add rsp_add to rsp.
 //   3. Set rip to `on`, an address in the original text.
 //

@@ -41,8 +41,8 @@ TargetAddr last_byte_of(const Window& window)
 // Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
 // the opcode of the second jump is the highest byte of the first displacement, so the
 // first jump leads to an address about 380 MB below. A prefix before the first jump
-// avoids this. If no prefix may be there, puts one before the second jump. Does this
-// only if the first jump cannot lead to user space otherwise.
+// avoids this. If no prefix may be there, puts one before the second jump, but only if
+// the first jump cannot lead to user space otherwise.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {

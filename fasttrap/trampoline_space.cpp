@@ -150,7 +150,7 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Returns the index of the first of n free bytes in which a trampoline fits. The
+    // Finds n free bytes for a trampoline, and returns the index of the first one. The
     // trampoline does not begin in a crowded page, so the function may return nothing
     // although there is space.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)

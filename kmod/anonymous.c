@@ -135,8 +135,8 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 }
 
 /*
- * Sets the site's address to that of the function with this name. Returns 0, or
- * -ENOENT if there is no such function.
+ * If the site is in a function, sets its address to that of the function with
+ * this name. Returns 0, or -ENOENT if there is no such function.
  */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {

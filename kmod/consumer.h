@@ -122,9 +122,9 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 void dt_anonymous_begin(void);
 void dt_anonymous_end(void);
 /*
- * Describes the anonymous consumer in *user. If user->file is not 0, also
- * copies the file that dtrace -A wrote to this address, and stores the consumer
- * in *claimed. Returns 0 or a negative errno.
+ * Describes the anonymous consumer in *user. If user->file is not 0, it is the
+ * address of a buffer. The file that dtrace -A wrote is then copied to this
+ * buffer, and *claimed is set to the consumer. Returns 0 or a negative errno.
  */
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
@@ -180,7 +180,10 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why);
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
 /* --- deadman.c: with interrupts off --- */
-/* Returns the time in ns if the firing that begins is measured, otherwise 0. */
+/*
+ * Called when a firing begins. Returns the current time in ns if the firing is
+ * to be measured, otherwise 0.
+ */
 u64 dt_deadman_begins(void);
 /*
  * Adds the time of a measured firing to the sums of this CPU, and kills the

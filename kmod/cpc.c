@@ -20,8 +20,8 @@
  * The number of firings that are lost is unknown, so each stop is counted as
  * one drop. Other software events are not stopped.
  *
- * Counters are pinned. Otherwise, perf would let several events use a counter
- * of the processor in turns, and the probe would fire too rarely. The probe is
+ * Counters are pinned. Otherwise, perf would let several events take turns on a
+ * counter of the processor, and the probe would fire too rarely. The probe is
  * refused if no counter is free.
  *
  * If the overflow was in the kernel, arg0 is the kernel's program counter and

@@ -3,13 +3,13 @@
  * The deadman, which kills a consumer that keeps a CPU busy with probes.
  *
  * A firing has a budget (dif/work.c), but a hot probe can fire again
- * immediately. Each CPU therefore has two sums of the time of its firings. From
- * each sum, it subtracts a fixed share of the time that passes:
+ * immediately. Each CPU therefore has two sums of the time of its firings. A
+ * fixed share of the time that passes is subtracted from each sum:
  *
  *   firings in the sum      subtracted   reason for a limit
  *   of 100 us or more       80 %         They delay interrupts. A few of them
  *                                        take a complete timer tick.
- *   all                     97 %         They leave nearly no CPU time for
+ *   all                     97 %         They leave almost no CPU time for
  *                                        other work.
  *
  * A sum grows only while its firings take more than the subtracted share of the
@@ -35,7 +35,7 @@
  * firing that has used up its budget counts in full, because a pause alone
  * cannot use up a budget.
  *
- * Two consumers may fire on a CPU in turns. While a sum is not 0, a majority
+ * Several consumers may fire on the same CPU. While a sum is not 0, a majority
  * vote finds the consumer to kill. The time of a firing of the leading consumer
  * is added to the leader's votes. The time of a firing of any other consumer is
  * subtracted from these votes. If no votes are left, that other consumer

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fires at the returns of functions, with the kernel's own return hook.
+ * Fires probes when functions return, with the kernel's own return hook.
  *
  * The kernel replaces return addresses for kretprobes, and its unwinder, its
  * stack checks and the exit of tasks support that. A kretprobe for each
- * function would need much memory and a long time to attach, so there is only
+ * function would need a lot of memory and take long to attach, so there is only
  * one. It is attached to a function of this module that is never called. The
  * ftrace callback of a function that is being entered calls the kretprobe's
  * handler. The instances of the kretprobe are a pool for all consumers. If the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads a static probe's argument from registers and memory of the process that
- * has reached it.
+ * Reads an argument of a static probe from registers and memory of the process
+ * that has reached the probe.
  *
  * Only memory of the process is read, even if the registers contain a kernel
  * address. A float is converted to a double by integer arithmetic, because
@@ -106,7 +106,7 @@ static u64 dt_vector(u32 number)
 		return dt_vector_in_cpu(number);
 	if (boot_cpu_has(X86_FEATURE_XSAVE) &&
 	    !(saved->xsave.header.xfeatures & XFEATURE_MASK_SSE))
-		return 0; /* the process has not used vector registers so far */
+		return 0; /* the process has not used vector registers yet */
 	memcpy(&low, (const u8 *)saved->fxsave.xmm_space + 16 * (number & 15), sizeof(low));
 	return low;
 }

@@ -5,8 +5,8 @@
  *
  * The send probes of tcp and udp fire after IP has put its header in front of
  * the segment: in __ip_local_out() for IPv4 and in ip6_output() for IPv6.
- * Forwarded packets also pass ip6_output(), but they have no socket and fire
- * no probe there.
+ * Forwarded packets also pass through ip6_output(), but they have no socket and
+ * fire no probe there.
  *
  * The receive probes of tcp and udp fire when the kernel has found the socket
  * for the segment. For TCP, this may be a connection request or a socket in

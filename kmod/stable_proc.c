@@ -212,7 +212,7 @@ int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 		sig = dt_fatal_signal();
 		if (!sig)
 			return -1;
-		/* The kernel does not record who sent the original signal. */
+		/* The kernel does not record the original signal's sender. */
 		clear_siginfo(unknown);
 		unknown->si_signo = sig;
 		out[1] = (u64)unknown;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Implements the sysinfo probes, which fire when a statistic of the system
- * increases. arg0 is the increment. The probes that count system calls ignore
- * those of 32-bit programs, except sysfork and sysvfork.
+ * increases. arg0 is the increment. Of the probes that count system calls, only
+ * sysfork and sysvfork also count those of 32-bit programs.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"

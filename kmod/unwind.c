@@ -10,7 +10,7 @@
  * If a process unmaps a file and then maps another file at the same address,
  * the stored map still looks valid. So maps that probes have used are requested
  * from the consumer again when they are one second old. Several processes may
- * share one memory, so the request names a process that has used the maps.
+ * share one mm, so the request names a process that has used the maps.
  */
 #include "kmod/unwind.h"
 

@@ -9,8 +9,8 @@
  * locks of its own. So a wait is identified by its lock and its owner. The
  * owner is a thread together with the interrupt level at which it runs.
  *
- * In the hash table of waits, 32 entries are possible for each pair of owner
- * and lock. An owner takes a free entry by setting the entry's owner with
+ * In the hash table of waits, each pair of owner and lock has 32 possible
+ * entries. An owner takes a free entry by setting the entry's owner with
  * cmpxchg(). From then on, only that owner reads and writes the entry. This
  * needs no lock, because an owner runs only one piece of kernel code at a time.
  * If all entries for a pair are taken, the wait is not measured.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Waits in progress, each with its owner, lock and start time (waits.c). */
+/* Waits in progress, each with its owner, lock and time so far (waits.c). */
 #ifndef KMOD_WAITS_H
 #define KMOD_WAITS_H
 

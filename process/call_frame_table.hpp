@@ -20,7 +20,7 @@
 
 namespace dt {
 
-// The numbers of registers in DWARF (System V AMD64 ABI, figure 3.36).
+// DWARF's register numbers (System V AMD64 ABI, figure 3.36).
 enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
 
 using FrameBytes = std::span<const std::uint8_t>;

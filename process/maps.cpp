@@ -132,8 +132,9 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
 {
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
-    // If the process calls exec between opening and reading, the file shows the old
-    // memory, which is empty. Therefore the file is then opened and read again.
+    // If the process calls exec after the file is opened and before it is read, the
+    // file shows the old memory, which is now empty. The file is then opened and read
+    // again.
     for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
         text = read_all(path);
     if (!text) {

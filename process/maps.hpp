@@ -23,7 +23,7 @@
 
 namespace dt {
 
-// Identifies a mapped file in the same way as the kernel.
+// Identifies a mapped file in the same way as the kernel does.
 struct FileId {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;

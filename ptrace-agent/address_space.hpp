@@ -38,7 +38,7 @@ struct DestroyUnwind {
     void operator()(UnwindState* state) const;
 };
 
-// Opens /proc/PID/mem to read and write. Returns an empty Fd if that fails.
+// Opens /proc/PID/mem for reading and writing. Returns an empty Fd if that fails.
 Fd open_mem(pid_t pid);
 
 class AddressSpace final : public TargetMemory {

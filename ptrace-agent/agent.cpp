@@ -17,10 +17,10 @@ namespace dt::agent {
 
 void run_agent(Fd socket)
 {
-    // The agent ignores the terminal's signals, because it must outlive the consumer
-    // and the targets. It has its own process group, so that a signal to the consumer's
-    // group does not end it. It stays in the consumer's session, so that the commands
-    // that it starts can join the consumer's group.
+    // The agent ignores these signals, because it must outlive the consumer and the
+    // targets. It has its own process group, so that a signal to the consumer's group
+    // does not end it. It stays in the consumer's session, so that the commands that it
+    // starts can join the consumer's group.
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
                        SIGUSR1, SIGUSR2})
         ::signal(signal, SIG_IGN);

@@ -322,7 +322,7 @@ void Agent::handle_exec(Thread& thread)
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
     event.status = waits ? ++process.library_changes : 0;
-    event.text = read_proc_link(process.pid, "exe"); // while the process is stopped
+    event.text = read_proc_link(process.pid, "exe"); // before the process is resumed
     client_.send_event(std::move(event));
     if (leaves) {
         process.no_events = true; // the exit of this process is not reported

@@ -36,8 +36,8 @@ ALLOWED = {
 }
 # Headers that programs outside the tree may include as well.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
-# The directory whose code each subdirectory of tests/unit tests. A test may include headers from this directory and its
-# subdirectories, and from all directories that this one may include.
+# For each subdirectory of tests/unit, the directory with the tested code. A test may include headers from the tested
+# directory and its subdirectories, and from all directories that the tested directory may include.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",

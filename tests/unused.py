@@ -10,9 +10,9 @@ from clang import cindex
 from clang.cindex import CursorKind as Kind
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-# Calls from other directories are ignored, because these directories contain tests.
+# The directories of the product. The other directories contain tests, so calls from there are ignored.
 PRODUCT = ("abi", "base", "bench", "cmd", "dif", "fasttrap", "kmod", "libdtrace", "process", "ptrace-agent", "usdt")
-# Functions that programs outside the tree call.
+# Directories whose functions are called by programs outside the tree.
 PUBLISHED = ("libdtrace/api/include/", "usdt/include/", "usdt/library/", "usdt/python/")
 # Functions that are used without a call in the syntax tree.
 EXCEPTIONS = {

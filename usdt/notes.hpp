@@ -28,8 +28,8 @@ using NoteReader = std::function<std::string(std::string_view description)>;
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
-// Returns a message which says that a section has more than n_read notes, and that the
-// last n_left_out notes are omitted.
+// Returns a message which says that a section has more than n_read notes, and that
+// n_left_out of them are omitted.
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
 
 // Returns whether a string in a note can be the name of a provider or a probe.

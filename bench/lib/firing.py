@@ -44,8 +44,8 @@ CASES = [
 ]
 
 def one_run(args, case, row):
-    """Returns the cost of tracing: the ns of a traced call minus those of an untraced call. Adds dtrace's
-    first message, and whether the printed counts are correct, to the row's notes."""
+    """Returns the cost of tracing: the time of a traced call minus that of an untraced call, in ns. Adds
+    dtrace's first message, and whether the printed counts are correct, to the row's notes."""
     with Timed(args) as victim:
         def run():
             return victim.run(case.mode, case.rounds, case.calls, case.threads)

@@ -36,7 +36,7 @@ def running(command, sig=signal.SIGINT):
 
 def while_on(victim, mode, bare, tool=None):
     """Waits until calls take at least 50 ns longer than `bare`, which shows that the tool traces the
-    victim. Returns the ns of a traced call. Raises Skip after 15 s."""
+    victim. Returns the time of a traced call in ns. Raises Skip after 15 s."""
     end = time.monotonic() + 15
     while victim.run(mode, 1, 20000) < bare + 50:
         if (tool and tool.poll() is not None) or time.monotonic() > end:
@@ -167,7 +167,7 @@ def gdb(args):
             return by_the_wall(victim, 10000) - bare
 
 def ltrace(args):
-    """Measures ltrace, which prints each call of one function to /dev/null."""
+    """Measures ltrace, which writes each call to one function to /dev/null."""
     need("ltrace", root=False)
     with Timed(args, ["ltrace", "-o", "/dev/null", "-x", "work", "-L"]) as victim:
         return by_the_wall(victim, 10000) - bare_of(args, "work")

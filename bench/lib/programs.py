@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures probes in real programs: python3's calls of malloc(), and PostgreSQL under pgbench. Also
+"""Measures probes in real programs: python3's calls to malloc(), and PostgreSQL under pgbench. Also
 measures whether records are lost at a million per second, and how fast dtrace prints records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
@@ -10,7 +10,7 @@ from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 PYTHON = "/usr/bin/python3"
 
 # This script waits for a line. It then creates 300,000 strings, which takes about 1.27 million
-# calls of malloc(), and prints the CPU time in seconds that this took.
+# calls to malloc(), and prints the CPU time in seconds that this took.
 SCRIPT = """
 import gc, sys, time
 gc.disable()
@@ -169,7 +169,7 @@ def draining(args, row):
     return float(re.search(r"drain, merge, format, write\s+([\d.]+) M", said)[1])
 
 def bpftrace_lines(args):
-    """Returns how many millions of lines per second bpftrace prints if each call of a busy function fires
+    """Returns how many millions of lines per second bpftrace prints if each call to a busy function fires
     printf()."""
     tools.need("bpftrace")
     with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:

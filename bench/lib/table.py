@@ -16,7 +16,7 @@ class Row:
         """`must` is the required value and `aim` is the goal. Both are upper bounds, or lower bounds if
         `most` is False."""
         self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
-        self.peer_of = peer_of  # for a peer, the `work` of the row of dtrace with which it is compared
+        self.peer_of = peer_of  # in a peer's row: the `work` of the dtrace row to which it is compared
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):

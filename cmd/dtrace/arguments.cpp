@@ -201,7 +201,7 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// Returns an error message if the arguments are invalid with --patches, or "".
+// Returns an error message if the arguments are invalid with --patches, otherwise "".
 // --patches only reads running processes, so it accepts no probes and no commands.
 std::string wrong_with_patches(const Arguments& args)
 {
@@ -224,8 +224,8 @@ void drop_pic(Arguments& args)
     });
 }
 
-// Returns an error message for wrong arguments of -h or -G, or "". Each of these flags
-// takes one script and creates one file.
+// Returns an error message if the arguments are invalid with -h or -G, otherwise "".
+// Each of these flags takes one script and creates one file.
 std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";

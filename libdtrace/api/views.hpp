@@ -18,7 +18,7 @@ struct EcbView {
 };
 
 // The C API's view of one entry of an aggregation. It is valid while the entry exists.
-// dtada_data points to words_, and each dtrd_offset in records_ counts from there.
+// dtada_data points to words_, and each dtrd_offset in records_ is relative to it.
 //
 //   words_           variable's id | key, padded | value
 //   records_ (index)       0       |  1 ... n    | n + 1

@@ -192,7 +192,7 @@ struct ProbeSpec {
     std::uint32_t id = 0; // set by -i N or a bare number
     std::string text;     // the description as the program writes it
     Place at;
-    // set by check: ids of the probes that match now
+    // set by check: ids of the probes that matched at that time
     std::vector<std::uint32_t> matched;
 };
 

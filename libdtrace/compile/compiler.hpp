@@ -64,7 +64,7 @@ public:
     Compiler(const Compiler&) = delete;
     Compiler& operator=(const Compiler&) = delete;
 
-    // Compiles a program or a D library. If that fails, the compiler is not changed.
+    // Compiles a program or a D library. A failure leaves the compiler unchanged.
     std::variant<Program, Diagnostic> compile(std::string_view text,
                                               const CompileOptions& options);
 

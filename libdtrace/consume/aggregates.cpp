@@ -89,7 +89,7 @@ static bool fits(const AggDesc& agg, std::span<const std::byte> value)
         return false;
     if (!is_short(agg, value))
         return value.size() == agg.value_bytes;
-    // The first word of lquantize() and llquantize() is no bucket.
+    // The first word of lquantize() and llquantize() is not a bucket.
     const std::uint64_t first = agg.function == DTRACEAGG_quantize ? 0 : 1;
     const auto word = load_as<dt_aggpoint>(value.data()).word;
     return word >= first && word < agg.value_bytes / 8;
@@ -107,7 +107,7 @@ static void add_value(const AggDesc& agg, std::byte* into,
 }
 
 // Returns the offset of a word that the update changes, from the start of the key. The
-// update is not checked yet, so the offset can be too large.
+// update has not been checked yet, so the offset may be too large.
 static std::size_t word_offset(const AggUpdate& update)
 {
     const AggDesc& agg = *update.agg;
@@ -125,8 +125,8 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
         return;
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     // The first value of a CPU replaces the initial zero, except in a distribution.
-    // Merged with the zero, min() of positive values and max() of negative values would
-    // be 0.
+    // If the value were merged with the zero instead, min() of positive values and
+    // max() of negative values would be 0.
     if (entry.counted[place] || is_distribution(agg.function))
         add_value(agg, into, value);
     else

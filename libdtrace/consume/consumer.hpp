@@ -50,7 +50,7 @@ public:
         void* arena = nullptr;
         Symbolizer* symbols = nullptr; // null: addresses are printed in hex
         Events* events = nullptr;      // null: faults and drops are not reported
-        std::uint32_t owner = 0;       // id in the locks of shards; 0: the thread's id
+        std::uint32_t owner = 0;       // id written to shard locks; 0: the thread's id
         // Returns whether the owner of a lock is alive. If this is null, the consumer
         // calls kill(2) instead.
         int (*alive)(dt_u32 owner) = nullptr;
@@ -75,7 +75,8 @@ public:
 
     // Runs one round: copies records from the shards, takes a snapshot of aggregations,
     // then processes the records. Therefore a printa() shows at least all values that
-    // were aggregated before the printa() was recorded.
+    // were aggregated before the printa() was recorded. With DrainKind::Final, runs
+    // rounds until all shards have been read.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Reads only the aggregations.
     Result<Ok> snapshot();

@@ -10,6 +10,8 @@ namespace dt {
 
 namespace {
 
+// If the count is not 1, an "s" is added after the third column and replaces "*" in the
+// fourth.
 // clang-format off
 #define DT_DROP_TEXTS(X) /* X(kind, counted by CPU?, text before the s, after it) */ \
     X(PRINCIPAL,      true,  "drop", "")                                          \

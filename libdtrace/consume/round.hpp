@@ -72,8 +72,7 @@ public:
     {
         return {buffer_.data() + record.offset, record.bytes};
     }
-    // Keeps the records from index `first` on for the next round, and forgets the
-    // others.
+    // Forgets the records before index `first` and keeps the others for the next round.
     void hold(std::size_t first);
 
 private:

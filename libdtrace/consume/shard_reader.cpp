@@ -20,7 +20,7 @@ constexpr int max_locked_rounds = 5;
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
 // How many times the last drain waits 1 ms for threads that are in a probe. The machine
-// may be busy, or the agent may have stopped the thread for a moment.
+// may be busy, or the agent may have stopped such a thread for a moment.
 constexpr int most_waits = 1000;
 
 } // namespace

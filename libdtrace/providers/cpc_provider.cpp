@@ -56,8 +56,8 @@ std::optional<std::uint64_t> number(std::string_view text, int base)
     return n;
 }
 
-// Removes the part after the last dash, and this dash, from a name, and returns this
-// part. If there is no dash, removes and returns the complete name.
+// Removes the last dash and the part after it from a name, and returns that part. If
+// there is no dash, removes and returns the complete name.
 std::string_view take_last(std::string_view& name)
 {
     const auto dash = name.rfind('-');

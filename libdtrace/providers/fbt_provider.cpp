@@ -85,8 +85,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     Outcome outcome = provide(spec, [&](std::string_view function) {
         return part_means(spec.function, function);
     });
-    // Functions to whose name the compiler has added a suffix (foo.isra.0) are tried only
-    // if the description names fbt, because another provider may have probes of foo.
+    // A function whose name has a suffix from the compiler (foo.isra.0) is tried only if
+    // the description names fbt, because another provider may have probes of foo.
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
         return outcome;

@@ -78,8 +78,9 @@ public:
              std::vector<ProbeSite> sites);
     void reserve(std::size_t n_probes); // reserves space for ids up to n_probes
 
-    // A forked child inherits the planted static probes of its parent, and they fire
-    // with the parent's ids. The child gets no probes of its own for these sites.
+    // Records that a forked child inherited the planted static probes of its parent.
+    // They fire with the parent's ids. The child gets no probes of its own for these
+    // sites.
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 

@@ -34,9 +34,8 @@ private:
     bool is_glob_;
 };
 
-// Returns a name in the form that D shows, which has at most max_bytes. A longer name
-// is truncated and ends with its hash, so that names with the same beginning stay
-// distinct.
+// Returns a name as D shows it, in at most max_bytes. A longer name is truncated and
+// ends with its hash, so that names with the same beginning stay distinct.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
     constexpr std::size_t max_hash_bytes = 9; // a _ and up to 8 hexadecimal digits

@@ -43,8 +43,8 @@ public:
     Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
     // Returns the function, tracepoint or system call of a kernel provider's probe.
     Probed probed(const ProbeInfo& probe);
-    // Returns whether a struct of the kernel has this member. An example of a name is
-    // "task_struct.comm".
+    // Returns whether a struct of the kernel has this member. A name consists of the
+    // struct and the member, for example "task_struct.comm".
     bool has_member(std::string_view name);
     bool has_symbol(std::string_view name)
     {

@@ -67,8 +67,9 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     return match;
 }
 
-// If a description such as app4711::: matches nothing because process 4711 may not be
-// read, returns the end of an error message that says so. Otherwise returns "".
+// If a description such as app4711::: matches nothing because this user is not allowed
+// to read process 4711, returns the end of an error message that says so. Otherwise
+// returns "".
 std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 {
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;

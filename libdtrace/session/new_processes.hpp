@@ -61,7 +61,8 @@ private:
     bool began_ = false;
     Fd events_;
     std::map<pid_t, Checks> checks_;
-    // The processes of the last reading of /proc. Empty if the kernel reports events.
+    // The processes that were in /proc when it was last read. Empty if the kernel reports
+    // events.
     std::map<pid_t, Program> known_;
     std::uint64_t read_at_ = 0;
 };

@@ -30,7 +30,7 @@ public:
     explicit MappedFiles(pid_t pid) : pid_(pid) {}
 
     int open(const Mapping& mapping); // Returns -1 if the file is not available.
-    // Opens the file for the caller, who owns the result. Empty if the file is not
+    // Opens the file. The caller owns the result, which is empty if the file is not
     // available.
     Fd take(const Mapping& mapping) const;
     std::optional<FileVersion>

@@ -48,8 +48,8 @@ bool Tracees::is_overdue(AddressSpace& space, pid_t tid)
 
 // Returns how long an execve(2) of this process may take, in ns. The kernel reads the
 // program during the call, and the file system may be slow, so the limit is long. It is
-// shorter if there are other targets, because they would have to wait. After the limit
-// the grab or the start of the command fails, and the user can try again.
+// shorter if there are other targets, because they would have to wait. If the call
+// takes longer, the grab or the start of the command fails, and the user can try again.
 std::uint64_t Tracees::exec_timeout_ns(pid_t of) const
 {
     const std::size_t n_own = processes_.count(of);
@@ -64,9 +64,9 @@ int look_in_ms(const AddressSpace& space)
     return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
-// Waits like waitpid(2), for any thread if tid is -1. After secure_hits() was called,
-// calls StopHandler::secure_hit() for a SIGTRAP before waitpid(2) takes the report from
-// the kernel.
+// Waits like waitpid(2), for any thread if tid is -1. Once secure_hits() has been
+// called, this function calls StopHandler::secure_hit() for each SIGTRAP, before
+// waitpid(2) takes the report from the kernel.
 pid_t Tracees::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!secures_hits_)

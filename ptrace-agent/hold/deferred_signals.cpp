@@ -78,8 +78,8 @@ bool drop_cancelled(Thread& thread)
     const std::string status = thread_status(thread.process->pid, thread.tid);
     const std::uint64_t pending =
         status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    // A pending signal has arrived later than the deferred signals. SIGCONT cancels
-    // stop signals, and a stop signal cancels SIGCONT.
+    // Every pending signal arrived after the deferred signals. SIGCONT cancels stop
+    // signals, and a stop signal cancels SIGCONT.
     std::erase_if(all, [&](const DeferredSignal& each) {
         return can_be_cancelled(each) &&
                (pending & cancelled_by(each.info.si_signo)) != 0;

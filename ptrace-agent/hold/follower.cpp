@@ -316,8 +316,9 @@ void Follower::begin_program(Thread& thread)
     for (auto& [tid, other] : process.threads) {
         if (other.get() == &thread)
             continue;
-        // The thread that called execve(2) now has the leader's tid. Signals that were
-        // deferred for its old tid are deferred for the leader instead.
+        // The thread that called execve(2) now has the leader's tid, and all other
+        // threads have exited. Deferred signals that were not sent again yet move to
+        // the leader.
         std::copy_if(other->deferred.begin(), other->deferred.end(),
                      std::back_inserter(thread.deferred),
                      [](const DeferredSignal& each) { return !each.sent; });

@@ -41,7 +41,7 @@ enum class ThreadState : std::uint8_t {
 
 enum class ThreadAge : std::uint8_t {
     fresh,   // its first stop has not been handled
-    newborn, // a followed child that has run nothing yet
+    newborn, // a followed child that has not run yet
     known,
 };
 
@@ -99,7 +99,7 @@ struct Thread {
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     bool running_out = false;           // RuntimeExit is making it leave our code
     std::uint64_t fs_base = 0;          // key of the thread in the runtime's table
-    bool changes_base = false;          // its fs_base changes and does not identify it
+    bool changes_base = false;          // fs_base changes, so it cannot be the key
     std::uint64_t gs_key = 0; // the gs_base that identifies it, or 0 (ThreadBases)
     pid_t number = 0;         // its tid in its pid namespace; 0 if not read yet
     std::vector<DeferredSignal> deferred; // arrived while it was in our code
@@ -154,7 +154,7 @@ struct Thread {
     }
 
     int signal() const { return status.signal(); }
-    int event() const { return status.event(); } // PTRACE_EVENT_*, 0: a signal
+    int event() const { return status.event(); } // PTRACE_EVENT_*, or 0 for a signal
     // Returns whether our PTRACE_INTERRUPT caused the stop. A group-stop has a
     // different signal.
     bool is_interrupt() const

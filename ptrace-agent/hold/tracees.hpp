@@ -47,8 +47,8 @@ public:
     // Finishes the trap or step of a stopped thread, because the text may change.
     virtual void settle(Thread& thread) = 0;
     virtual void handle_stop(Thread& thread) = 0;
-    // Returns whether the stop has nothing to do with tracing. It can then be handled
-    // at any time.
+    // Returns whether the stop has nothing to do with tracing. Such a stop can be
+    // handled at any time.
     virtual bool is_simple(const Thread& thread) const = 0;
     virtual void handle_new_task(Thread& parent) = 0;
     virtual void handle_vfork_done(Thread& parent) = 0;
@@ -86,7 +86,7 @@ public:
     // end other threads. Such a loop looks up each thread by its id.
     std::vector<pid_t> tids_in(const AddressSpace& space) const;
     // Returns another process that runs in the thread's memory, for example a vfork
-    // child; 0 if there is none. Prefers targets.
+    // child, or 0 if it shares its memory with no process. Prefers targets.
     pid_t guest_of(const Thread& thread) const;
     Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
     Thread& add_thread(Process& process, pid_t tid);
@@ -98,7 +98,7 @@ public:
     // executed another program.
     void remove_others(Thread& thread);
 
-    // New tasks whose first stop was reported before the event stop of their parent, which
+    // New tasks whose first stop was reported before the stop at which their parent
     // announces them.
     const std::unordered_map<pid_t, WaitStatus>& early_stops() const
     {
@@ -116,7 +116,7 @@ public:
     // Waits for one thread, within the budget of the address space.
     Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0); // like waitpid(2)
-    // Enables the calls of StopHandler::secure_hit(), which is then called before
+    // Enables the calls to StopHandler::secure_hit(), which is then called before
     // waitpid(2) takes the report of a SIGTRAP.
     void secure_hits() { secures_hits_ = true; }
     // Stops a running thread. If it stops for a reason other than our interrupt, that

@@ -85,7 +85,7 @@ private:
     std::uint64_t spent_ns_ = 0;
     std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
     std::unordered_map<pid_t, std::uint64_t>
-        ran_ns_; // CPU time at the first call of run_since_spent()
+        ran_ns_; // CPU time at the first call to run_since_spent()
     int n_waits_ = 0;
     bool given_up_ = false;
 };

@@ -6,9 +6,9 @@
  * the end of the stub. It sets the thread's registers to the arguments and its pc to
  * the first instruction, which is the injected system call. Usually the agent stops the
  * thread after that instruction and restores the thread itself. If the agent dies
- * during the call, the thread executes the rest of the stub. The rest restores the
- * signal mask and then all registers from the block. The only push writes below the
- * red zone of the program's stack.
+ * during the call, the thread executes the rest of the stub, which restores the signal
+ * mask and then all registers from the block. The only push writes below the red zone
+ * of the program's stack.
  */
 #if defined(__x86_64__)
 	.section .rodata.call_stub, "a", @progbits
@@ -45,7 +45,7 @@ dt_call_stub_begin:
 	mov	rdi_(%rip), %rdi
 	jmp	*rip_(%rip)
 	.p2align 3
-	/* The layout is struct CallBlock of call_stub.hpp. */
+	/* The layout is that of struct CallBlock in call_stub.hpp. */
 dt_call_stub_block:
 mask:	.quad 0
 r15_:	.quad 0

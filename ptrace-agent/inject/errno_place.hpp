@@ -18,13 +18,13 @@ public:
     // event reports that relocation. So after a failure, the search is repeated at the
     // 2nd, 4th, 8th, ... call.
     std::optional<std::int64_t> offset(AddressSpace& space);
-    // Makes the next call of offset() search again, because the C library may be mapped
+    // Makes the next call to offset() search again, because the C library may be mapped
     // now.
     void libraries_changed() { n_calls_ = 0; }
     void forget_all() { *this = {}; }
 
 private:
-    std::uint32_t n_calls_ = 0; // calls of offset() that returned nullopt
+    std::uint32_t n_calls_ = 0; // calls to offset() that returned nullopt
     std::optional<std::int64_t> offset_;
 };
 

@@ -16,8 +16,8 @@ namespace dt::agent {
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
 // Returns the window that begins before pc and contains pc, or null if there is none.
-// The unchanged bytes after the window that a punned jump uses count as part of the
-// window. A thread can have a pc in the replaced bytes only after a branch that was
+// If a punned jump uses unchanged bytes after the window, these bytes count as part of
+// the window. A thread can have a pc in the replaced bytes only after a branch that was
 // unknown when the window was planned.
 Planted* window_around(const AddressSpace& space, TargetAddr pc);
 // Returns whether window_around() finds a window.

@@ -43,8 +43,8 @@ public:
     // Makes the destructor keep the reserved regions mapped.
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
 
-    // Changes the program's mlockall(MCL_FUTURE) to MCL_ONFAULT until the destructor
-    // runs. Otherwise the kernel would load the complete arena into memory at once.
+    // Adds MCL_ONFAULT to the program's mlockall(MCL_FUTURE) until the destructor runs.
+    // Otherwise the kernel would load the complete arena into memory at once.
     Result<Ok> defer_locks();
     // Unlocks one of our regions and excludes it from the program's core dumps.
     void own(TargetAddr at, std::uint64_t bytes);

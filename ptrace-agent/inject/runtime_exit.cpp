@@ -19,14 +19,14 @@
 namespace dt::agent {
 
 constexpr int max_tries = 64; // steps of one thread before other threads are handled
-// The time in which a thread must leave our code, over several turns of the agent's
-// loop. A thread that has been resumed many_runs times without leaving our code is in a
-// loop, so its limit is only stop_timeout_ns. A thread that has been resumed less often
-// may be waiting for a slow disk or for a processor. Its limit is all_ways_out_ns, and
-// it delays only its own signals.
+// The total time in which a thread must leave our code. It may span several turns of
+// the agent's loop. A thread that has been resumed many_runs times without leaving our
+// code is in a loop, so its limit is only stop_timeout_ns. A thread that has been
+// resumed less often may be waiting for a slow disk or for a processor. Its limit is
+// all_ways_out_ns, and it delays only its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
-// The time in which an interrupted thread stops unless it sleeps in the kernel.
+// An interrupted thread stops within this time unless it sleeps in the kernel.
 constexpr std::uint64_t stop_at_once_ns = 20'000'000;
 // Signals are blocked once a thread has this many deferred signals.
 constexpr std::size_t many_deferred = 8;
@@ -58,7 +58,7 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
         return false;
     const PatchPlace& place = found->place;
     // The jump has overwritten the window's later instructions, so the program can
-    // continue only at the first one.
+    // continue only at the window's first address.
     bool before =
         place.kind == PatchPlace::head && place.on == found->planted->patch.at;
     return (before || place.kind == PatchPlace::leaving) &&

@@ -37,7 +37,8 @@ public:
     {
     }
 
-    // Takes a stopped thread to the program, sends its deferred signals and resumes it.
+    // Moves a stopped thread back into the program, sends its deferred signals again
+    // and resumes it.
     void deliver_deferred(Thread& thread);
     // Interrupts the threads with deferred signals that did not fit into the kernel's
     // queue, so that these signals are sent again. Does nothing unless the alarm

@@ -52,8 +52,8 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
-    // Tells the runtime, if there is one, the offset of errno from a thread's fs_base.
-    // Until then, the runtime asks the agent for errno.
+    // Passes the offset of errno from a thread's fs_base to the runtime, if it is
+    // loaded. Until then, the runtime requests errno from the agent.
     void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
     struct SharedBase {
@@ -95,7 +95,7 @@ public:
     // is freed. If the site's probe is now a different one, nothing changes, and the
     // engine fires it.
     struct Compiled {
-        TargetAddr code;  // 0: the engine executes this clause and all later ones
+        TargetAddr code;  // if 0, the engine executes this clause and all later ones
         TargetAddr probe; // the struct dt_probe of the clause's probe
         std::uint64_t arg0 = 0;
         std::uint32_t epid = 0;

@@ -37,8 +37,9 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-// Returns why the runtime cannot be loaded into the process, or an empty text. Checks
-// for one reason only: injection must suspend a seccomp filter, which only root may do.
+// Returns why the runtime cannot be loaded into the process, or an empty string. Checks
+// for only one reason: injection must suspend a seccomp filter, and only root may do
+// that.
 static std::string runtime_refusal(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");

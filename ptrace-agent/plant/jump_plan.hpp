@@ -30,7 +30,7 @@ public:
 // The place of a window's trampoline.
 struct Taken {
     Placement place;
-    std::size_t n_bytes = 0; // size of the trampoline; 0: no place was found
+    std::size_t n_bytes = 0; // size of the trampoline, or 0 if there is no room
 };
 
 struct JumpPlan {

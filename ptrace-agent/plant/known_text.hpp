@@ -42,7 +42,7 @@ private:
     void forget(AddressSpace& space, Tracepoint& tp);
     void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end);
 
-    std::size_t at_grab_ = 0;       // text_mappings() at the grab; 0: not grabbed
+    std::size_t at_grab_ = 0;       // text_mappings() at the grab, or 0 if not grabbed
     std::vector<Mapping> mappings_; // as forget_unmapped() last found them
     std::vector<ForgottenProbe> forgotten_;
 };

@@ -24,7 +24,7 @@ struct Dynamic {
     std::uint64_t at = 0;
 };
 
-// Returns the dynamic section of the object that has its ELF header at `base`.
+// Returns the dynamic section of the object whose ELF header is at `base`.
 static std::optional<Dynamic> dynamic_at(AddressSpace& space, TargetAddr base)
 {
     ElfW(Ehdr) head{};

@@ -21,8 +21,8 @@ class JumpWriter;
 class StoppedWorld;
 struct Thread;
 
-// Returns the address of a dynamic symbol of the ELF object that has its first page
-// mapped at `base`. Returns nothing if the object does not define the symbol or has no
+// Returns the address of a dynamic symbol of the ELF object whose first page is mapped
+// at `base`. Returns nothing if the object does not define the symbol or has no
 // DT_GNU_HASH.
 std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
                                     std::string_view name);

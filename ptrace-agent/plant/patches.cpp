@@ -53,7 +53,7 @@ static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
     return {planted->patch.at, planted->patch.text.size()};
 }
 
-// Joins all neighbours if it is passed to in_spans() as are_joined. While no thread
+// An are_joined argument for in_spans(), which joins all neighbours. While no thread
 // runs, the text between two windows may be rewritten with the same bytes.
 constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 

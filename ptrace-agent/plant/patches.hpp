@@ -100,8 +100,8 @@ public:
     // Returns the patch of the window that begins at this address, or null.
     Planted* at(TargetAddr window) const;
     // Returns the patch in the state "standing" that contains the address, or null. A
-    // patch contains its window, and the unchanged bytes after the window that a punned
-    // jump uses.
+    // patch contains its window. If its jump is punned, it also contains the unchanged
+    // bytes that the jump uses.
     Planted* covering(TargetAddr address) const;
     // Returns the first patch in the state "standing" that ends after the address, or
     // null.

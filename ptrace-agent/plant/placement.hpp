@@ -80,8 +80,8 @@ struct PlacedSites {
     std::vector<Tracepoint*> fresh;                             // new tracepoints
     // Addresses of existing jump tracepoints that now serve an additional probe.
     std::vector<TargetAddr> grown;
-    // Addresses and indices of the sites with tracepoints that have not been written
-    // yet, in ascending order.
+    // Addresses and indices of the sites whose tracepoints have not been written yet,
+    // in ascending order.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 
     // Returns the indices of the sites that a new tracepoint serves.

@@ -14,8 +14,9 @@
 namespace dt::agent {
 
 // Removes from work.fresh each tracepoint that has no jump and may not have a
-// breakpoint, and refuses its sites. If that removes a probe of an earlier request,
-// which has lost its jump because of new probes nearby, adds a note for the user.
+// breakpoint, and refuses its sites. A probe of an earlier request may have lost its
+// jump because of new probes nearby. If such a probe is removed, adds a note for the
+// user.
 static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
                                Mechanism mechanism)
 {
@@ -65,7 +66,7 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 }
 
 constexpr std::uint64_t vfork_timeout_ns = 1'000'000'000;
-constexpr std::size_t many_sites = 10'000; // prefaulting saves time from this number on
+constexpr std::size_t many_sites = 10'000; // prefaulting for fewer sites saves no time
 // The heap for this many sites is smaller than M_TRIM_THRESHOLD (run_agent()), so
 // malloc does not return the prefaulted heap to the kernel.
 constexpr std::size_t max_prefaulted_sites = 200'000;

@@ -36,11 +36,11 @@ static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
         site.first = std::max(site.first, to);
 }
 
-// Limits the bytes after the extent that the site's patch may use. The patch may
-// overwrite these bytes, or may rely on up to `most_steady` of them as the unchanged
-// end of a punned jump. It must not use the byte at `used` or any later byte. `end` is
-// the end of the extent before clip(). If clip() has moved the end, the patch must not
-// use any byte after the extent.
+// Limits which bytes after the extent the site's patch may use. The patch may overwrite
+// these bytes, or may rely on up to `most_steady` of them as the unchanged end of a
+// punned jump. It must not use the byte at `used` or any later byte. `end` is the end
+// of the extent before clip(). If clip() has moved the end, the patch must not use any
+// byte after the extent.
 static void limit_after(PatchSite& site, TargetAddr end, TargetAddr used,
                         std::uint64_t most_steady)
 {

@@ -67,8 +67,8 @@ public:
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
     // Forgets a site whose text the target has unmapped. If no other mapped site uses
-    // the site's semaphore, the semaphore was unmapped too. It is then not lowered, and
-    // the next write_list() omits it.
+    // the site's semaphore, the semaphore was unmapped too. In that case it is not
+    // lowered, and the next write_list() omits it.
     void forget(TargetAddr site);
     // Writes the list of the raised semaphores to the runtime.
     void write_list(AddressSpace& space) const;

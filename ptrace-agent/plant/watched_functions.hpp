@@ -10,8 +10,8 @@ namespace dt::agent {
 struct WatchedFunctions {
     // The dynamic linker, which LinkerWatch watches.
     struct Linker {
-        TargetAddr debug; // address of its struct r_debug; 0: not watched
-        TargetAddr stop;  // address of its function r_brk; 0: not watched
+        TargetAddr debug; // address of its struct r_debug, or 0 if not watched
+        TargetAddr stop;  // address of its function r_brk, or 0 if not watched
         bool known() const { return debug.value != 0; }
     };
     Linker linker;

@@ -9,9 +9,9 @@
 /*
  * The maximum number of writes to the bells for one upcall. A write does not
  * wait in a forked child, or if the agent has just released this bell for
- * another thread. Then the upcall is not answered, and the runtime writes to
- * the other bell. The limit exceeds the number of threads that can write to a
- * bell at once.
+ * another thread. In both cases the upcall is not answered, and the runtime
+ * writes to the other bell. The limit exceeds the number of threads that can
+ * write to a bell at once.
  */
 #define DT_RT_RINGS 4096
 

@@ -406,8 +406,8 @@ dt_rt_upcall_trap:
 	.p2align 4
 dt_rt_load_begin:
 	/*
-	 * Loads the word at %rdi into %rax. %rdx is 0, or nonzero if the word is not
-	 * readable.
+	 * Loads the word at %rdi into %rax, and sets %rdx to 0. If the word is not
+	 * readable, %rdx is instead the address that faulted, which must not be 0.
 	 */
 dt_rt_peek:
 	mov	(%rdi), %rax

@@ -82,9 +82,9 @@ DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
 struct dt_rt_copied {
 	dt_u64 failed;
 	/*
-	 * If failed is not 0: the address that faulted, or 0 if the processor
-	 * did not report it. Otherwise: the length of the string, without the
-	 * NUL. dt_rt_copy() does not set the length.
+	 * If failed is not 0, this is the address that faulted, or 0 if the
+	 * processor did not report the address. Otherwise it is the length of
+	 * the string, without the NUL. dt_rt_copy() does not set the length.
 	 */
 	dt_u64 at;
 };

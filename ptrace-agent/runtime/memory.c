@@ -10,8 +10,8 @@
  * runtime may not make system calls, dt_rt_copy() reads all addresses.
  *
  * Stores. If the runtime may make system calls, process_vm_writev() writes.
- * Otherwise dt_rt_copy() writes. Both honour page protection. The runtime never
- * writes to the shards' stacks or to the session's arena.
+ * Otherwise dt_rt_copy() writes. Both honour page protection. A store to a
+ * shard's stack or to the session's arena fails.
  */
 #include "ptrace-agent/runtime/host.h"
 

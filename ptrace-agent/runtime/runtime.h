@@ -88,10 +88,10 @@
  * A shard's struct dt_rt_upcall is at the lowest address of its stack. Each
  * shard has its own word in each bell. The agent finds the upcall by the word
  * that is written, and the kernel reports the thread. A write does not wait if
- * the agent has just released this bell for another thread, or in a forked
- * child. In that case the upcall is not answered, and the runtime tries the
- * other bell. If has_bells is 0, an upcall is an int3, and threads do not wait
- * at the gate.
+ * the agent has just released this bell for another thread, or if the process
+ * is a forked child. In both cases the upcall gets no reply, and the runtime
+ * tries the other bell. If has_bells is 0, an upcall is an int3, and threads do
+ * not wait at the gate.
  *
  * The runtime makes a system call only if config->may_call is set, with one
  * exception. If the agent has died and config->masked_tid is not 0, each thread

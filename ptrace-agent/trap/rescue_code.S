@@ -65,7 +65,7 @@ breakpoint:
  */
 restore:
 	mov	%rax, UC_RIP
-	cmpb	$0xcc, (%rax)		/* no int3 if another thread restored it */
+	cmpb	$0xcc, (%rax)		/* another thread may have restored the byte */
 	jne	done
 	mov	%rax, %r15
 	mov	$257, %eax		/* openat("/proc/self/mem", O_RDWR | O_CLOEXEC) */

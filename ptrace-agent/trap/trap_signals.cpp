@@ -309,9 +309,9 @@ static ProgramHandler handler_of(const TrapAction& action)
     return {action.handler, action.mask | (blocks_itself ? trap_bit : 0)};
 }
 
-// Returns the action to set in the kernel when the program sets `action`. It has the
-// rescue's handler. If the rescue cannot replace the program's action, it has the
-// program's handler.
+// Returns the action to set in the kernel when the program sets `action`. The returned
+// action has the rescue's handler, or the program's handler if the rescue cannot replace
+// `action`.
 static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
 {
     constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's value
@@ -343,7 +343,7 @@ bool TrapSignals::ensure_rescue(StoppedWorld& world)
             world.any_thread() != nullptr);
 }
 
-// Returns why the target cannot have a rescue, or an empty text if it can have one.
+// Returns why the target cannot have a rescue, or an empty string if it can have one.
 static std::string rescue_refusal(const AddressSpace& space, const Thread& thread)
 {
     if (!space.call_place.refusal().empty())
@@ -357,8 +357,8 @@ static std::string rescue_refusal(const AddressSpace& space, const Thread& threa
     return refusal != nullptr ? refusal : "";
 }
 
-// Does nothing if the rescue is installed already, or if no thread can make a system
-// call now. If the target cannot have a rescue, records only the reason.
+// Installs the rescue. Does nothing if it is installed already, or if no thread can make
+// a system call now. If the target cannot have a rescue, only records the reason.
 void TrapSignals::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();

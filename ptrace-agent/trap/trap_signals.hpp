@@ -25,7 +25,7 @@ public:
     // one of the program's threads.
     void learn_action(Process& process, Thread& thread);
 
-    // Restores mask and action after the kernel has forced a SIGTRAP on the thread
+    // Restores the mask and the action after the kernel has forced a SIGTRAP on the thread
     // because of our breakpoint.
     void repair_after_trap(Thread& thread);
     // Delivers a SIGTRAP that is the program's own. Returns false if the caller must

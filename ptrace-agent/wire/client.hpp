@@ -113,8 +113,8 @@ enum class NeverProbed : std::uint8_t {
     DT_NEVER_PROBED(X)
 #undef X
 };
-// Returns the reason as a text. Returns an empty text for `no` and for a value that is
-// not in the table.
+// Returns the text of the reason. Returns an empty string for `no` and for a value that
+// is not in the table.
 std::string_view text_of(NeverProbed never);
 
 // One place where a probe fires. Probes that have the same address share a tracepoint.
@@ -346,10 +346,10 @@ public:
     // reply then continue. `change` is the event's status.
     Result<Ok> resume_after_library_change(pid_t pid, int change);
     // Restores every byte of the target and stops tracing all its threads. Fails with
-    // Code::gone if the target has already died.
+    // Code::gone if the target has already exited.
     Result<Ok> detach(pid_t pid);
     // Replaces the timers for sampling. An empty list ends sampling. Returns a message
-    // for the user about samples that were left out, or an empty text.
+    // for the user about samples that were left out, or an empty string.
     Result<std::string> profile(std::span<const ProfileTimer> timers);
     // Kills a created target that will not be started after all (SIGKILL).
     Result<Ok> kill(pid_t pid);

@@ -3,8 +3,8 @@
 """Checks that every row of D's tables has a program in this directory.
 
 The rows are read from the headers that the compiler and the engine expand: built-in
-variables, subroutines, actions, aggregating functions, options, faults, drops, error tags,
-conversions of printf. A row is covered if a program uses its name: a tst program if the row
+variables, subroutines, actions, aggregating functions, options, faults, drops, error tags
+and conversions of printf. A row is covered if a program uses its name: a tst program if the row
 works in a program of this directory, otherwise an err program that is refused. An error tag
 needs an err.D_TAG.* program, which must fail with that tag.
 

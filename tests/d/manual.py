@@ -53,7 +53,7 @@ def sections():
     parts = re.split(r"^\.SH (.*)\n", PAGE.read_text(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 
-# The tables: for each name, the text that its entry must contain
+# The tables: the names that the page must list, and the defaults that it must show
 
 def flags():
     text = read("cmd/dtrace/arguments.cpp")

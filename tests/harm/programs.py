@@ -116,7 +116,7 @@ def java(name, options):
                    f"exec java -Xmx128m {options} -cp classes Work", JAVA_SOURCE + "javac -d classes Work.java")
 
 PROGRAMS = [
-    # Compilers, and what they compile.
+    # Compilers, and programs that they have compiled.
     Program("gcc", "gcc libc6-dev", "gcc -O2 -g -c sum.c && gcc -o sum sum.o && ./sum; echo $?", C_SOURCE),
     Program("g++", "g++", "g++ -O1 -std=c++17 -o words words.cpp && ./words", CPP_SOURCE),
     Program("g++ result", "g++", "exec ./words", CPP_SOURCE + "g++ -O2 -std=c++17 -o words words.cpp"),

@@ -10,7 +10,7 @@ SOURCE = HERE.parent / "api/mallocstat.c"
 WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 def install(t, name, *flags, **environment):
-    """Installs everything below the directory `name` in the scratch directory, unless it exists.
+    """Installs everything below the directory `name` in the scratch directory, unless `name` exists.
     Returns the directory. If `flags` are given, they replace the option --prefix, and `environment`
     must set DESTDIR to this directory."""
     need("cmake")

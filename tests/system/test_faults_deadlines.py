@@ -11,9 +11,9 @@ LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
 # The agent gives up after 2 s on a thread that runs in a loop, and after 10 s on a thread that is only slow. A release
 # within 8 s shows that the agent used the limit of 2 s.
 CIRCLES_S = 8
-# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for all targets
-# together, 1 s for deferred signals, and 2 s for system calls that did not return. The remaining
-# 3 s are for the load that the targets put on the machine.
+# When it exits, dtrace may need 2 s for a wait that had already begun, 2 s for the
+# release of all targets, 1 s for deferred signals, and 2 s for system calls that did
+# not return. The remaining 3 s are for the load that the targets put on the machine.
 TOGETHER_S = 10
 
 class Circler(Holder):

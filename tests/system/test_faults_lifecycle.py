@@ -199,7 +199,7 @@ def a_pid_that_was_reused_is_not_traced(t):
     contains(done.stdout, "it exited, and another process has its pid now 1\n")
 
 def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
-    """B6, E3: if an ordinary user traces it, the kernel ignores the set-uid bit, and the program still works"""
+    """B6, E3: if an ordinary user traces the program, the kernel ignores its set-uid bit, and it still works"""
     user = as_nobody() if os.geteuid() == 0 else None
     if user is None:
         raise Skip("only root may install a set-uid program")

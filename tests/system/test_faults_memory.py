@@ -24,7 +24,7 @@ def looked(t, rounds, flags):
 
 def bad_addresses_cause_faults_of_d_and_no_signal(t):
     """J1, J2, J3, J4, J13: reads addresses that are not mapped, not readable, not canonical, in the kernel, or past the
-    end of a file, and memory that is unmapped or truncated at that moment"""
+    end of a file, and memory that is unmapped or truncated during the read"""
     rounds = 1000
     for flags in BOTH:
         got = looked(t, rounds, flags)

@@ -37,7 +37,7 @@ def each_name_of_a_function_finds_its_probe(t):
         equal(rows(out), {name: 4 * n for name in names}, "three clauses")
 
 def the_resolver_of_an_ifunc_fires_when_the_program_is_linked(t):
-    """F23, I9: it fires before main(), under either of its names"""
+    """F23, I9: the resolver fires before main(), under either of its names"""
     for flags in BOTH:
         for name in ("choose", "chosen"):
             _, out = traced_command(t, f"pid$target:a.out:{name}:entry {{ @ = count(); }} "

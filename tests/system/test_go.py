@@ -42,8 +42,8 @@ def nothing_is_written_below_the_stack_of_a_go_function_that_does_not_check_it(t
     equal(said(done.stdout)["written"], 0, done.stderr)
 
 def a_wildcard_omits_go_functions_without_a_stack_check_and_reports_this(t):
-    """Go's runtime calls functions without a stack check more often than others, and each hit of a breakpoint costs
-    20 us."""
+    """Go's runtime often calls functions that have no stack check, so breakpoints there would be slow. Each
+    hit costs 20 us."""
     done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
     contains(done.stderr, "main.leaf.abi0")
     contains(done.stderr, "Go code may have no free stack there; -x mechanism=any sets a breakpoint")

@@ -103,7 +103,7 @@ def an_iteration_of_a_loop_that_begins_a_function_is_not_an_entry(t):
                           "turns_with_a_call\n")
 
 def a_note_on_a_function_is_printed_once_for_all_programs_of_a_shell(t):
-    """A regression test: dtrace once printed the note for each process that the shell started."""
+    """The note is about the function, so dtrace must not repeat it for each process that the shell starts."""
     program = loop_heads(t)
     done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
                       'END { printa("entries %@d\\n", @); }',

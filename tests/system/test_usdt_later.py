@@ -166,7 +166,7 @@ def existing_processes_are_traced_immediately(t):
         equal(watching.finish(), {"all": 10})
 
 def a_program_that_a_traced_process_executes_is_traced(t):
-    """Tests an exec of the process itself, and an exec of a child that it forks while it is traced."""
+    """Tests an exec of the traced process itself, and an exec of a child that the traced process forks."""
     for steps in (("exec",), ("(", "exec")):
         watching = Watching(t, ALL)
         lib = plugin(t)

@@ -13,7 +13,7 @@ def table(text):
     rows = {}
     for line in text.splitlines():
         words = line.split()
-        # The target's own lines begin in the first column.
+        # A row begins with a space. The lines that the target prints begin in the first column.
         if line.startswith(" ") and len(words) >= 2 and words[-1].lstrip("-").isdigit():
             rows[" ".join(words[:-1])] = int(words[-1])
     return rows

@@ -23,8 +23,9 @@ __attribute__((noinline)) static void on_signal(int number)
     n_frames = backtrace(frames, 64);
 }
 
-// Returns the number of frames in a handler's backtrace: its own, the stub's, raise()'s
-// and those of raise()'s callers.
+// Returns the number of frames in the backtrace of a signal handler. These are the frames
+// of the handler, of libc's code to which the handler returns, of raise() and of its
+// callers.
 __attribute__((noinline)) static int frames_of_handler(void)
 {
     raise(SIGUSR1);

@@ -48,7 +48,10 @@ sum_\name:
 3:	.quad 0x0000441f0f6605eb, 0x9090909090909090, 0xcccccccccccccccc, 0x0f1f840000000000
 	finish bare
 
-	/* The instruction refers to the middle of the table; the first byte looks like padding. */
+	/*
+	 * The lea refers to an address after the table, not to its start. The first byte of
+	 * the table looks like padding.
+	 */
 	begin biased
 	lea 3f + 128(%rip), %rdx
 	sub $128, %rdx

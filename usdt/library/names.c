@@ -28,8 +28,9 @@ struct dt_shown {
 };
 
 /*
- * Returns the first 40 bytes of a text. Bytes that are not visible ASCII could
- * affect a terminal, so they are escaped. A blank, for example, becomes \x20.
+ * Returns the first len_bytes bytes of a text, but at most 40. Bytes that are not
+ * visible ASCII could affect a terminal, so they are escaped. A blank, for
+ * example, becomes \x20.
  */
 static struct dt_shown dt_shown(const char *text, size_t len_bytes)
 {

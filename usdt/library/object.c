@@ -113,8 +113,8 @@ static int dt_is_file(const struct stat *file, const char *path)
 /*
  * Stores a path of the descriptor's file in `name`. Prefers a path below /proc,
  * but no such path leads to the file if /proc belongs to another PID namespace
- * or is not mounted. Then stores `path`, or returns -1 if `path` is NULL or too
- * long. Also returns -1 if the descriptor is not open.
+ * or is not mounted. In that case, stores `path`, or returns -1 if `path` is NULL
+ * or too long. Also returns -1 if the descriptor is not open.
  */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {

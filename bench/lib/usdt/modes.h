@@ -2,7 +2,7 @@
 /*
  * Additional modes of tests/victims/timed, for bench/static_probes. Each mode
  * does about 5 ns of work: alone, with a static probe, with a static probe
- * whose arguments are in memory, or with a call of an empty function.
+ * whose arguments are in memory, or with a call to an empty function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>

@@ -17,7 +17,7 @@ enum Tail : std::uint8_t {
     imm16,
     imm24,
     imm_z,
-    imm_v, // immediate of a mov to a register; 8 bytes with REX.W, otherwise as imm_z
+    imm_v, // immediate of a mov to a register; 8 bytes with REX.W, otherwise like imm_z
     moffs, // an absolute address of 8 bytes; 4 bytes with an address-size prefix
     rel8,
     rel32,
@@ -25,7 +25,7 @@ enum Tail : std::uint8_t {
     modrm_imm16,
     modrm_imm_z,
     modrm_test8,    // has a 1-byte immediate only if ModRM.reg is 0 or 1
-    modrm_test_z,   // has an immediate as imm_z only if ModRM.reg is 0 or 1
+    modrm_test_z,   // has an immediate like imm_z only if ModRM.reg is 0 or 1
     modrm_register, // mov of control and debug registers, which ignores ModRM.mod
 };
 

@@ -449,9 +449,9 @@ int dtrace_stop(dtrace_hdl_t* dtp);
  * Writes the programs that were passed to dtrace_program_exec() as an anonymous
  * enabling. The caller calls this function instead of dtrace_go(). When the
  * kernel module is loaded, it reads the enabling from DTRACE_ANON_FILE. In a
- * later session, dtrace_go() with the option grabanon claims the enabling. It
- * fails with EDT_ISANON if dtrace_program_exec() was called in that session, and
- * with EDT_NOANON if there is no enabling.
+ * later session with the option grabanon, dtrace_go() claims the enabling.
+ * dtrace_go() then fails with EDT_ISANON if dtrace_program_exec() was called in
+ * the later session, and with EDT_NOANON if there is no enabling.
  */
 #define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
 int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
@@ -538,8 +538,9 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * last action of the firing. The lines do not contain actions that a callback
  * skipped. In json, each fault and each drop is also printed as a line, before
  * its handler is called. In json and folded, the standard output of a system()
- * command goes to stderr, so that it does not mix with the lines. The walk
- * functions and the functions below ignore the format.
+ * command goes to stderr, so that it does not mix with the lines. The
+ * dtrace_aggregate_walk functions and the functions of the section "printing
+ * records" ignore the format.
  */
 
 /* --- printing records --- */
@@ -588,7 +589,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
 int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void* data,
                  size_t len);
 
-/* --- handlers: one of each kind --- */
+/* --- handlers (a session has at most one of each kind) --- */
 /* The return values of a handler for errors, drops or buffered text. */
 #define DTRACE_HANDLE_ABORT -1
 #define DTRACE_HANDLE_OK 0
@@ -666,7 +667,7 @@ typedef struct dtrace_aggdesc {
     const char* dtagd_name; /* without @ */
     dtrace_aggvarid_t dtagd_varid;
     dtrace_epid_t dtagd_epid; /* EPID of a clause that assigns to the aggregation */
-    uint32_t dtagd_size;      /* bytes of all records */
+    uint32_t dtagd_size;      /* total size of the records in bytes */
     int dtagd_nrecs;
     const dtrace_recdesc_t* dtagd_rec; /* array of dtagd_nrecs */
 } dtrace_aggdesc_t;
@@ -750,8 +751,8 @@ int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids
                                  int n_ids, dtrace_aggregate_walk_joined_f* func,
                                  void* arg);
 /*
- * Prints every aggregation that printa() has not printed. walk exists for
- * portability and may be null.
+ * Prints every aggregation that printa() has not printed. walk is ignored and
+ * may be null. It exists only for source compatibility.
  */
 int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f* walk);
 void dtrace_aggregate_clear(dtrace_hdl_t* dtp);

@@ -136,7 +136,7 @@ Classes classes_of(const Type* type)
 // a struct contains no member, it may contain an unnamed bit-field, which debug data
 // omit. Some compilers assign a class to such a word and others do not. But if the
 // struct contains an empty class or has an alignment above 8 bytes, the word is assumed
-// to be padding, for which compilers agree.
+// to be padding, which all compilers handle in the same way.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)

@@ -31,7 +31,8 @@ struct ArgumentPlace {
     bool operator==(const ArgumentPlace&) const = default;
 };
 
-// Returns the places of all parameters. n is larger than 9 for arguments after arg9.
+// Returns the places of all parameters. ArgumentPlace::n may be larger than 9, although
+// D has no argN after arg9.
 std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& parameters,
                                            const Type* result);
 

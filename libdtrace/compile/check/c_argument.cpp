@@ -50,7 +50,7 @@ private:
     const Type* to_const(const Type* base)
     {
         bool is_volatile = false;
-        // ISO C does not convert a pointer to an array to a pointer to a const array.
+        // ISO C does not implicitly convert `T (*)[n]` to `const T (*)[n]`.
         const bool is_said =
             base->resolve()->kind != TypeKind::Array && has_a_declaration(base);
         const Type* plain = is_said ? make(base) : any(base);

@@ -270,8 +270,8 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
-    // Checking the copy calls uses_kernel(), unless the inline's expression has been
-    // folded to a constant. So it is called here.
+    // Checking the copy does not call uses_kernel() if the inline's expression has been
+    // folded to a constant. So call uses_kernel() here.
     if (ident.needs_kernel)
         uses_kernel();
     NodePtr body = clone(*ident.inline_expr);

@@ -17,7 +17,7 @@ namespace dt {
 
 namespace {
 
-// An asm statement of GCC can have 30 operands, and the probe itself needs one of them.
+// A GCC asm statement can have 30 operands, and the probe itself needs one of them.
 constexpr std::size_t max_arguments = 29;
 
 std::string called(const std::string& provider, const ProviderProbe& probe)

@@ -56,7 +56,8 @@ void Checker::translate_current(Node& member)
     member.left = std::move(xlate);
 }
 
-// Returns whether an expression is a member of curpsinfo or curlwpsinfo of type string.
+// Returns whether an expression is a member of curpsinfo or curlwpsinfo, and the
+// member's type is string.
 bool Checker::is_string_of_current(const Node& node)
 {
     if (node.kind != NodeKind::Arrow || !is_own_name(*node.left) ||

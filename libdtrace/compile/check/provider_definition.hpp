@@ -24,7 +24,7 @@ struct ProviderDefinition {
     // D. Returns null if there is no such probe.
     const ProviderProbe* probe(std::string_view name) const;
     // Sets the attributes of the parts that the definition mentions, and does not
-    // change others.
+    // change the other parts.
     void set_attributes(ProviderAttributes& parts) const;
 };
 

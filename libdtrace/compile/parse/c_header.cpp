@@ -312,10 +312,10 @@ bool Parser::c_declaration()
     return true;
 }
 
-// Reads the array brackets of a parameter after the opening bracket, for example
-// "static 4]", "restrict]", "n]" or "*]". The parameter becomes a pointer. An inner
-// dimension that is not constant counts as 1. Returns false if the brackets contain a
-// type.
+// Reads the rest of a parameter's array brackets, after the opening bracket has been
+// read, for example "static 4]", "restrict]", "n]" or "*]". The parameter becomes a
+// pointer. An inner dimension that is not constant counts as 1. Returns false if the
+// brackets contain a type.
 bool Parser::parameter_bracket(Layer& layer)
 {
     while (at(Key::Static) || at(Key::Const) || at(Key::Volatile) ||

@@ -103,9 +103,9 @@ private:
         current_->statements.push_back(std::move(statement));
     }
 
-    // Splits the statements at each if into pieces, each of which is a clause. After
-    // the last statement, the piece with the number `after` is executed, or none if
-    // `after` is 0.
+    // Splits the statements into pieces at each `if`. Each piece becomes a clause.
+    // After the last statement, the piece with the number `after` is executed, or none
+    // if `after` is 0.
     void run(std::vector<Stmt> statements, std::uint32_t after)
     {
         for (std::size_t i = 0; i < statements.size(); ++i) {

@@ -273,7 +273,7 @@ private:
     std::optional<Token> peeked_;
     int depth_ = 0;
     // The nesting depth of the type names that are being parsed, for example in casts.
-    // If it is not 0, the identifier that is parsed can only be the name of a type.
+    // If it is not 0, an identifier among specifiers can only be the name of a type.
     int n_type_names_ = 0;
     // the last name with a backquote for which no type was found
     mutable std::string unknown_type_;

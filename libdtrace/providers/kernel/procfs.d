@@ -21,7 +21,7 @@ translator lwpsinfo_t < struct task_struct *t > {
 	pr_sname = t->exit_state ? 'Z' : t->__state & 0xc ? 'T' :
 	    t->__state ? 'S' : t->on_cpu ? 'O' : 'R';
 	pr_nice = t->static_prio - 120;
-	/* The registers of user mode are the last 168 bytes of the kernel stack. */
+	/* The user-mode registers are the last 168 bytes of the kernel stack. 0x200000 is PF_KTHREAD. */
 	pr_syscall = t->flags & 0x200000 ? 0 :
 	    (short)((struct pt_regs *)((uintptr_t)t->stack + 16384 - 168))->orig_ax;
 	pr_pri = t->prio;
@@ -44,7 +44,7 @@ translator psinfo_t < struct task_struct *t > {
 	pr_gid = t->real_cred->gid.val;
 	pr_egid = t->real_cred->egid.val;
 	pr_addr = (uintptr_t)t;
-	/* As user space encodes it: bits 8 to 19 of the minor number come after the major number. */
+	/* Encoded as in user space: bits 8 to 19 of the minor number follow the major number. */
 	pr_ttydev = t->signal->tty ? (dev_t)(t->signal->tty->driver->major << 8 |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xff) |
 	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xfff00) << 12) : (dev_t)-1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenJDK 17; see "DTrace Probes in HotSpot VM". The length of a text is the next argument. */
+/* OpenJDK 17; see "DTrace Probes in HotSpot VM". The length of a string is in the next argument. */
 provider hotspot {
 	probe vm__init__begin();
 	probe vm__init__end();

@@ -29,9 +29,10 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // Opens a BTF file. `base` must outlive the result. It is null for the kernel
-    // proper. With Place::Process, the types describe data that programs pass to the
-    // kernel. Errors: not_found if there is no such file, corrupt if libbpf refuses it.
+    // Opens a BTF file. `base` is null for the kernel proper. Otherwise it must outlive
+    // the result. With Place::Process, the types describe data that programs pass to
+    // the kernel. Errors: not_found if there is no such file, corrupt if libbpf refuses
+    // it.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);

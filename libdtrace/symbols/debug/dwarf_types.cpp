@@ -168,8 +168,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Finds the alternate file here. Otherwise libdw would search for it in
-    // whatever directory the debug data contain.
+    // Finds the alternate file here. Otherwise libdw would search for it in any
+    // directory that the debug data name.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);

@@ -84,7 +84,7 @@ public:
     // Records that a table of the file was truncated because it was too large. Any
     // thread may call add_cut().
     void add_cut(std::string cut) const;
-    // Returns each message of add_cut() once.
+    // Returns the messages that add_cut() has recorded since the last call.
     std::vector<std::string> take_cuts() const;
 
 private:

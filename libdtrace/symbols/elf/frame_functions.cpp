@@ -250,7 +250,7 @@ private:
             (application != 0 && application != DW_EH_PE_pcrel) ||
             (encoding & DW_EH_PE_indirect) != 0 || at >= bytes_.size())
             return 0;
-        // The length of the data is assumed to be below 128, so that it has one byte.
+        // The length is assumed to be below 128, and thus to occupy only one byte.
         if (bytes_[at] == std::byte{0})
             return 0;
         auto value = read_encoded(bytes_, ++at, encoding & pe_format);

@@ -133,8 +133,8 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
         // If two symbol tables contain a name, it is stored only once. The name may
         // have a different binding in each table. Names are sorted by preference, so
-        // other names may then be between the two symbols. Therefore the last 16 names
-        // of the function are compared.
+        // other names may then be between the two symbols. Therefore the name is
+        // compared with the last 16 names of the function.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

@@ -130,7 +130,7 @@ void KernelSymbols::parse()
                    std::string_view::npos;
         });
     // Even without CONFIG_KALLSYMS_ALL, the list contains a few data symbols. If they
-    // are less than 1 % of all symbols, the option is not set.
+    // make up less than 1 % of all symbols, the option is assumed not to be set.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))

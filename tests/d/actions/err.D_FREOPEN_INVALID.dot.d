@@ -1,5 +1,5 @@
 /*
- * freopen takes no single dot.
+ * freopen refuses the file name ".".
  * @flags: -w
  */
 BEGIN { freopen("."); }

@@ -1,5 +1,5 @@
 /*
- * breakpoint needs a kernel.
+ * breakpoint needs the kernel module.
  * @flags: -w
  */
 BEGIN { breakpoint(); }

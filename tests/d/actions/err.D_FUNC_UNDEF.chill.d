@@ -1,5 +1,5 @@
 /*
- * chill needs a kernel.
+ * chill needs the kernel module.
  * @flags: -w
  */
 BEGIN { chill(1); }

@@ -1,5 +1,5 @@
 /*
- * panic needs a kernel.
+ * panic needs the kernel module.
  * @flags: -w
  */
 BEGIN { panic(); }

@@ -1,2 +1,2 @@
-/* printm belongs to another system. */
+/* printm exists only on other systems. */
 BEGIN { printm(1); }

@@ -1,2 +1,2 @@
-/* stack needs a kernel. */
+/* stack needs the kernel module. */
 BEGIN { stack(); }

@@ -1,2 +1,2 @@
-/* exit takes a number. */
+/* The argument of exit must be a number. */
 BEGIN { exit("a"); }

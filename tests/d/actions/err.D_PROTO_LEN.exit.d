@@ -1,2 +1,2 @@
-/* exit takes a status. */
+/* exit needs an argument, the exit status. */
 BEGIN { exit(); }

@@ -1,2 +1,2 @@
-/* The number of frames is a constant. */
+/* The number of frames must be a constant. */
 BEGIN { n = 5; ustack(n); }

@@ -1,2 +1,2 @@
-/* The size of the strings of a stack is a constant. */
+/* The string size of a stack must be a constant. */
 BEGIN { n = 5; ustack(5, n); }

@@ -1,5 +1,5 @@
 /*
- * exit in END has the last word.
+ * The status of an exit in END replaces the status of an earlier exit.
  * @exit: 3
  * @flags: -q
  */

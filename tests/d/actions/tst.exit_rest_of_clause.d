@@ -1,5 +1,5 @@
 /*
- * The rest of the clause after exit runs, later clauses do not, and END does.
+ * After exit, the rest of its clause runs, later clauses do not run, and END runs.
  * @flags: -q
  */
 BEGIN { printf("before "); exit(0); printf("behind\n"); }

@@ -1,5 +1,5 @@
 /*
- * exit gives the status of the command.
+ * exit sets the exit status of dtrace.
  * @exit: 42
  * @flags: -q
  */

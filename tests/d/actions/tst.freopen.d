@@ -1,5 +1,5 @@
 /*
- * freopen sends the output elsewhere, and back with an empty name.
+ * freopen redirects the output; an empty name restores the original output.
  * @flags: -q -w
  */
 BEGIN

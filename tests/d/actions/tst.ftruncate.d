@@ -1,5 +1,5 @@
 /*
- * ftruncate is accepted when the output is no file.
+ * ftruncate is accepted even if the output is not a regular file.
  * @flags: -q
  */
 BEGIN { printf("a"); ftruncate(); printf("b\n"); exit(0); }

@@ -1,6 +1,6 @@
 /*
- * setopt() of an option that does not exist is a fault of the library: the error
- * handler reports it, and tracing goes on.
+ * If setopt() names an unknown option or an invalid value, the error handler
+ * reports it, and tracing continues.
  * @flags: -q
  * @stderr
  */

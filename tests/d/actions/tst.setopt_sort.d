@@ -1,5 +1,5 @@
 /*
- * setopt takes a value; the sort order is that of the moment.
+ * setopt takes a value; printa uses the sort options that are set when it runs.
  * @flags: -q
  */
 BEGIN

@@ -1,2 +1,2 @@
-/* An action is not an aggregating function, also one that only the kernel has. */
+/* An action is not an aggregating function, even if it needs the kernel module. */
 BEGIN { @a["x"] = breakpoint(); }

@@ -1,2 +1,2 @@
-/* An aggregation takes an aggregating function. */
+/* Only an aggregating function can be assigned to an aggregation. */
 BEGIN { @a = 5; }

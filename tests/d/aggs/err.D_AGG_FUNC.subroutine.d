@@ -1,2 +1,2 @@
-/* An aggregation takes no subroutine. */
+/* A subroutine cannot be assigned to an aggregation. */
 BEGIN { @a = strlen("a"); }

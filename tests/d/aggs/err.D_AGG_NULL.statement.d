@@ -1,2 +1,2 @@
-/* An aggregation is not a statement. */
+/* An aggregation alone is not a statement. */
 BEGIN { @a = count(); @a; }

@@ -1,2 +1,2 @@
-/* An aggregating function is assigned to an aggregation. */
+/* An aggregating function must be assigned to an aggregation. */
 BEGIN { count(); }

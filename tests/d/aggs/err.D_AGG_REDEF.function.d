@@ -1,2 +1,2 @@
-/* An aggregation has one function. */
+/* An aggregation cannot have two aggregating functions. */
 BEGIN { @a = count(); @a = sum(1); }

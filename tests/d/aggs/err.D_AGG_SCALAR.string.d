@@ -1,2 +1,2 @@
-/* A string is not summed. */
+/* A string cannot be summed. */
 BEGIN { @a = sum("a"); }

@@ -1,2 +1,2 @@
-/* clear takes no variable. */
+/* clear needs an aggregation, not a variable. */
 BEGIN { x = 1; clear(x); }

@@ -1,2 +1,2 @@
-/* clear takes an aggregation that exists. */
+/* The aggregation that is passed to clear must exist. */
 BEGIN { clear(@never); }

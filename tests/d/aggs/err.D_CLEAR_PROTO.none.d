@@ -1,2 +1,2 @@
-/* clear takes an aggregation. */
+/* clear needs an aggregation. */
 BEGIN { clear(); }

@@ -1,4 +1,4 @@
-/* A struct is not the key of an aggregation. */
+/* A struct cannot be a key of an aggregation. */
 struct s { int a; };
 struct s v;
 BEGIN { @a[v] = count(); }

@@ -1,2 +1,2 @@
-/* llquantize has as many steps as its factor, or more. */
+/* The number of steps of llquantize must not be less than its factor. */
 BEGIN { @a = llquantize(1, 10, 0, 6, 5); }

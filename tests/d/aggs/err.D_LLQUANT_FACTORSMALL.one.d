@@ -1,2 +1,2 @@
-/* The factor of llquantize is at least two. */
+/* The factor of llquantize must be at least two. */
 BEGIN { @a = llquantize(1, 1, 0, 6, 10); }

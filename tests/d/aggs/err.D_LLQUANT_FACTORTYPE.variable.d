@@ -1,2 +1,2 @@
-/* The factor of llquantize is a constant. */
+/* The factor of llquantize must be a constant. */
 BEGIN { x = 1; @a = llquantize(1, x, 0, 6, 10); }

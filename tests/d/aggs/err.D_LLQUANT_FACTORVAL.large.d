@@ -1,2 +1,2 @@
-/* The factor of llquantize has 16 bits. */
+/* The factor of llquantize must fit into 16 bits. */
 BEGIN { @a = llquantize(1, 65536, 0, 6, 65536); }

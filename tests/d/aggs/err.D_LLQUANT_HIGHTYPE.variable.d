@@ -1,2 +1,2 @@
-/* The high magnitude of llquantize is a constant. */
+/* The high magnitude of llquantize must be a constant. */
 BEGIN { x = 1; @a = llquantize(1, 10, 0, x, 10); }

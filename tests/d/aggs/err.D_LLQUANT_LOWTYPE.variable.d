@@ -1,2 +1,2 @@
-/* The low magnitude of llquantize is a constant. */
+/* The low magnitude of llquantize must be a constant. */
 BEGIN { x = 1; @a = llquantize(1, 10, x, 6, 10); }

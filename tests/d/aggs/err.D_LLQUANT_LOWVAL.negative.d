@@ -1,2 +1,2 @@
-/* The low magnitude of llquantize is not negative. */
+/* The low magnitude of llquantize must not be negative. */
 BEGIN { @a = llquantize(1, 10, -1, 6, 10); }

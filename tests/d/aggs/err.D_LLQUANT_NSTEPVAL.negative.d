@@ -1,2 +1,2 @@
-/* The steps of llquantize are not negative. */
+/* The number of steps of llquantize must not be negative. */
 BEGIN { @a = llquantize(1, 10, 0, 6, -10); }

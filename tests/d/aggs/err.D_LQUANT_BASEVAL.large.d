@@ -1,2 +1,2 @@
-/* The base of lquantize has 32 bits. */
+/* The base of lquantize must fit into 32 bits. */
 BEGIN { @a = lquantize(1, 0x100000000, 0x100000010, 1); }

@@ -1,2 +1,2 @@
-/* The limit of lquantize is a constant. */
+/* The limit of lquantize must be a constant. */
 BEGIN { x = 1; @a = lquantize(1, 0, x, 1); }

@@ -1,2 +1,2 @@
-/* The limit of lquantize has 32 bits. */
+/* The limit of lquantize must fit into 32 bits. */
 BEGIN { @a = lquantize(1, 0, 0x100000010, 1); }

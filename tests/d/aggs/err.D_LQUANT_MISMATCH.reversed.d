@@ -1,2 +1,2 @@
-/* The limit of lquantize is above its base. */
+/* The limit of lquantize must be greater than its base. */
 BEGIN { @a = lquantize(1, 10, 0, 1); }

@@ -1,2 +1,2 @@
-/* The step of lquantize is not negative. */
+/* The step of lquantize must not be negative. */
 BEGIN { @a = lquantize(1, 0, 10, -1); }

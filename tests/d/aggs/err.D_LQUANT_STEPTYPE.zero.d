@@ -1,2 +1,2 @@
-/* The step of lquantize is positive. */
+/* The step of lquantize must be positive. */
 BEGIN { @a = lquantize(1, 0, 10, 0); }

@@ -1,2 +1,2 @@
-/* The step of lquantize has sixteen bits. */
+/* The step of lquantize must fit into 16 bits. */
 BEGIN { @a = lquantize(1, 0, 1000000, 65536); }

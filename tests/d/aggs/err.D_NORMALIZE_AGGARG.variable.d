@@ -1,2 +1,2 @@
-/* normalize takes no variable. */
+/* normalize needs an aggregation, not a variable. */
 BEGIN { x = 1; normalize(x, 2); }

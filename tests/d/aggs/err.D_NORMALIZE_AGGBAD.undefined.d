@@ -1,2 +1,2 @@
-/* denormalize takes an aggregation that exists. */
+/* The aggregation that is passed to denormalize must exist. */
 BEGIN { denormalize(@never); }

@@ -1,2 +1,2 @@
-/* normalize takes an aggregation and a number. */
+/* normalize needs an aggregation and a number. */
 BEGIN { @a = count(); normalize(@a); }

@@ -1,2 +1,2 @@
-/* normalize divides by a number. */
+/* The divisor of normalize must be a number. */
 BEGIN { @a = count(); normalize(@a, "x"); }

@@ -1,2 +1,2 @@
-/* All uses of an aggregation have keys of the same types. */
+/* All uses of an aggregation must have keys of the same types. */
 BEGIN { @a[1] = count(); @a["x"] = count(); }

@@ -1,2 +1,2 @@
-/* The bounds of lquantize are numbers, which is looked at before its value. */
+/* The bounds of lquantize must be numbers; they are checked before its value. */
 BEGIN { @a = lquantize(probefunc, probefunc, probefunc); }

@@ -1,2 +1,2 @@
-/* count takes no argument. */
+/* count takes no arguments. */
 BEGIN { @a = count(1); }

@@ -1,2 +1,2 @@
-/* All uses of an aggregation have the same number of keys. */
+/* All uses of an aggregation must have the same number of keys. */
 BEGIN { @a[1] = count(); @a[1, 2] = count(); }

@@ -1,2 +1,2 @@
-/* trunc takes no variable. */
+/* trunc needs an aggregation, not a variable. */
 BEGIN { x = 1; trunc(x); }

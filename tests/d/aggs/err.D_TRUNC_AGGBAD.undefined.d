@@ -1,2 +1,2 @@
-/* trunc takes an aggregation that exists. */
+/* The aggregation that is passed to trunc must exist. */
 BEGIN { trunc(@never); }

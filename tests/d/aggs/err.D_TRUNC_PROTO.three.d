@@ -1,2 +1,2 @@
-/* trunc takes an aggregation and at most a number. */
+/* trunc takes an aggregation and at most one number. */
 BEGIN { @a = count(); trunc(@a, 1, 2); }

@@ -1,2 +1,2 @@
-/* trunc takes a number of keys. */
+/* The second argument of trunc must be a number. */
 BEGIN { @a = count(); trunc(@a, "x"); }

@@ -1,5 +1,5 @@
 /*
- * Sums below zero are bars to the left of the line.
+ * Negative sums are drawn as bars to the left of the line.
  * @flags: -q -x agghist
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * printa() without a format draws a table each time; setopt() turns it off again.
+ * printa() without a format draws a table each time, until setopt() turns agghist off.
  * @flags: -q -x agghist
  */
 BEGIN

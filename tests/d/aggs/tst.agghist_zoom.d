@@ -1,5 +1,5 @@
 /*
- * With aggzoom the largest bar has nearly the whole width.
+ * With aggzoom, the largest bar has almost the full width.
  * @flags: -q -x agghist -x aggzoom
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * aggpack draws a distribution in a line; the rows of a table begin and end alike.
+ * aggpack draws a distribution on one line; all rows of a table have the same range.
  * @flags: -q -x aggpack
  */
 BEGIN

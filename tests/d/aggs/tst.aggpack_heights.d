@@ -1,5 +1,5 @@
 /*
- * The higher the character the larger the share; with a negative one the deeper.
+ * A larger share has a taller character, and a larger negative share a deeper one.
  * @flags: -q -x aggpack
  */
 BEGIN

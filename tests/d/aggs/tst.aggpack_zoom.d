@@ -1,5 +1,5 @@
 /*
- * With aggzoom the largest bucket has nearly the full height.
+ * With aggzoom, the largest bucket has nearly the full height.
  * @flags: -q -x aggpack -x aggzoom
  */
 BEGIN

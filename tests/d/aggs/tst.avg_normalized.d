@@ -1,5 +1,5 @@
 /*
- * An average is the sum divided by the normal, then by the count.
+ * A normalized average is the sum divided by the divisor of normalize, then by the count.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * After clear an aggregation counts from zero.
+ * After clear, an aggregation counts from zero.
  * @flags: -q -x switchrate=1ms -x aggrate=1ms
  */
 int n;

@@ -1,5 +1,5 @@
 /*
- * Heights in UTF-8, and in ASCII when that is asked for.
+ * With encoding=utf8, aggpack draws heights with UTF-8 characters.
  * @flags: -q -x encoding=utf8 -x aggpack
  */
 BEGIN

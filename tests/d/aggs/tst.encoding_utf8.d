@@ -1,5 +1,5 @@
 /*
- * In UTF-8 bars have eighths of a column, and heights eight levels.
+ * With encoding=utf8, the length of a bar is drawn in eighths of a column.
  * @flags: -q -x encoding=utf8 -x agghist
  */
 BEGIN

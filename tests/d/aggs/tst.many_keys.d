@@ -1,5 +1,5 @@
 /*
- * Keys may be many and of several types.
+ * An aggregation may have many keys, of several types.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * min and max keep the smallest and the largest value, as signed.
+ * min and max keep the smallest and the largest value, compared as signed numbers.
  * @flags: -q
  */
 BEGIN

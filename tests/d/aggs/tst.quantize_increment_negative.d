@@ -1,5 +1,5 @@
 /*
- * Negative counts are bars to the left.
+ * Negative counts are drawn as bars to the left.
  * @flags: -q
  */
 BEGIN { @ = quantize(1, -2); @ = quantize(4, -2); exit(0); }

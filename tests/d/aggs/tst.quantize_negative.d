@@ -1,5 +1,5 @@
 /*
- * Negative values have buckets by negative powers of two.
+ * The buckets of negative values are bounded by negative powers of two.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * At the end the aggregations are printed in the order of their creation.
+ * At the end, the aggregations are printed in the order of their creation.
  * @flags: -q
  */
 BEGIN

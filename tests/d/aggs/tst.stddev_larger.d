@@ -1,5 +1,5 @@
 /*
- * stddev of many different values.
+ * stddev is correct for values of very different sizes.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * sum adds up and wraps.
+ * sum adds its values, and wraps on overflow.
  * @flags: -q
  */
 BEGIN

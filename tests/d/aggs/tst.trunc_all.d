@@ -1,5 +1,5 @@
 /*
- * trunc without a number removes all.
+ * trunc without a number removes all keys.
  * @flags: -q
  */
 BEGIN

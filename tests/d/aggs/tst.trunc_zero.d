@@ -1,5 +1,5 @@
 /*
- * trunc to none removes all.
+ * trunc to 0 keys removes all keys.
  * @flags: -q
  */
 BEGIN

@@ -1,2 +1,2 @@
-/* The keys of an aggregation are in one pair of brackets. */
+/* The keys of an aggregation must be in one pair of brackets. */
 BEGIN { @a[1][2] = count(); }

@@ -1,2 +1,2 @@
-/* An associative array is not read without a key. */
+/* An associative array cannot be read without a key. */
 BEGIN { a[1] = 2; x = a; }

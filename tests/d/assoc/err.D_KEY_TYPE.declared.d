@@ -1,4 +1,4 @@
-/* A struct is not declared as a key. */
+/* A key cannot be declared as a struct. */
 struct s { int a; };
 int a[struct s];
 BEGIN { exit(0); }

@@ -1,4 +1,4 @@
-/* A struct is not a key. */
+/* A struct cannot be a key. */
 struct s { int a; };
 struct s v;
 BEGIN { a[v] = 1; }

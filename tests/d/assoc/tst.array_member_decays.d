@@ -1,6 +1,6 @@
 /*
- * An array within an object that is not there yet, used as a pointer: the object is made,
- * and what is stored through the pointer is found there.
+ * If an array in an object that does not exist yet is used as a pointer, the object is
+ * created, and values that are stored through the pointer can be read from the array.
  * @flags: -q
  */
 struct s { int n; int m[3]; };

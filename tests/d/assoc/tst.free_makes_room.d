@@ -1,5 +1,5 @@
 /*
- * Elements that are freed make room: far more are used than fit at once.
+ * Freed elements make room, so a program can use far more elements than fit at once.
  * @flags: -q -x dynvarsize=64k -x cleanrate=5000hz
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * Keys that are equal in the type of the first use name one element; a wider key is whole.
+ * Keys that are equal in the type of the first use name one element; a 64-bit key is not truncated.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An associative array is indexed by numbers and strings together.
+ * The keys of an associative array may combine numbers and strings.
  * @flags: -q
  */
 BEGIN

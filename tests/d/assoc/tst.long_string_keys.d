@@ -1,5 +1,5 @@
 /*
- * String keys are compared to their end within strsize.
+ * String keys are compared up to their ends, or up to strsize if they are longer.
  * @flags: -q
  */
 BEGIN

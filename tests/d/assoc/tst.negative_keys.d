@@ -1,5 +1,5 @@
 /*
- * Negative keys are keys of their own.
+ * A negative key and a positive key are different keys.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Pointers are keys.
+ * Pointers may be keys.
  * @flags: -q
  */
 int *p;

@@ -1,6 +1,6 @@
 /*
- * Members of structs in an array are read and stored to; an element that is not there is
- * made of zeros when one of its members is stored to, and reads as zeros.
+ * Members of structs in an array can be read and written. An element that does not exist
+ * reads as zeros, and a store to one of its members creates it, filled with zeros.
  * @flags: -q
  */
 struct pair { int a; int b; };

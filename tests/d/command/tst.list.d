@@ -1,5 +1,5 @@
 /*
- * -l lists probes with their ids, those of a script as well.
+ * -l lists probes with their ids, including the probes of a script.
  * @flags: -l -n dtrace:::BEGIN -n END
  */
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * The message of a script counts pairs of probes and clauses.
+ * The message about a script counts pairs of a clause and a matching probe.
  * @stderr
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */

@@ -1,5 +1,5 @@
 /*
- * -B shows the pieces that a handler of buffered output gets.
+ * -B shows the pieces that a handler of buffered output receives.
  * @flags: -q -B
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * #line names another file, which is not a header for that.
+ * A file that only #line names is not treated as a header.
  */
 #line 7 "other.d"
 static int x;

@@ -1,5 +1,5 @@
 /*
- * A function body in a header that is never closed ends with the program.
+ * If a function body in a header is never closed, it extends to the end of the program.
  * @flags: -C
  */
 #include "c/unclosed.h"

@@ -1,5 +1,5 @@
 /*
- * An error in a header that another header includes is reported with its own line, also after bodies.
+ * An error in a nested header is reported with its line there, even after function bodies.
  * @flags: -C
  */
 #include "c/outer.h"

@@ -1,5 +1,5 @@
 /*
- * Headers may declare the same type again when both times it is the same.
+ * Headers may declare a type again if both declarations are identical.
  * @flags: -qC
  */
 #include "c/again.h"

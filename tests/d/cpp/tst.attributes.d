@@ -1,5 +1,5 @@
 /*
- * Attributes and #pragma pack of a header decide about sizes and offsets.
+ * Attributes and #pragma pack in a header determine sizes and offsets.
  * @flags: -qC
  */
 #include "c/attributes.h"

@@ -1,5 +1,5 @@
 /*
- * Enumerators of a header may be larger than an int, as compilers of C have them.
+ * Enumerators in a header may be larger than an int, as C compilers allow.
  * @flags: -qC
  */
 #include "large.h"

@@ -1,5 +1,5 @@
 /*
- * -I names another folder to look for headers in.
+ * -I names another folder that is searched for headers.
  * @flags: -qC -I include
  */
 #include <other.h>

@@ -1,5 +1,5 @@
 /*
- * Variables of a header may be initialised; they are no variables of D's.
+ * Variables in a header may be initialised; they do not become variables of D.
  * @flags: -qC
  */
 #include "c/initialised.h"

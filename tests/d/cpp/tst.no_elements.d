@@ -1,5 +1,5 @@
 /*
- * Arrays of no length are members of a header's structs and unions, and empty structs are.
+ * Structs and unions in a header may contain arrays without elements and empty structs.
  * @flags: -qC
  */
 #include "c/no_elements.h"

@@ -1,5 +1,5 @@
 /*
- * -X chooses whose C the preprocessor reads: before ISO's, macros were put into strings.
+ * -X selects the dialect of the preprocessor: before ISO C, it expanded parameters in strings.
  * @flags: -qC -X s
  */
 #define SAY(x) "x"

@@ -1,5 +1,5 @@
 /*
- * A header's functions may have arrays of a length that another parameter says, and D's own words as names.
+ * A parameter in a header may be an array with a variable length, or have a D keyword as its name.
  * @flags: -qC
  */
 #include "c/parameters.h"

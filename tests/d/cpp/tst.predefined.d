@@ -1,5 +1,5 @@
 /*
- * A program can ask whether it is D, which D, and on what.
+ * Predefined macros identify D, its version, the system and the compiler.
  * @flags: -qC
  */
 #if defined(__SUNW_D) && __SUNW_D_VERSION >= 0x01000000 && defined(__Linux) && defined(__GNUC__)

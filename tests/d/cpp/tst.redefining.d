@@ -1,5 +1,5 @@
 /*
- * A header's types of the names that D predefines are the program's; builtins and subroutines keep their own.
+ * A header may redefine predefined types; builtins and subroutines keep the original types.
  * @flags: -qC
  */
 #include "c/redefining.h"

@@ -1,5 +1,5 @@
 /*
- * Two programs of a session may include the same headers.
+ * Two programs in one session may include the same headers.
  * @flags: -qC -I . -s include/first.d
  */
 #include <time.h>

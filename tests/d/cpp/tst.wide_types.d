@@ -1,5 +1,5 @@
 /*
- * Types of GCC's that D cannot calculate with have their sizes in headers: 128 bits, vectors, complex numbers.
+ * GCC's 128-bit, vector and complex types have the correct sizes, but no arithmetic in D.
  * @flags: -qC
  */
 #include "c/wide_types.h"

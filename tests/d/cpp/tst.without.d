@@ -1,5 +1,5 @@
 /*
- * Without -C a script is no text of C: lines of cpp alone are refused, but #line and #pragma.
+ * Without -C, a script is not preprocessed, but #line and #pragma are accepted.
  * @flags: -q
  */
 #pragma D option quiet

@@ -1,5 +1,5 @@
 /*
- * A record for which there is no space is a drop, and is counted.
+ * A record for which there is no space is counted as a drop.
  * @flags: -q -x bufsize=512 -x switchrate=10s
  * @stderr
  * @replace: drops on CPU \d+ -> drops on CPU C

@@ -1,5 +1,5 @@
 /*
- * ERROR has the enabled probe's id, the action, the offset, the fault and its value.
+ * The arguments of ERROR are the EPID, the action, the offset, the fault and its value.
  * @flags: -q
  */
 ERROR

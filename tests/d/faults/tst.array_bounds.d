@@ -1,5 +1,5 @@
 /*
- * An index beyond a declared array is a fault.
+ * An index beyond the end of a declared array is a fault.
  * @flags: -q
  */
 int a[4];

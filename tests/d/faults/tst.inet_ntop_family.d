@@ -1,5 +1,5 @@
 /*
- * inet_ntop knows two families.
+ * inet_ntop of an unknown address family is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

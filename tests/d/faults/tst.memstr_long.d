@@ -1,5 +1,5 @@
 /*
- * memstr takes at most 4096 bytes.
+ * memstr of more than 4096 bytes is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * The faults have names.
+ * Each kind of fault has a named constant.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A fault is reported without an ERROR clause, with the line of the program.
+ * Without an ERROR clause, a fault is reported with the line of the program.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A fault in a predicate is action 0 and the clause does not run.
+ * A fault in a predicate is reported as action 0, and the clause does not run.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

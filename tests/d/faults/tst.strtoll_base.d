@@ -1,5 +1,5 @@
 /*
- * A base of strtoll is from 2 to 36.
+ * A base of strtoll that is not between 2 and 36 is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

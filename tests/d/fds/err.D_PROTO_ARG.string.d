@@ -1,2 +1,2 @@
-/* The index of fds[] is an integer. */
+/* The index of fds[] must be an integer. */
 BEGIN { trace(fds["stdin"].fi_name); }

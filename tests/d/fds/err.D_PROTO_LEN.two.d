@@ -1,2 +1,2 @@
-/* fds[] has one index. */
+/* fds[] has only one index. */
 BEGIN { trace(fds[0, 1].fi_name); }

@@ -1,2 +1,2 @@
-/* fds[] has the members that fileinfo_t has. */
+/* fds[] has only the members of fileinfo_t. */
 BEGIN { trace(fds[0].fi_nosuch); }

@@ -1,5 +1,5 @@
 /*
- * In BEGIN, fds[] are dtrace's own.
+ * In BEGIN, fds[] are the files of dtrace itself.
  * @stdin: text
  * @replace: \[\d+\] -> [N]
  * @flags: -q

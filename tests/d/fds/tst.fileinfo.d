@@ -1,5 +1,5 @@
 /*
- * fileinfo_t is a type: a translator may have it as its result.
+ * fileinfo_t is a type, and may be the result of a translator.
  * @flags: -q
  */
 struct number { int n; };

@@ -1,5 +1,5 @@
 /*
- * The members' names are free for variables.
+ * Variables may have the same names as members of fds[].
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * fi_pathname, fi_name and fi_dirname name the file as Linux does: with a path, by its
- * kind when it has none, as deleted, or <none> when nothing is open there.
+ * fi_pathname, fi_name and fi_dirname name the file as Linux does: by its path, marked if
+ * it was deleted, or by its kind if it has no path. A closed descriptor has <none>.
  * @command: files
  * @replace: /tmp/files\.\w+ -> DIR
  * @replace: \[\d+\] -> [N]

@@ -1,6 +1,6 @@
 /*
- * fi_offset is where the next read or write will be, after writes, seeks and reads; 0 of
- * what has no position.
+ * After writes, seeks and reads, fi_offset is the position of the next read or write. It
+ * is 0 for a file without a position.
  * @command: files
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * Before version 1.1 the name is free.
+ * Before version 1.1, a variable may have the name fds.
  * @flags: -q -x version=1.0
  */
 BEGIN

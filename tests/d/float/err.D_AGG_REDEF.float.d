@@ -1,5 +1,5 @@
 /*
- * An aggregation of integers takes no double.
+ * A double cannot be added to an aggregation of integers.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * A double is no address.
+ * A double cannot be cast to a pointer.
  */
 BEGIN
 {

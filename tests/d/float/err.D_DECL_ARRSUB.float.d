@@ -1,5 +1,5 @@
 /*
- * An array has a whole number of elements.
+ * The number of elements of an array must be an integer.
  */
 int a[1.5];
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A double is no key: whether two are the same is not a matter of their bits.
+ * A double cannot be a key, because two equal doubles may have different bits.
  */
 BEGIN
 {

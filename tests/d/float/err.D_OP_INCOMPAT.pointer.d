@@ -1,5 +1,5 @@
 /*
- * An address and a double do not add up.
+ * A pointer and a double cannot be added.
  */
 int *p;
 BEGIN

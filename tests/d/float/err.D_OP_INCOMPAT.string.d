@@ -1,5 +1,5 @@
 /*
- * A string is not compared with a double.
+ * A string cannot be compared with a double.
  */
 BEGIN
 {

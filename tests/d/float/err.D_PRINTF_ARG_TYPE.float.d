@@ -1,5 +1,5 @@
 /*
- * %f prints no integer.
+ * %f cannot print an integer.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * %d prints no double.
+ * %d cannot print a double.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * A subroutine that takes an integer takes no double.
+ * A subroutine that takes an integer does not accept a double.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * + - * / and unary - of doubles, of floats, and of them and integers.
+ * + - * / and unary - accept doubles, floats, and mixtures of these and integers.
  * @flags: -q
  */
 double d;

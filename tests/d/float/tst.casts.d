@@ -1,5 +1,5 @@
 /*
- * A cast to an integer truncates; what does not fit is the nearest that does, a NaN 0.
+ * A cast to an integer truncates. A value beyond 64 bits becomes the nearest limit, a NaN 0.
  * @flags: -q
  */
 double d, nan;

@@ -1,5 +1,5 @@
 /*
- * Comparisons of doubles; a NaN is unequal to all and neither less nor greater.
+ * Doubles can be compared. A NaN is unequal to every number, and neither less nor greater.
  * @flags: -q
  */
 double a, b, nan;

@@ -1,5 +1,5 @@
 /*
- * Floating-point constants are doubles: with a point, an exponent, a suffix, in hexadecimal.
+ * Floating-point constants with a point, an exponent or a suffix are doubles.
  * @flags: -q
  */
 BEGIN

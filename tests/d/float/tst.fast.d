@@ -1,5 +1,5 @@
 /*
- * Floating point within a target does not disturb the target's own computation.
+ * Floating-point code that runs in a target does not disturb the target's own computation.
  * @command: floats 20000
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * printf() of doubles, with flags, width and precision.
+ * printf() formats doubles with flags, a width and a precision.
  * @flags: -q
  */
 double d;

@@ -1,5 +1,5 @@
 /*
- * Inlines of floating-point types, with parameters and of constants.
+ * Inlines may have floating-point types, with or without parameters.
  * @flags: -q
  */
 inline double pi = 3.25;

@@ -1,5 +1,5 @@
 /*
- * Numbers in JSON: doubles as they are, infinity and NaN as null.
+ * In JSON, a double is a number, and infinity is the string "inf".
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,5 +1,5 @@
 /*
- * Rows of doubles are sorted by their value and normalized.
+ * Aggregated doubles are sorted by value and can be normalized.
  * @flags: -q
  */
 BEGIN

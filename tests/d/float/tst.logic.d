@@ -1,5 +1,5 @@
 /*
- * A condition asks of a double whether it is 0: predicates, if, ?:, !, &&, ||, ^^.
+ * A double other than 0 is true in a predicate and in if, ?:, !, &&, || and ^^.
  * @flags: -q
  */
 double d, zero;

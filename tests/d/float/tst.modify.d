@@ -1,5 +1,5 @@
 /*
- * op=, ++ and -- of doubles and floats, and of integers by doubles.
+ * op=, ++ and -- modify doubles and floats; op= also modifies integers by doubles.
  * @flags: -q
  */
 double d;

@@ -1,5 +1,5 @@
 /*
- * sum, avg, min, max and stddev of doubles; integers among them become doubles.
+ * sum, avg, min, max and stddev accept doubles; integers among them become doubles.
  * @flags: -q
  */
 double v;

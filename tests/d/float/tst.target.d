@@ -1,5 +1,5 @@
 /*
- * Floats and doubles of the target are computed with where they are.
+ * D programs can compute with floats and doubles in the target's memory.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * trace() and print() of doubles and floats.
+ * trace() and print() accept doubles and floats.
  * @flags: -q
  */
 float f;

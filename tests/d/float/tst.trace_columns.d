@@ -1,5 +1,5 @@
 /*
- * trace() of a double has the column of an integer of its size.
+ * trace() prints a double in a column as wide as that of an integer of the same size.
  * @replace: ^ +\d+ -> CPU
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A format is text, json or folded.
+ * A format must be text, json or folded.
  */
 #pragma D option format=xml
 BEGIN { exit(0); }

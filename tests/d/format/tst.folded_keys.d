@@ -1,5 +1,5 @@
 /*
- * Keys are parts of a folded line whatever is in them, and counts are normalized.
+ * Each key is one part of a folded line, whatever it contains, and counts are normalized.
  * @flags: -x format=folded
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A program may choose the format by itself.
+ * A program may set its own output format.
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */
 #pragma D option format=json

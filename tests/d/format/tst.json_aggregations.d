@@ -1,5 +1,5 @@
 /*
- * Aggregations are an object for each key: in the record of printa(), the others at the end.
+ * Each key of an aggregation is an object, in the record of printa() or at the end of the output.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,6 +1,6 @@
 /*
- * Counts of a distribution are divided by the normal, also the least one by -1, which
- * wraps.
+ * Counts of a distribution are divided by the divisor of normalize. The smallest 64-bit
+ * count divided by -1 wraps.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,2 +1,2 @@
-/* A condition is no action. */
+/* An action cannot be a condition. */
 BEGIN { if (printf("a")) { exit(0); } }

@@ -1,2 +1,2 @@
-/* else needs its if. */
+/* else needs an if before it. */
 BEGIN { else { exit(0); } }

@@ -1,5 +1,5 @@
 /*
- * Branches may aggregate.
+ * Branches may update aggregations.
  * @flags: -q
  */
 BEGIN

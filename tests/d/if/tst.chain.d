@@ -1,5 +1,5 @@
 /*
- * else if makes a chain.
+ * else if chains several conditions.
  * @flags: -q
  */
 BEGIN { n = 2; }

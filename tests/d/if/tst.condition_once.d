@@ -1,5 +1,5 @@
 /*
- * A condition is evaluated once; changing its variable inside changes no branch.
+ * A condition is evaluated once; changing its variable in a branch does not change the choice.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Branches nest deeply.
+ * Branches may be nested deeply.
  * @flags: -q
  */
 int n;

@@ -1,5 +1,5 @@
 /*
- * A fault in an early part suppresses the later parts.
+ * A fault before an if suppresses the rest of the clause, including the if.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * exit in a branch ends tracing after its part of the clause.
+ * exit in a branch ends tracing after the branch has run.
  * @exit: 4
  * @flags: -q
  */

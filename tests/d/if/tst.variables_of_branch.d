@@ -1,5 +1,5 @@
 /*
- * Variables that a branch sets keep their values after it.
+ * Variables that a branch sets keep their values after the branch.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The predicate of the clause holds for all of it.
+ * The predicate of a clause applies to all branches in it.
  * @flags: -q
  */
 BEGIN / 0 / { if (1) { printf("never\n"); } else { printf("never\n"); } }

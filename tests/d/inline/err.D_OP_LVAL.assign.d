@@ -1,3 +1,3 @@
-/* An inline takes no value. */
+/* An inline cannot be assigned a value. */
 inline int LIMIT = 3;
 BEGIN { LIMIT = 4; }

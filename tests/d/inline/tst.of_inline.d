@@ -1,5 +1,5 @@
 /*
- * An inline may use another, and variables of any scope.
+ * An inline may use another inline, and variables of any scope.
  * @flags: -q
  */
 this int n;

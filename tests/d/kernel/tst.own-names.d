@@ -1,6 +1,6 @@
 /*
- * Typedefs of the kernel such as code and config are good names for variables, and a
- * program's struct goes before the kernel's.
+ * Variables may have the names of kernel typedefs such as code and config, and a
+ * program's struct takes precedence over the kernel's.
  */
 #pragma D option quiet
 

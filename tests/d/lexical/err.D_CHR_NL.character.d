@@ -1,3 +1,3 @@
-/* A character constant ends on the line where it begins. */
+/* A character constant must end on the line where it begins. */
 BEGIN { x = 'a
 '; }

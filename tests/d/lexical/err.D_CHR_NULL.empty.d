@@ -1,2 +1,2 @@
-/* A character constant has a character. */
+/* A character constant must not be empty. */
 BEGIN { x = ''; }

@@ -1,2 +1,2 @@
-/* An octal integer has no digit 8. */
+/* An octal integer must not contain the digit 8. */
 BEGIN { x = 08; }

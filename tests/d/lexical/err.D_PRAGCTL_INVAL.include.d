@@ -1,3 +1,3 @@
-/* Control lines of the preprocessor are not D's. */
+/* #include is refused without -C. */
 #include <stdio.h>
 BEGIN { exit(0); }

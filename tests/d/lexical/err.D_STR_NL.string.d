@@ -1,3 +1,3 @@
-/* A string ends on the line where it begins. */
+/* A string must end on the line where it begins. */
 BEGIN { printf("abc
 "); }

@@ -1,2 +1,2 @@
-/* A probe description in a script has a predicate or a body. */
+/* A probe description in a script must be followed by a predicate or a body. */
 BEGIN

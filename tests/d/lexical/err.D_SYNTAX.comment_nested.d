@@ -1,2 +1,2 @@
-/* A comment does not hold another one. */
+/* Comments do not nest. */
 BEGIN { /* outer /* inner */ exit(0); }

@@ -1,4 +1,4 @@
-/* A comment has an end. */
+/* A comment must be closed. */
 BEGIN { exit(0); }
 /* here to
 stay

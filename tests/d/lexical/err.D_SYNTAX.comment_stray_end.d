@@ -1,2 +1,2 @@
-/* The end of a comment needs its beginning. */
+/* The end of a comment is an error outside a comment. */
 BEGIN { exit(0); */ }

@@ -1,3 +1,3 @@
-/* After #line the lines are counted from its number. */
+/* After #line, lines are counted from the number that it gives. */
 #line 100
 BEGIN { x = ; }

@@ -1,2 +1,2 @@
-/* A body ends with its brace. */
+/* A body must end with a brace. */
 BEGIN { x = 1;

@@ -1,2 +1,2 @@
-/* A predicate does not end inside parentheses. */
+/* A slash inside parentheses does not end a predicate. */
 BEGIN / (1 / { exit(0); }

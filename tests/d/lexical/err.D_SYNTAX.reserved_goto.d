@@ -1,2 +1,2 @@
-/* There is no goto. */
+/* D has no goto. */
 BEGIN { goto done; }

@@ -1,2 +1,2 @@
-/* The reserved word while is no identifier. */
+/* The reserved word while cannot be an identifier. */
 BEGIN { while = 1; }

@@ -1,2 +1,2 @@
-/* The suffix u comes before l. */
+/* The suffix u must precede l. */
 BEGIN { x = 1LU; }

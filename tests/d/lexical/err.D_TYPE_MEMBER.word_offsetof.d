@@ -1,3 +1,3 @@
-/* The words that D adds to C are plain names in offsetof. */
+/* The keywords that D adds to C are ordinary names in offsetof. */
 struct s { int a; };
 BEGIN { exit(offsetof(struct s, translator)); }

@@ -1,5 +1,5 @@
 /*
- * A form feed, a vertical tab and blanks at the end of a line are blanks.
+ * Tabs and blanks at the end of a line are ignored.
  * @flags: -q
  */
 BEGIN	{   

@@ -1,9 +1,9 @@
 /*
- * A comment is allowed wherever a blank is.
+ * A comment is allowed wherever a blank is allowed.
  * @flags: -q
  */
-/* before */ BEGIN /* after the probe */ /* twice
- * over lines, with a // and a " and a '
+/* before */ BEGIN /* after the probe */ /* over
+ * several lines, with a // and a " and a '
  */
 / 1 /* in the predicate */ == 1 /
 /* before the body */
@@ -11,4 +11,4 @@
 	printf(/* first */ "%d\n" /* second */, /* third */ 7);
 	exit(0); /* last */
 }
-/* behind */
+/* after the body */

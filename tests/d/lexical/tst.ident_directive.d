@@ -1,5 +1,5 @@
 /*
- * #ident and pragmas that are not D's are ignored.
+ * #ident and pragmas other than those of D are ignored.
  * @flags: -q
  */
 #ident "@(#)a.d"

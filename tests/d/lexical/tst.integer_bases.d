@@ -1,5 +1,5 @@
 /*
- * Integers are decimal, octal after 0 and hexadecimal after 0x.
+ * Integers are octal after the prefix 0, hexadecimal after 0x, and decimal otherwise.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A constant has the first type that holds it; decimal ones skip the unsigned types.
+ * A constant has the first type that can hold it; decimal constants skip unsigned types.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A slash divides inside a predicate and closes it before the body.
+ * A slash inside a predicate is a division, and a slash before the body ends the predicate.
  * @flags: -q
  */
 BEGIN
@@ -11,7 +11,7 @@ BEGIN
 BEGIN / (12 / 3 / 2) == 2 / { printf("twice\n"); }
 
 BEGIN
-/1/ /* a comment behind it */
+/1/ /* a comment after the predicate */
 {
 	exit(0);
 }

@@ -1,5 +1,5 @@
 /*
- * A string knows the escapes of C, octal and hexadecimal ones included.
+ * A string may contain the escapes of C, including octal and hexadecimal ones.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An error in a library names its file and line.
+ * The message about an error in a library names the library's file and the line.
  * @flags: -L bad
  */
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * With -x nolibs there are no libraries.
+ * With -x nolibs, no libraries are loaded.
  * @flags: -x nolibs -L good
  */
 BEGIN { trace(SIDES); exit(0); }

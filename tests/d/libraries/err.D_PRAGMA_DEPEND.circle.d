@@ -1,5 +1,5 @@
 /*
- * Libraries that depend on each other have no order.
+ * Libraries must not depend on each other in a circle.
  * @flags: -L circle
  */
 BEGIN { exit(0); }

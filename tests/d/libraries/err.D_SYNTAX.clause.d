@@ -1,5 +1,5 @@
 /*
- * A library contains definitions, but no clauses.
+ * A library must not contain clauses.
  * @flags: -L clause
  */
 BEGIN { exit(0); }

@@ -1,6 +1,6 @@
 /*
- * A D library of -L has inlines, types, translators and options for all programs; its folder may have
- * other files.
+ * A D library in a folder named by -L provides inlines, types, translators and options to all
+ * programs. The folder may also contain other files.
  * @flags: -L good
  */
 struct shape box;

@@ -1,5 +1,5 @@
 /*
- * -x libdir is -L, and a program may declare that it needs a library.
+ * -x libdir has the same effect as -L, and a program may declare that it needs a library.
  * @flags: -q -x libdir=good
  */
 #pragma D depends_on library shapes.d

@@ -1,5 +1,5 @@
 /*
- * An argument that is a number fits into 64 bits.
+ * A numeric argument must fit into 64 bits.
  * @args: 18446744073709551616
  */
 BEGIN { exit($1); }

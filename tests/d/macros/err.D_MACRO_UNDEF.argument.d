@@ -1,2 +1,2 @@
-/* An argument that is used is given. */
+/* An argument that the program uses must be given. */
 BEGIN { exit($1); }

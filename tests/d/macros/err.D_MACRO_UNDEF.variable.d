@@ -1,2 +1,2 @@
-/* A macro variable is one that is known. */
+/* An unknown macro variable is refused. */
 BEGIN { exit($nosuch); }

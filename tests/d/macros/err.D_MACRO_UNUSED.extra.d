@@ -1,5 +1,5 @@
 /*
- * An argument that is given is used.
+ * An argument that is given must be used.
  * @args: 1 2
  */
 BEGIN { exit($1); }

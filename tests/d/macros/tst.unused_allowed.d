@@ -1,5 +1,5 @@
 /*
- * With argref an argument may stay unused.
+ * With argref, an argument may remain unused.
  * @flags: -q -x argref
  * @args: 1 2
  */

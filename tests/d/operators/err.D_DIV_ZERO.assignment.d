@@ -1,2 +1,2 @@
-/* A constant zero does not divide in an assignment. */
+/* /= by a constant zero is refused. */
 BEGIN { x = 1; x /= 0; }

@@ -1,2 +1,2 @@
-/* A constant zero does not divide. */
+/* Division by a constant zero is refused. */
 BEGIN { x = 1; y = x / 0; }

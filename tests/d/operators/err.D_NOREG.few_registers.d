@@ -1,5 +1,5 @@
 /*
- * An expression that needs more registers than there are is refused.
+ * An expression that needs more registers than are available is refused.
  * @flags: -x iregs=3
  */
 int a, b;

@@ -1,2 +1,2 @@
-/* An action is not joined to others by commas. */
+/* An action cannot be an operand of the comma operator. */
 BEGIN { x = 1, printf("a"); }

@@ -1,2 +1,2 @@
-/* ?: does not choose between actions. */
+/* ?: cannot choose between actions. */
 BEGIN { x = 1; x ? trace(1) : trace(2); }

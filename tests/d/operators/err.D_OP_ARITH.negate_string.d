@@ -1,2 +1,2 @@
-/* A string has no negative. */
+/* A string cannot be negated. */
 BEGIN { x = -"a"; }

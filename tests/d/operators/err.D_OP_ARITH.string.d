@@ -1,2 +1,2 @@
-/* A string is not multiplied. */
+/* A string cannot be multiplied. */
 BEGIN { x = "a" * 2; }

@@ -1,4 +1,4 @@
-/* An array is not added to. */
+/* An array cannot be the left side of +=. */
 struct s { int a[2]; };
 struct s v;
 BEGIN { v.a += 1; }

@@ -1,3 +1,3 @@
-/* An array is not incremented. */
+/* An array cannot be incremented. */
 int a[2];
 BEGIN { a++; }

@@ -1,2 +1,2 @@
-/* The value of an aggregation is not read. */
+/* The value of an aggregation cannot be read. */
 BEGIN { @a = count(); x = @a + 1; }

@@ -1,3 +1,3 @@
-/* A number takes no string. */
+/* A string cannot be assigned to an integer variable. */
 int x;
 BEGIN { x = "a"; }

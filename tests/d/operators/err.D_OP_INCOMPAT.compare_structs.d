@@ -1,4 +1,4 @@
-/* A struct is not compared with a number. */
+/* A struct cannot be compared with a number. */
 struct s { int a; };
 struct s v;
 BEGIN { x = v == 1; }

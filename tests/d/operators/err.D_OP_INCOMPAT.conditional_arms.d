@@ -1,2 +1,2 @@
-/* The arms of a conditional have types that go together. */
+/* The arms of a conditional must have compatible types. */
 BEGIN { x = 1 ? "a" : 2; }

@@ -1,4 +1,4 @@
-/* Pointers to different structs are not compared. */
+/* Pointers to different structs cannot be compared. */
 struct a { int a; };
 struct b { int b; };
 struct a *p;

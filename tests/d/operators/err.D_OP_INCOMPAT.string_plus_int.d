@@ -1,2 +1,2 @@
-/* A string and a number are not added. */
+/* A string and a number cannot be added. */
 BEGIN { x = 1; x += "a"; }

@@ -1,2 +1,2 @@
-/* A string has no complement. */
+/* The complement of a string is refused. */
 BEGIN { x = ~"a"; }

@@ -1,3 +1,3 @@
-/* A pointer leaves no remainder. */
+/* A pointer cannot be an operand of %. */
 int *p;
 BEGIN { x = p % 3; }

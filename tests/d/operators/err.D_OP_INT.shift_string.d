@@ -1,2 +1,2 @@
-/* A string is not shifted. */
+/* A string cannot be shifted. */
 BEGIN { x = "a" << 2; }

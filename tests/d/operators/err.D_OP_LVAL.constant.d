@@ -1,2 +1,2 @@
-/* A constant takes no value. */
+/* A constant cannot be assigned to. */
 BEGIN { 5 = 6; }

@@ -1,2 +1,2 @@
-/* The value of an expression takes no value. */
+/* The result of an expression cannot be assigned to. */
 BEGIN { x = 1; x + 1 = 2; }

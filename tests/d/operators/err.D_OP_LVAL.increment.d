@@ -1,2 +1,2 @@
-/* The value of an expression is not incremented. */
+/* The result of an expression cannot be incremented. */
 BEGIN { x = 1; (x + 1)++; }

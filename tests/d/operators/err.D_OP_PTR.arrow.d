@@ -1,2 +1,2 @@
-/* The arrow follows a pointer. */
+/* The operand of -> must be a pointer. */
 BEGIN { x = 1; y = x->a; }

@@ -1,2 +1,2 @@
-/* An index follows a pointer or an array. */
+/* Only a pointer or an array can be indexed. */
 BEGIN { y = (5)[0]; }

@@ -1,4 +1,4 @@
-/* A struct has no place in &&. */
+/* A struct cannot be an operand of &&. */
 struct s { int a; };
 struct s v;
 BEGIN { x = v && 1; }

@@ -1,4 +1,4 @@
-/* A struct is neither true nor false. */
+/* A struct cannot be the operand of !. */
 struct s { int a; };
 struct s v;
 BEGIN { x = !v; }

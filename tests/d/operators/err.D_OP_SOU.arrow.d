@@ -1,3 +1,3 @@
-/* The arrow follows a pointer to a struct. */
+/* The operand of -> must be a pointer to a struct or union. */
 int *p;
 BEGIN { y = p->a; }

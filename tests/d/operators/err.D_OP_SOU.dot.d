@@ -1,3 +1,3 @@
-/* The dot follows a struct. */
+/* The operand of . must be a struct or union. */
 int i;
 BEGIN { i = 1; y = i.a; }

@@ -1,3 +1,3 @@
-/* A pointer to a function is not stepped. */
+/* Pointer arithmetic on a pointer to a function is refused. */
 int (*f)(int);
 BEGIN { x = f + 1; }

@@ -1,2 +1,2 @@
-/* A built-in variable is not written. */
+/* A built-in variable cannot be written. */
 BEGIN { timestamp = 5; }

@@ -1,2 +1,2 @@
-/* A built-in variable is not incremented. */
+/* A built-in variable cannot be incremented. */
 BEGIN { pid++; }

@@ -1,5 +1,5 @@
 /*
- * The operators + - * / % do what they do in C.
+ * The operators + - * / % have the same effect as in C.
  * @flags: -q
  */
 BEGIN

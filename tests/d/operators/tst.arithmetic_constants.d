@@ -1,5 +1,5 @@
 /*
- * Constant expressions have the values that the same variables would give.
+ * Constant expressions have the same values as expressions of variables.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The index of an element that is changed is evaluated once.
+ * The index of an element is evaluated once when the element is changed.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Each assignment operator does its operation and stores.
+ * Each assignment operator performs its operation and stores the result.
  * @flags: -q
  */
 BEGIN

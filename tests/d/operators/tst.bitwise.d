@@ -1,5 +1,5 @@
 /*
- * & | ^ and ~ work on the bits.
+ * & | ^ and ~ operate on bits.
  * @flags: -q
  */
 BEGIN

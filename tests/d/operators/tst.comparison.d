@@ -1,5 +1,5 @@
 /*
- * A comparison is 1 or 0.
+ * The value of a comparison is 1 or 0.
  * @flags: -q
  */
 BEGIN

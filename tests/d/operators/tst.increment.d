@@ -1,5 +1,5 @@
 /*
- * ++ and -- before a variable yield the new value, after it the old one.
+ * ++ and -- yield the new value before a variable, and the old value after it.
  * @flags: -q
  */
 BEGIN

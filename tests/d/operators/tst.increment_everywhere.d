@@ -1,5 +1,5 @@
 /*
- * ++ works on associative elements, thread-local ones, members and array elements.
+ * ++ works on associative arrays, thread-local variables, members and array elements.
  * @flags: -q
  */
 struct s { short a; };

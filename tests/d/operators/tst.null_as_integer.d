@@ -1,5 +1,5 @@
 /*
- * NULL is 0 to an integer.
+ * Where an integer is expected, NULL is 0.
  * @flags: -q
  */
 int global;

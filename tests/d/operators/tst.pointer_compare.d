@@ -1,5 +1,5 @@
 /*
- * Pointers are compared with each other and with NULL.
+ * Pointers can be compared with each other and with NULL.
  * @flags: -q
  */
 int *p;

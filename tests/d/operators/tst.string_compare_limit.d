@@ -1,5 +1,5 @@
 /*
- * Strings are compared within strsize.
+ * Strings are compared up to strsize.
  * @flags: -q -x strsize=8
  */
 BEGIN

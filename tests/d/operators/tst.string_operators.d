@@ -1,5 +1,5 @@
 /*
- * Strings are compared with all six operators.
+ * Strings can be compared with all six comparison operators.
  * @flags: -q
  */
 string a;

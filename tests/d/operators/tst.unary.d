@@ -1,5 +1,5 @@
 /*
- * + and - before an expression.
+ * Unary + keeps the value of an expression, and unary - negates it.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * Unsigned 32-bit arithmetic is C's: its results have 32 bits, and an int that meets
- * an unsigned int is converted to it. Each line prints what C prints.
+ * Unsigned 32-bit arithmetic is that of C: its results have 32 bits, and an int is converted
+ * if the other operand is an unsigned int. Each line prints what C prints.
  * @flags: -q
  */
 uint32_t u, zero;
@@ -41,7 +41,7 @@ BEGIN
 	printa("aggregated %@d\n", @);
 }
 
-/* The type of int stays 64 bits wide, and so does what is shifted beyond 32 bits. */
+/* Unlike in C, int arithmetic has 64 bits, and so does a shift by 32 bits or more. */
 BEGIN
 {
 	wide = u << 32 | 1;

@@ -1,3 +1,3 @@
-/* maxframes=0 would be no stack at all. */
+/* maxframes must not be 0, because stacks would have no frames. */
 #pragma D option maxframes=0
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * aggsortpos is the aggregation whose values are compared first.
+ * aggsortpos is the position of the aggregation whose values are compared first.
  * @flags: -q -x aggsortpos=1
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A value of the wrong kind is an error.
+ * A value that the option does not accept is an error.
  * @flags: -x bufsize=quick
  * @exit: 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * The option destructive is -w.
+ * The option destructive has the same effect as -w.
  * @flags: -q -x destructive
  */
 BEGIN { system("echo ran"); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * flowindent is -F.
+ * The option flowindent has the same effect as -F.
  * @flags: -x flowindent
  * @replace: ^ +\d+ -> CPU
  */

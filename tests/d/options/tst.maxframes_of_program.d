@@ -1,5 +1,5 @@
 /*
- * A program's own maxframes counts, too; 0 would be no stack at all and is refused.
+ * A program may set maxframes itself.
  * @flags: -q
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * quiet omits the header, the rows and the message.
+ * quiet omits the header, the rows and the message about matched probes.
  * @flags: -x quiet
  * @stderr
  */

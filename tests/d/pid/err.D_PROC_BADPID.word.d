@@ -1,2 +1,2 @@
-/* The number after pid is a process id. */
+/* In a provider name, pid must be followed by a process id. */
 pidx:a.out:main:entry { exit(0); }

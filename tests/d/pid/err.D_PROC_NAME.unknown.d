@@ -1,5 +1,5 @@
 /*
- * A probe is entry, return or an offset.
+ * The name of a probe must be entry, return or an offset.
  * @command: spin 1 1
  */
 pid$target:a.out:work:enter { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A function with several names has the one with the fewest leading underscores: strdup, not __strdup.
+ * Of several names of a function, the one with the fewest leading underscores is used.
  * @flags: -l
  * @command: spin 1
  * @replace: \d+ +pid\d+ +libc -> 17 pid libc

@@ -1,5 +1,5 @@
 /*
- * arg0 to arg9 are the arguments, those on the stack too.
+ * arg0 to arg9 are the arguments, including those on the stack.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A C++ function is found by its plain name.
+ * A C++ function is found by its demangled name.
  * @command: thrower 30
  * @replace: ^calls .*\n -> 
  * @flags: -q

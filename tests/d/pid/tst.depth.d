@@ -1,5 +1,5 @@
 /*
- * ustackdepth counts frames, ucaller is the caller's address.
+ * ustackdepth is the number of frames, and ucaller is an address in the caller.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

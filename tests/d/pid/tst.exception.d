@@ -1,5 +1,5 @@
 /*
- * A function that throws is entered and does not return.
+ * If a function throws, its entry probe fires, but its return probe does not.
  * @command: thrower 300
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * -F indents by calls.
+ * -F indents the rows by the depth of calls.
  * @flags: -F
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * A child runs untraced.
+ * By default, a forked child runs untraced.
  * @command: forker 3
  * @replace: ^[^0-9].*\n -> 
  * @flags: -q

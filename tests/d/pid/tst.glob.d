@@ -1,5 +1,5 @@
 /*
- * Functions are named by globs.
+ * A description may name functions with a glob.
  * @command: spin 10 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

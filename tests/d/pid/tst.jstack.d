@@ -1,5 +1,5 @@
 /*
- * jstack of a program without helpers is its stack.
+ * In a program without helpers, jstack records the same stack as ustack.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

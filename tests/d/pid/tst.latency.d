@@ -1,5 +1,5 @@
 /*
- * A thread-local variable carries from entry to return.
+ * A thread-local variable keeps its value from the entry to the return.
  * @command: spin 100 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

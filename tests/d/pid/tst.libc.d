@@ -1,5 +1,5 @@
 /*
- * libc is found by its prefix.
+ * The module name libc matches libc.so.6.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * The names of a probe of the pid provider.
+ * The builtins probeprov, probemod, probefunc and probename describe a pid probe.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A predicate chooses among the calls.
+ * A predicate selects some of the calls.
  * @command: spin 20 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * pid, execname and the rest are those of the target.
+ * pid, execname and the other process variables describe the target.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * The target descends from itself and from dtrace.
+ * progenyof is true for the target itself and false for an unknown process.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * The distribution of an argument.
+ * quantize shows the distribution of an argument.
  * @command: spin 9 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

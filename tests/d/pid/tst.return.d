@@ -1,5 +1,5 @@
 /*
- * A return probe has the offset in arg0 and the value in arg1.
+ * In a return probe, arg0 is the offset and arg1 is the return value.
  * @command: spin 10 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * In every thread, there are as many entries and returns as calls.
+ * In all threads together, there are as many entries and as many returns as calls.
  * @command: spin 50 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

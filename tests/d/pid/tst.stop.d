@@ -1,5 +1,5 @@
 /*
- * stop stops the target, which runs again when it is continued.
+ * stop stops the target, which runs again after SIGCONT.
  * @flags: -q -w
  * @command: spin 10 1
  */

@@ -1,5 +1,5 @@
 /*
- * A macro argument chooses the function.
+ * A macro argument may name the function.
  * @command: spin 4 1
  * @args: outer
  * @replace: ^calls .*\n -> 

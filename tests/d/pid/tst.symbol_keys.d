@@ -1,5 +1,5 @@
 /*
- * Symbols are keys.
+ * Symbols may be keys of an aggregation.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * usym, ufunc, umod and uaddr name an address of the target.
+ * usym, ufunc, umod and uaddr print an address of the target by name.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

@@ -1,5 +1,5 @@
 /*
- * The target runs as it would alone.
+ * The output of the target is the same as without tracing.
  * @command: spin 10 1
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * trace of numbers and strings of a probe, in columns.
+ * trace prints numbers and strings in columns.
  * @command: spin 1 1
  * @replace: ^calls .*\n -> 
  * @replace: ^ +\d+ +\d+ ( *\S+) -> CPU ID \1

@@ -1,5 +1,5 @@
 /*
- * uregs[ ] are the registers at the probe.
+ * uregs[ ] has the values of the registers at the probe.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * The names of the registers are the indexes of uregs[ ].
+ * The constants R_* are the indexes of the registers in uregs[ ].
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * ustack is the stack from the probed function to its callers.
+ * ustack records the stack, from the probed function to its callers.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

@@ -1,5 +1,5 @@
 /*
- * ustack has no more frames than it was given, in an aggregation of many keys.
+ * As a key of an aggregation, ustack has no more frames than its argument permits.
  * @command: spin 20 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

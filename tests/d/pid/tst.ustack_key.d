@@ -1,5 +1,5 @@
 /*
- * A stack is a key of an aggregation.
+ * A stack may be a key of an aggregation.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

@@ -1,5 +1,5 @@
 /*
- * ustackframes is the number of frames of ustack, and stackindent their indentation.
+ * ustackframes is the default number of frames of ustack; stackindent is their indentation.
  * @flags: -q -x ustackframes=2 -x stackindent=4
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 

@@ -1,3 +1,3 @@
-/* A D pragma is one that is known. */
+/* An unknown D pragma is refused. */
 #pragma D nonsense
 BEGIN { exit(0); }

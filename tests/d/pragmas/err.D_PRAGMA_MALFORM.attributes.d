@@ -1,4 +1,4 @@
-/* #pragma D attributes has three parts. */
+/* The attributes in #pragma D attributes must have three parts. */
 #pragma D attributes Stable/Stable x
 int x;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* #pragma D option names an option. */
+/* #pragma D option must name an option. */
 #pragma D option
 BEGIN { exit(0); }

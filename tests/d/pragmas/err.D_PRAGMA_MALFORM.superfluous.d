@@ -1,3 +1,3 @@
-/* #pragma D option takes one option. */
+/* #pragma D option takes only one option. */
 #pragma D option quiet quiet
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A boolean option takes a word that is known. */
+/* An unknown value of a boolean option is refused. */
 #pragma D option quiet=perhaps
 BEGIN { exit(0); }

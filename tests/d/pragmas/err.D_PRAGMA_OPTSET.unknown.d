@@ -1,3 +1,3 @@
-/* An option is one that is known. */
+/* An unknown option is refused. */
 #pragma D option nosuchoption
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* An option takes a value of its kind. */
+/* An option refuses a value of another kind. */
 #pragma D option bufsize=quick
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* The attributes of a symbol of another scope are not set. */
+/* #pragma D attributes refuses a symbol of another scope. */
 #pragma D attributes Stable/Stable/Common libc`x
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * #pragma D binding gives the first version that has an identifier.
+ * #pragma D binding sets the first version in which an identifier exists.
  * @flags: -q
  */
 #pragma D binding "1.0" x

@@ -1,4 +1,4 @@
-/* A boolean option takes many words. */
+/* A boolean option accepts several words for yes and no. */
 #pragma D option quiet=no
 #pragma D option quiet=enabled
 #pragma D option flowindent=OFF

@@ -1,5 +1,5 @@
 /*
- * A rate takes a unit, and is hertz without one.
+ * A rate may have a unit; without a unit, it is in hertz.
  * @flags: -q
  */
 #pragma D option switchrate=10hz

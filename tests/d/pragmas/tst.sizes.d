@@ -1,5 +1,5 @@
 /*
- * A size takes k, m, g and their capitals.
+ * A size may end in k, m or g, in lower or upper case.
  * @flags: -q
  */
 #pragma D option bufsize=64k

@@ -1,2 +1,2 @@
-/* A format of printa is a string constant. */
+/* The format of printa must be a string constant. */
 BEGIN { @a = count(); s = "x"; printa(s, @a); }

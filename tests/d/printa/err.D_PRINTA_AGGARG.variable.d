@@ -1,2 +1,2 @@
-/* printa takes no variable. */
+/* printa needs an aggregation, not a variable. */
 BEGIN { x = 1; printa("%@d\n", x); }

@@ -1,2 +1,2 @@
-/* printa takes an aggregation that exists. */
+/* The aggregation that is passed to printa must exist. */
 BEGIN { printa("%@d\n", @never); }

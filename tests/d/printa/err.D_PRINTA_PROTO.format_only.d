@@ -1,2 +1,2 @@
-/* A format of printa is followed by an aggregation. */
+/* The format of printa must be followed by an aggregation. */
 BEGIN { printa("%@d\n"); }

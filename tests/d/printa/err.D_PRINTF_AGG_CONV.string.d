@@ -1,2 +1,2 @@
-/* %@ prints a number. */
+/* %@ must be a conversion of numbers. */
 BEGIN { @a = count(); printa("%@s\n", @a); }

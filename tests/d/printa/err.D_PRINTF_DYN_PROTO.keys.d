@@ -1,2 +1,2 @@
-/* A * of printa's format needs a key. */
+/* A * in the format of printa needs a key. */
 BEGIN { @ = count(); printa("%*@d\n", @); }

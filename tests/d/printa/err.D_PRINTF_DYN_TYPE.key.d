@@ -1,2 +1,2 @@
-/* A key that is a width is an integer. */
+/* A key that is used as a width must be an integer. */
 BEGIN { @["a", 1] = count(); printa("%*d\n", @); }

@@ -1,2 +1,2 @@
-/* printa takes an aggregation. */
+/* printa needs an aggregation. */
 BEGIN { printa(); }

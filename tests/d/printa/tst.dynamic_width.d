@@ -1,5 +1,5 @@
 /*
- * A * of printa's format is a key.
+ * A * in the format of printa takes the width from a key.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An aggregation without keys is printed by its value.
+ * An aggregation without keys can be printed with only its value.
  * @flags: -q
  */
 BEGIN { @ = max(-5); @ = max(-9); printa("max %@d\n", @); exit(0); }

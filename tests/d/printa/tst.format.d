@@ -1,5 +1,5 @@
 /*
- * Conversions take the keys in their order, %@ the value.
+ * Conversions print the keys in their order, and %@ prints the value.
  * @flags: -q
  */
 BEGIN

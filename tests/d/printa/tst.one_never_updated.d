@@ -1,6 +1,6 @@
 /*
- * printa() of several aggregations prints the rows of those that were updated, and 0
- * for one that never was. Nothing is printed when none was.
+ * printa() of several aggregations prints the rows of those that were updated, with 0 for
+ * those that were never updated. If no aggregation was updated, nothing is printed.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Several aggregations are joined by their keys, with zero where one is missing.
+ * Several aggregations are joined by their keys, with zero for a missing key.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Several aggregations without a format have a column each.
+ * Without a format, each of several aggregations has its own column.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Three aggregations of different functions in one printa.
+ * One printa may print three aggregations with different functions.
  * @flags: -q
  */
 BEGIN

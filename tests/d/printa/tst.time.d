@@ -1,5 +1,5 @@
 /*
- * A key may be printed with each conversion for its type.
+ * A key may be printed with any conversion for its type.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * %@ takes flags, width and the forms of integers.
+ * %@ accepts flags, a width and the conversions of integers.
  * @flags: -q
  */
 BEGIN

@@ -1,2 +1,2 @@
-/* Each argument has its conversion. */
+/* Each argument needs a conversion. */
 BEGIN { printf("%d\n", 1, 2); }

@@ -1,2 +1,2 @@
-/* A format is a string constant. */
+/* A format must be a string constant. */
 BEGIN { s = "a"; printf(s); }

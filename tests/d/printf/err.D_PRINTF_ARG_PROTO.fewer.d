@@ -1,2 +1,2 @@
-/* Each conversion has its argument. */
+/* Each conversion needs an argument. */
 BEGIN { printf("%d %d\n", 1); }

@@ -1,2 +1,2 @@
-/* printf takes no aggregation. */
+/* printf cannot print an aggregation. */
 BEGIN { @a = count(); printf("%d\n", @a); }

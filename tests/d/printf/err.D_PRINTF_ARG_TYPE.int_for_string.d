@@ -1,2 +1,2 @@
-/* %s takes no number. */
+/* %s cannot print a number. */
 BEGIN { printf("%s\n", 1); }

@@ -1,2 +1,2 @@
-/* %P takes a 16-bit port. */
+/* The argument of %P must have 16 bits. */
 BEGIN { printf("%P\n", 22); }

@@ -1,2 +1,2 @@
-/* %hd takes a short. */
+/* The argument of %hd must be a short. */
 BEGIN { printf("%hd\n", 1); }

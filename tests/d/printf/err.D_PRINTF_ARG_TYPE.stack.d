@@ -1,2 +1,2 @@
-/* %k takes a stack. */
+/* The argument of %k must be a stack. */
 BEGIN { printf("%k\n", 5); }

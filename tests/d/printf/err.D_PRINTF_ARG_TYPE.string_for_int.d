@@ -1,2 +1,2 @@
-/* %d takes no string. */
+/* %d cannot print a string. */
 BEGIN { printf("%d\n", "a"); }

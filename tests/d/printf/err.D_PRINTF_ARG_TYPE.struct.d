@@ -1,4 +1,4 @@
-/* %d takes no struct. */
+/* %d cannot print a struct. */
 struct s { int a; };
 struct s v;
 BEGIN { printf("%d\n", v); }

@@ -1,2 +1,2 @@
-/* A void expression has no conversion. */
+/* A void expression cannot be printed. */
 BEGIN { printf("%d\n", (void)1); }

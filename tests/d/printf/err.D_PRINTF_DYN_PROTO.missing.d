@@ -1,2 +1,2 @@
-/* A dynamic width has its argument. */
+/* A dynamic width needs an argument. */
 BEGIN { printf("%*d\n"); }

@@ -1,2 +1,2 @@
-/* A dynamic width is a number. */
+/* A dynamic width must be a number. */
 BEGIN { printf("%*d\n", "a", 1); }

@@ -1,2 +1,2 @@
-/* A format has text. */
+/* A format must not be empty. */
 BEGIN { printf(""); }

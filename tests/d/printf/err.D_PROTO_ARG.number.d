@@ -1,2 +1,2 @@
-/* The format of printf is a string. */
+/* The format of printf must be a string. */
 BEGIN { printf(1); }

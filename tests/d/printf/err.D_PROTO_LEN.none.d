@@ -1,2 +1,2 @@
-/* printf takes a format. */
+/* printf needs a format. */
 BEGIN { printf(); }

@@ -1,2 +1,2 @@
-/* A format does not end in a percent sign. */
+/* A format must not end in a single percent sign. */
 BEGIN { printf("100%"); }

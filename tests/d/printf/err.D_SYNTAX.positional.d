@@ -1,2 +1,2 @@
-/* Conversions have no positions. */
+/* Conversions with positions are refused. */
 BEGIN { printf("%1$d\n", 1); }

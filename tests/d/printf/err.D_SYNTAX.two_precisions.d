@@ -1,2 +1,2 @@
-/* A conversion has one precision. */
+/* A conversion cannot have two precisions. */
 BEGIN { printf("%.2.3d\n", 1); }

@@ -1,2 +1,2 @@
-/* A conversion has one width. */
+/* A conversion cannot have two widths. */
 BEGIN { printf("%**d\n", 1, 2, 3); }

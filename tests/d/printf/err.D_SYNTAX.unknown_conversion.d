@@ -1,2 +1,2 @@
-/* A conversion has a letter that is known. */
+/* An unknown conversion is refused. */
 BEGIN { printf("%y\n", 1); }

@@ -1,5 +1,5 @@
 /*
- * Every spelling of an integer conversion prints its form.
+ * Integer conversions accept the length modifiers h, l and ll.
  * @flags: -q
  */
 BEGIN

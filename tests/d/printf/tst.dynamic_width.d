@@ -1,5 +1,5 @@
 /*
- * * takes the width or the precision from the arguments.
+ * A * takes the width or the precision from the arguments.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The flags # 0 - + and blank are those of C.
+ * The flags # 0 - + and blank have the same effect as in C.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Flags may follow the width, and %lc is %c.
+ * Flags may follow the width, and %lc has the same effect as %c.
  * @flags: -q
  */
 BEGIN

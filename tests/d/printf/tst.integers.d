@@ -1,5 +1,5 @@
 /*
- * %d and %i print any integer by its own size and sign.
+ * %d and %i print any integer according to its own size and sign.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The text of one clause is joined.
+ * All text that one clause prints is joined.
  * @flags: -q
  */
 BEGIN { printf("a"); printf("b"); trace("c"); trace(4); printf("\n"); exit(0); }

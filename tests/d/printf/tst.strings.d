@@ -1,5 +1,5 @@
 /*
- * %s prints a string, %S escapes it as C does.
+ * %s prints a string, and %S prints it with the escapes of C.
  * @flags: -q
  */
 char a[8];

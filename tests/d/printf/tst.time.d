@@ -1,5 +1,5 @@
 /*
- * %Y prints ns since 1970 as a date, in the time zone of the consumer.
+ * %Y prints nanoseconds since 1970 as a date, in the time zone of the consumer.
  * @flags: -q
  */
 BEGIN

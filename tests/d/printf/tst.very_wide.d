@@ -1,5 +1,5 @@
 /*
- * A width of many thousands is used.
+ * A width of many thousands is accepted.
  * @replace: [ ]{9999}x -> WIDE
  * @flags: -q
  */

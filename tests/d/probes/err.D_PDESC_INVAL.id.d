@@ -1,2 +1,2 @@
-/* A number names a probe that exists. */
+/* A number must be the id of a probe. */
 99999 { exit(0); }

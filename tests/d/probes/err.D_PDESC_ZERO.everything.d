@@ -1,2 +1,2 @@
-/* Three colons match no probe without a function. */
+/* A description of three colons matches only probes that have a function. */
 ::: { exit(0); }

@@ -1,2 +1,2 @@
-/* A description matches a probe. */
+/* A description must match a probe. */
 nosuch:::probe { exit(0); }

@@ -1,2 +1,2 @@
-/* A string alone is no predicate. */
+/* A string alone cannot be a predicate. */
 BEGIN / probename / { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A number names the probe of that id.
+ * A number selects the probe with that id.
  * @flags: -q
  */
 1 { printf("%s\n", probename); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A description leaves out fields from the left.
+ * A description may omit fields from the left.
  * @flags: -q
  */
 BEGIN { printf("1"); }

@@ -1,5 +1,5 @@
 /*
- * Fields may have * ? and sets of characters.
+ * Fields may contain * ? and sets of characters.
  * @flags: -q
  */
 BEGI? { printf("1"); }

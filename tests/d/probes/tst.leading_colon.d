@@ -1,5 +1,5 @@
 /*
- * A leading colon separates: it adds no field of its own.
+ * A leading colon does not add an empty field to a description.
  * @flags: -q
  */
 dtrace:::BEGIN, :::BEGIN, ::::BEGIN

@@ -1,5 +1,5 @@
 /*
- * With zdefs a description may match nothing.
+ * With zdefs, a description may match nothing.
  * @flags: -q -Z
  */
 nosuch:::probe { printf("never\n"); }

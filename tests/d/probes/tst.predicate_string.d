@@ -1,5 +1,5 @@
 /*
- * A predicate compares strings.
+ * A predicate may compare strings.
  * @flags: -q
  */
 BEGIN / probename == "END" / { printf("never\n"); }

@@ -1,2 +1,2 @@
-/* A tick below 200 microseconds is refused. */
+/* A tick interval of less than 200 microseconds is refused. */
 tick-100us { exit(0); }

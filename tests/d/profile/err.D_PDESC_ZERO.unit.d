@@ -1,2 +1,2 @@
-/* A tick has a unit that is known. */
+/* A tick with an unknown unit is refused. */
 tick-5parsec { exit(0); }

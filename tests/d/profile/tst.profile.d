@@ -1,5 +1,5 @@
 /*
- * profile-97 is a probe.
+ * profile-97 is accepted as a probe.
  * @flags: -q
  */
 profile-97 { x = 1; }

@@ -1,3 +1,3 @@
-/* The name of a provider does not end in a digit. */
+/* The name of a provider must not end in a digit. */
 provider web1 { probe go(); };
 BEGIN { exit(0); }

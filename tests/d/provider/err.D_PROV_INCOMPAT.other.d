@@ -1,4 +1,4 @@
-/* A provider that is defined again has the same probes. */
+/* A provider that is defined again must have the same probes. */
 provider web { probe go(int); };
 provider web { probe go(char *); };
 BEGIN { exit(0); }

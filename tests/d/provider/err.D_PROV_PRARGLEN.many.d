@@ -1,4 +1,4 @@
-/* A probe has as many arguments as compilers can pass to it. */
+/* A probe cannot have more arguments than compilers can pass to it. */
 provider web {
 	probe go(int, int, int, int, int, int, int, int, int, int, int, int, int, int, int,
 	    int, int, int, int, int, int, int, int, int, int, int, int, int, int, int);

@@ -1,3 +1,3 @@
-/* A provider has one probe of a name. */
+/* A provider cannot have two probes with the same name. */
 provider web { probe go(); probe go(); };
 BEGIN { exit(0); }

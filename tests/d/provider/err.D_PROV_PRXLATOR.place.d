@@ -1,3 +1,3 @@
-/* A probe shows no more arguments without names than the program passes. */
+/* A probe cannot show more unnamed arguments than the program passes. */
 provider web { probe go(int) : (int, int); };
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A provider says which of its arguments a probe shows, may be defined twice, and has types.
+ * A provider selects the arguments that a probe shows, may be defined twice, and may use types.
  * @flags: -q
  */
 typedef struct conn { int fd; struct conn *next; } conn_t;

@@ -1,5 +1,5 @@
 /*
- * A native argument of a probe may be used by several translated ones.
+ * Several translated arguments of a probe may use the same native argument.
  * @flags: -q
  */
 provider test_prov

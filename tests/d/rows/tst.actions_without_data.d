@@ -1,7 +1,7 @@
 /*
- * stop() and raise() store no data and print no row. Neither do speculation(),
- * commit() and discard(). speculate() alone speculates the default action, and with
- * an assignment beside it nothing.
+ * raise(), speculation(), commit() and discard() store no data and print no row. A
+ * clause with only speculate() speculates the default action. A clause with speculate()
+ * and an assignment speculates nothing.
  * @flags: -w
  * @command: spin 10 1
  * @replace: ^ +\d+( +1 +:BEGIN) -> CPU\1

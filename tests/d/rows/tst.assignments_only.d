@@ -1,7 +1,7 @@
 /*
- * A clause whose actions store no data prints no row: assignments, aggregations and
- * subroutines. exit() stores its status, and an empty clause records its probe: both
- * print a row.
+ * A clause prints no row if none of its statements store data. Assignments, aggregations
+ * and subroutines store none. exit() stores its status, and an empty clause records its
+ * probe, so both print a row.
  * @replace: ^ +\d+( +1 +:BEGIN) -> CPU\1
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Quiet mode has no row for a clause that only assigns.
+ * Quiet mode prints nothing for a clause that contains only assignments.
  */
 #pragma D option quiet
 

@@ -1,5 +1,5 @@
 /*
- * No destructive action follows speculate.
+ * A destructive action cannot follow speculate.
  * @flags: -w
  */
 BEGIN { speculate(1); system("true"); }

@@ -1,2 +1,2 @@
-/* Nothing is aggregated after commit. */
+/* An aggregation cannot follow commit. */
 BEGIN { commit(1); @a = count(); }

@@ -1,2 +1,2 @@
-/* Nothing is aggregated after speculate. */
+/* An aggregation cannot follow speculate. */
 BEGIN { speculate(1); @a = count(); }

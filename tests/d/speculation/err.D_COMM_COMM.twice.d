@@ -1,2 +1,2 @@
-/* A clause commits once. */
+/* A clause cannot commit twice. */
 BEGIN { commit(1); commit(2); }

@@ -1,2 +1,2 @@
-/* commit does not follow what records. */
+/* commit cannot follow an action that records data. */
 BEGIN { trace(1); commit(1); }

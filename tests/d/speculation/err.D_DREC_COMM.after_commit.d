@@ -1,2 +1,2 @@
-/* Nothing is recorded after commit. */
+/* A clause may not record data after commit. */
 BEGIN { commit(1); trace(1); }

@@ -1,2 +1,2 @@
-/* exit does not follow speculate. */
+/* A clause may not call exit after speculate. */
 BEGIN { speculate(1); exit(0); }

@@ -1,2 +1,2 @@
-/* speculate does not follow commit. */
+/* A clause may not call speculate after commit. */
 BEGIN { commit(1); speculate(1); }

@@ -1,2 +1,2 @@
-/* speculate does not follow what records. */
+/* A clause may not call speculate after it has recorded data. */
 BEGIN { trace(1); speculate(1); }

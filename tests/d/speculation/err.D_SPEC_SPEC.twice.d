@@ -1,2 +1,2 @@
-/* A clause speculates once. */
+/* A clause may call speculate only once. */
 BEGIN { speculate(1); speculate(2); }

@@ -1,5 +1,5 @@
 /*
- * A speculation of BEGIN and a tick is committed as a whole.
+ * One commit prints all records of a speculation, from BEGIN and from a tick.
  * @sorted
  * @flags: -q
  */

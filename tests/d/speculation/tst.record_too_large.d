@@ -1,5 +1,5 @@
 /*
- * A record that is larger than a speculation is a drop, each time.
+ * A record that is larger than the complete speculation buffer is a drop.
  * @flags: -q -x specsize=64 -x strsize=512
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * A symbol of the target is private to it.
+ * The stability of a symbol of the target is Private.
  * @flags: -x amin=Stable/Stable/Common
  * @command: spin 1
  */

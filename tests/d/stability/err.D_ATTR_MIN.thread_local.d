@@ -1,5 +1,5 @@
 /*
- * A variable without attributes of its own is no more than Stable.
+ * A variable without attributes of its own is at most Stable.
  * @flags: -x amin=Standard/Stable/Common
  */
 #pragma D attributes Standard/Standard/Common provider dtrace provider

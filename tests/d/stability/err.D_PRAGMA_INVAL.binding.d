@@ -1,4 +1,4 @@
-/* The version of a name is an existing one. */
+/* #pragma D binding accepts only a version of D that exists. */
 #pragma D binding "1.99" x
 int x;
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A version is lowered once and for all.
+ * A version that has been lowered cannot be raised again.
  * @flags: -x version=1.2
  */
 #pragma D option version=1.3

@@ -1,3 +1,3 @@
-/* A version is an existing one. */
+/* The version option accepts only a version of D that exists. */
 #pragma D option version=2.0
 BEGIN { exit(0); }

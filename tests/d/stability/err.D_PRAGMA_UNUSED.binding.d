@@ -1,3 +1,3 @@
-/* A version belongs to an identifier that exists. */
+/* #pragma D binding must name an identifier that exists. */
 #pragma D binding "1.5" nosuch
 BEGIN { exit(0); }

@@ -1,4 +1,4 @@
-/* Attributes of translators belong to those below. */
+/* Attributes of translators apply only to the translators below them. */
 struct raw { int a; };
 struct nice { int b; };
 translator struct nice < struct raw *r > { b = r->a; };

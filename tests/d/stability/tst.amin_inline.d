@@ -1,5 +1,5 @@
 /*
- * -x amin takes an inline by the attributes that it has.
+ * -x amin checks an inline's own attributes instead of those of the names in it.
  * @flags: -q -x amin=Stable/Stable/Common
  */
 #pragma D attributes Stable/Stable/Common one

@@ -1,5 +1,5 @@
 /*
- * Attributes are those of a variable that its first assignment makes, too.
+ * #pragma D attributes also applies to a variable that an assignment creates.
  * @flags: -e -v
  * @stderr
  */

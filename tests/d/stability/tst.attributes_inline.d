@@ -1,5 +1,5 @@
 /*
- * The attributes of an inline stand for what it names.
+ * The attributes of an inline replace those of the names in it.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * Each of the three attributes is the weakest by itself.
+ * For each of the three attributes separately, the report shows the weakest.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * The attributes of a part of a provider are those of its probes.
+ * A probe description has the attributes of the provider's names, not those of its arguments.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * The attributes of translators are those of all below it, and stand for what they name.
+ * Attributes of translators apply to all translators below, and replace those of the names in them.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * A library's name is free for a program's where #pragma D binding says that it came later.
+ * A program may use a library's name as its own if #pragma D binding says the name is newer than -x version.
  * @flags: -q -L library -x version=1.5
  */
 BEGIN { newer = 1; printf("%d %d\n", newer, older); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * The attributes of an inline do not stand for what it is given.
+ * The attributes of an inline do not replace those of its arguments.
  * @flags: -e -v
  * @stderr
  */

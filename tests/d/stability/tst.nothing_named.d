@@ -1,5 +1,5 @@
 /*
- * A clause that names nothing is as stable as D.
+ * A clause without names is as stable as D itself.
  * @flags: -e -v
  * @stderr
  */

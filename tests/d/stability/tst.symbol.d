@@ -1,5 +1,5 @@
 /*
- * A symbol of the target is private to it.
+ * The stability of a symbol of the target is Private.
  * @flags: -e -v
  * @command: spin 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * Names that came later are free for those of an old program.
+ * A program for an old version of D may define names that a later version introduced.
  * @flags: -q -x version=1.1
  */
 #pragma D option version=1.0

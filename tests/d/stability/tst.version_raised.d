@@ -1,5 +1,5 @@
 /*
- * -x version is lowered once and for all.
+ * A version that -x version has lowered cannot be raised again.
  * @flags: -x version=1.2 -x version=1.5
  * @exit: 1
  * @stderr

@@ -1,2 +1,2 @@
-/* Only a name is called. */
+/* Only a name can be called. */
 BEGIN { x = (5)(); }

@@ -1,2 +1,2 @@
-/* A variable is not called. */
+/* A variable cannot be called. */
 BEGIN { x = pid(); }

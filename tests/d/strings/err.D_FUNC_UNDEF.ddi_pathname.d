@@ -1,2 +1,2 @@
-/* ddi_pathname belongs to another system. */
+/* ddi_pathname exists only on other systems. */
 BEGIN { x = ddi_pathname(0, 1); }

@@ -1,2 +1,2 @@
-/* getf needs a kernel. */
+/* getf needs the kernel module. */
 BEGIN { x = getf(1); }

@@ -1,2 +1,2 @@
-/* Subroutines that need a kernel are refused by name. */
+/* The error for a subroutine that needs the kernel module names the subroutine. */
 BEGIN { x = mutex_owned(0); }

@@ -1,2 +1,2 @@
-/* memref belongs to another system. */
+/* memref exists only on other systems. */
 BEGIN { x = memref(0, 1); }

@@ -1,2 +1,2 @@
-/* msgdsize belongs to another system. */
+/* msgdsize exists only on other systems. */
 BEGIN { x = msgdsize(0); }

@@ -1,2 +1,2 @@
-/* mutex_owner needs a kernel. */
+/* mutex_owner needs the kernel module. */
 BEGIN { x = mutex_owner(0); }

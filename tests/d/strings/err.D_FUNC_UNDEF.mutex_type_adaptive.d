@@ -1,2 +1,2 @@
-/* mutex_type_adaptive needs a kernel. */
+/* mutex_type_adaptive needs the kernel module. */
 BEGIN { x = mutex_type_adaptive(0); }

@@ -1,2 +1,2 @@
-/* mutex_type_spin needs a kernel. */
+/* mutex_type_spin needs the kernel module. */
 BEGIN { x = mutex_type_spin(0); }

@@ -1,2 +1,2 @@
-/* Subroutines of other systems are refused by name. */
+/* The error for a subroutine of other systems names the subroutine. */
 BEGIN { x = msgsize(0); }

@@ -1,2 +1,2 @@
-/* rw_iswriter needs a kernel. */
+/* rw_iswriter needs the kernel module. */
 BEGIN { x = rw_iswriter(0); }

@@ -1,2 +1,2 @@
-/* rw_read_held needs a kernel. */
+/* rw_read_held needs the kernel module. */
 BEGIN { x = rw_read_held(0); }

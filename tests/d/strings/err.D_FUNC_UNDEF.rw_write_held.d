@@ -1,2 +1,2 @@
-/* rw_write_held needs a kernel. */
+/* rw_write_held needs the kernel module. */
 BEGIN { x = rw_write_held(0); }

@@ -1,2 +1,2 @@
-/* sx_exclusive_held belongs to another system. */
+/* sx_exclusive_held exists only on other systems. */
 BEGIN { x = sx_exclusive_held(0); }

@@ -1,2 +1,2 @@
-/* sx_isexclusive belongs to another system. */
+/* sx_isexclusive exists only on other systems. */
 BEGIN { x = sx_isexclusive(0); }

@@ -1,2 +1,2 @@
-/* sx_shared_held belongs to another system. */
+/* sx_shared_held exists only on other systems. */
 BEGIN { x = sx_shared_held(0); }

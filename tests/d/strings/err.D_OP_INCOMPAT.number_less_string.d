@@ -1,2 +1,2 @@
-/* A string is not subtracted from a number. */
+/* A string cannot be subtracted from a number. */
 BEGIN { s = "a"; trace(1 - s); }

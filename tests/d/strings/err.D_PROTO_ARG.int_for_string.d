@@ -1,2 +1,2 @@
-/* strlen takes no number. */
+/* strlen does not accept a number. */
 BEGIN { exit(strlen(5)); }

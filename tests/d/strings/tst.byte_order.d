@@ -1,5 +1,5 @@
 /*
- * hton and ntoh reverse the order of the bytes, as many as the type has.
+ * The hton and ntoh subroutines reverse as many bytes as their type has.
  * @flags: -q
  */
 BEGIN

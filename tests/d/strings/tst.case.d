@@ -1,5 +1,5 @@
 /*
- * toupper and tolower change the letters of ASCII.
+ * toupper and tolower change only ASCII letters.
  * @flags: -q
  */
 BEGIN

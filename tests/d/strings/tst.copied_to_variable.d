@@ -1,5 +1,5 @@
 /*
- * A result that is kept in a variable stays when the clause ends.
+ * A subroutine's result that is stored in a variable remains valid after the clause ends.
  * @flags: -q
  */
 BEGIN { s = strjoin("ke", "pt"); self->s = toupper(s); this->s = substr(s, 1); }

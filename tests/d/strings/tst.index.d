@@ -1,5 +1,5 @@
 /*
- * index returns the first position of a part at or after a given position.
+ * index returns the first position of a substring at or after a given position.
  * @flags: -q
  */
 BEGIN

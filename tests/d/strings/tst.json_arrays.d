@@ -1,5 +1,5 @@
 /*
- * json takes elements of arrays by their index.
+ * json returns an element of an array by its index.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * json takes a member of an object by its path.
+ * json returns a member of an object by its path.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * link_ntop writes a hardware address of either kind.
+ * link_ntop writes an Ethernet or an InfiniBand address.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * lltostr writes a number; only base 10 has a sign, 16 and 8 have their prefixes.
+ * lltostr formats a number. Only base 10 has a sign. Bases 16 and 8 add their prefixes.
  * @flags: -q
  */
 BEGIN

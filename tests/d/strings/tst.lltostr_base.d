@@ -1,5 +1,5 @@
 /*
- * A base of lltostr is from 2 to 36.
+ * The base of lltostr must be from 2 to 36.
  * @stderr
  * @flags: -q
  */

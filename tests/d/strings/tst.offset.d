@@ -1,5 +1,5 @@
 /*
- * A string and a number added are the string from that character on.
+ * A string plus a number is the rest of the string from the character at that index.
  * @flags: -q -x strsize=16
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * rindex returns the last position of a part at or before a given position.
+ * rindex returns the last position of a substring at or before a given position.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strstr returns the rest of the string from the first such part, or NULL.
+ * strstr returns the rest of the string from the first occurrence of a substring, or NULL.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strsize may be any size: strings have one byte less.
+ * strsize may be as small as 3. A string holds one character less than strsize.
  * @flags: -q -x strsize=3
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The index of args[] is less than the number of arguments.
+ * The index of args[] must be less than the number of arguments.
  * @command: records
  */
 pid$target:a.out:find:entry

@@ -1,5 +1,5 @@
 /*
- * Functions with different arguments in one clause.
+ * A clause for several functions cannot use an argument whose type differs among them.
  * @command: records
  */
 pid$target:a.out:visit:entry,

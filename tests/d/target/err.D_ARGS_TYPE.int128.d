@@ -1,5 +1,5 @@
 /*
- * Compilers do not agree on where an __int128 lies that has no registers, nor on what is behind.
+ * Compilers disagree on the locations of an __int128 on the stack and of the arguments after it.
  * @command: passing
  */
 pid$target:a.out:crowded:entry

@@ -1,5 +1,5 @@
 /*
- * A bit-field that no load can take at once.
+ * A bit-field that spans nine bytes cannot be read, because no load is that wide.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * A struct that the target only declares.
+ * The members of a struct that the target only declares are unknown.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * A variable without debug data has no type, but an address.
+ * A variable without debug data has an address but no type.
  * @command: classes
  */
 pid$target:a.out:guarded*:entry

@@ -1,5 +1,5 @@
 /*
- * A module that the process does not have.
+ * A type cannot be in the scope of a module that the process does not have.
  * @command: records
  */
 pid$target:a.out:visit:entry

@@ -1,5 +1,5 @@
 /*
- * A process that is not traced.
+ * A type cannot be in the scope of a process that is not traced.
  * @command: records
  */
 pid$target:a.out:visit:entry

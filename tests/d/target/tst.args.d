@@ -1,5 +1,5 @@
 /*
- * args[] of a function's entry are its parameters, typed, wherever they are passed.
+ * args[] at a function's entry are its parameters with their types, wherever they are passed.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * args[1] of a function's return is what it returned, a large struct too.
+ * args[1] at a function's return is the value that it returned, even a large struct.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * Arrays of the target, of arrays, of pointers, and one without a size.
+ * Arrays of the target can be indexed, even arrays of arrays, of pointers, and without a size.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

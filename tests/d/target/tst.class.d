@@ -1,5 +1,5 @@
 /*
- * Classes: this, a base's members, references, a namespace's names without it.
+ * The this pointer, base members, references, and names without their namespace can be used.
  * @command: classes
  * @flags: -q
  * @replace: ^\d+\n -> 

@@ -1,5 +1,5 @@
 /*
- * A list of the target is walked from a variable of it.
+ * A linked list of the target can be followed from one of the target's variables.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * A null pointer of the target that is followed is a fault of the clause alone.
+ * Following a null pointer of the target is a fault that ends only this clause.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

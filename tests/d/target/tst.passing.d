@@ -1,5 +1,5 @@
 /*
- * An argument is where the calling convention has it, whatever stands before it.
+ * An argument is read from where the calling convention puts it, whatever precedes it.
  * @command: passing
  * @flags: -q
  * @replace: ^sum \d+\n -> 

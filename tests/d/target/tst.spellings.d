@@ -1,5 +1,5 @@
 /*
- * A type's scope is a module, a process, both, or nothing; a tag stands before it or behind.
+ * A type's scope is a module, a process, both, or nothing; struct, union or enum is before or after it.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

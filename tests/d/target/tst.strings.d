@@ -1,5 +1,5 @@
 /*
- * Strings of the target need no copyinstr(): not in subroutines, comparisons or keys.
+ * Strings of the target need no copyinstr() in subroutines, comparisons and keys.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

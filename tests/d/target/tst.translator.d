@@ -1,5 +1,5 @@
 /*
- * A translator from a struct of the target.
+ * A translator may translate from a struct of the target.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

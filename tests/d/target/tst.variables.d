@@ -1,5 +1,5 @@
 /*
- * A variable of the target reads as its value, a static one too; & gives its address.
+ * A variable of the target, even a static one, reads as its value. & gives its address.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

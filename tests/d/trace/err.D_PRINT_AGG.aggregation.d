@@ -1,2 +1,2 @@
-/* An aggregation is not printed by print. */
+/* An aggregation cannot be printed by print. */
 BEGIN { @a = count(); print(@a); }

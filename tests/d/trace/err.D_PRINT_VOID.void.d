@@ -1,2 +1,2 @@
-/* A void expression is not printed. */
+/* A void expression cannot be printed. */
 BEGIN { print((void)1); }

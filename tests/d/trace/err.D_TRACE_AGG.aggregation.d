@@ -1,2 +1,2 @@
-/* An aggregation is not traced. */
+/* An aggregation cannot be traced. */
 BEGIN { @a = count(); trace(@a); }

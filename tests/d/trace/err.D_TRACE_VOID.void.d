@@ -1,2 +1,2 @@
-/* A void expression is not traced. */
+/* A void expression cannot be traced. */
 BEGIN { trace((void)1); }

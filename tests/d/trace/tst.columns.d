@@ -1,5 +1,5 @@
 /*
- * trace prints integers in columns by their size, signed.
+ * trace prints integers as signed, in columns whose width depends on the integer's size.
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */
 BEGIN

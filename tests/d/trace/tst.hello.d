@@ -1,5 +1,5 @@
 /*
- * The classic two lines.
+ * Without -q, trace prints a header line and then a line for the record.
  * @stderr
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
  */

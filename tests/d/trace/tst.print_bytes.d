@@ -1,5 +1,5 @@
 /*
- * print shows a string inside as an array of char, and bytes without a sign as numbers.
+ * print shows a string in a struct as an array of char, and unsigned bytes as numbers.
  * @flags: -q
  */
 struct mixed { char c; uint8_t u; string s; char a[4]; };

@@ -1,5 +1,5 @@
 /*
- * print gives each structure of an array its lines, and structures without a name none.
+ * print shows each struct of an array on its own lines, and an unnamed struct without a name.
  * @flags: -q
  */
 struct pair { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * With rawbytes text is dumped, too.
+ * With rawbytes, even text is dumped.
  * @flags: -q -x rawbytes
  */
 char a[8];

@@ -1,5 +1,5 @@
 /*
- * A struct that is no text is dumped in hexadecimal.
+ * A struct whose bytes are not text is dumped in hexadecimal.
  * @flags: -q
  */
 struct s { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * The third argument of tracemem is how many bytes are shown.
+ * The third argument of tracemem limits the number of bytes that are shown.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * tracemem() always prints a dump, also of bytes that are text.
+ * tracemem() always prints a dump, even of bytes that are text.
  * @flags: -q
  */
 BEGIN

@@ -1,4 +1,4 @@
-/* An inline has the type that its translator gives. */
+/* An inline for a translation must have the result type of the translator. */
 struct out { int o; };
 struct other { int o; };
 translator struct out < int i > { o = i; };

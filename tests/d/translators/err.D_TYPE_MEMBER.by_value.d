@@ -1,4 +1,4 @@
-/* A translator's expressions are checked where it is declared, a struct's by value, too. */
+/* A translator's expressions are checked where it is declared, even if it takes a struct by value. */
 struct in { int i; };
 struct out { int o; };
 translator struct out < struct in s > { o = s.j; };

@@ -1,4 +1,4 @@
-/* A translator defines members of its struct. */
+/* A translator may define only members of its result type. */
 struct raw { int a; };
 struct nice { int s; };
 translator struct nice < struct raw *r > { nosuch = r->a; };

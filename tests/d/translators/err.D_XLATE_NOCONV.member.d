@@ -1,4 +1,4 @@
-/* xlate reads members that the translator defines. */
+/* xlate can read only members that the translator defines. */
 struct raw { int a; };
 struct nice { int s; int t; };
 struct raw *p;

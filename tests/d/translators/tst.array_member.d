@@ -1,5 +1,5 @@
 /*
- * A translator takes elements and calls subroutines.
+ * A translator's expressions may index arrays and call subroutines.
  * @flags: -q
  */
 struct raw { char name[8]; int v[2]; };

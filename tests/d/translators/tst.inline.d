@@ -1,5 +1,5 @@
 /*
- * An inline stands for a translation, of which members are read where it is named.
+ * An inline may stand for a translation, whose members are read where the inline is used.
  * @flags: -q
  */
 struct raw { int a; };

@@ -1,6 +1,6 @@
 /*
- * The members of a whole translation are evaluated in their order; of a union the last one
- * stays. The input has the type that the translator says.
+ * The members of a complete translation are evaluated in order. In a union, the last member
+ * remains. The input has the type that the translator declares.
  * @flags: -q
  */
 struct o { int a; int b; int c; };

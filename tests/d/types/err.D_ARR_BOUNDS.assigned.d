@@ -1,5 +1,5 @@
 /*
- * A byte that is assigned is within the declared array, as one that is read is.
+ * A constant index must be within the declared array in an assignment, as in a read.
  */
 char a[5];
 

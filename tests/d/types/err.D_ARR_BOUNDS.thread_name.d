@@ -1,5 +1,5 @@
 /*
- * A constant index into a member of curlwpsinfo is within its bounds, whether or not the session can tell its value.
+ * A constant index into a member of curlwpsinfo is within its bounds, even if the member's value is unknown.
  */
 BEGIN
 {

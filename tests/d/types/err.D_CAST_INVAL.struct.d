@@ -1,4 +1,4 @@
-/* A struct is not cast to an integer. */
+/* A struct cannot be cast to an integer. */
 struct s { int a; };
 struct s x;
 BEGIN { exit((int)x); }

@@ -1,3 +1,3 @@
-/* An array has a size that can be counted. */
+/* The size of an array must fit into an integer. */
 struct s { int a[0x7fffffff][0x7fffffff][0x7fffffff]; };
 BEGIN { exit(0); }

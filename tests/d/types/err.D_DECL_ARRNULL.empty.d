@@ -1,3 +1,3 @@
-/* A declared array has a number of elements. */
+/* An array must be declared with its number of elements. */
 int a[];
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A bit-field that has a name has bits. */
+/* A bit-field with a name must have at least one bit. */
 struct s { int a : 0; };
 BEGIN { exit(0); }

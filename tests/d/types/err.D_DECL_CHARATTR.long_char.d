@@ -1,3 +1,3 @@
-/* A char is not long. */
+/* A char cannot be long. */
 long char c;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A type has one base. */
+/* A type may have only one base type. */
 int char c;
 BEGIN { exit(0); }

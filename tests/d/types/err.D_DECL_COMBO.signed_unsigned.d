@@ -1,3 +1,3 @@
-/* A type has one sign. */
+/* A type cannot be both signed and unsigned. */
 signed unsigned int i;
 BEGIN { exit(0); }

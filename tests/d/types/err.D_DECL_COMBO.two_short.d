@@ -1,2 +1,2 @@
-/* short is written once. */
+/* short may be written only once. */
 BEGIN { trace((short short int)1); }

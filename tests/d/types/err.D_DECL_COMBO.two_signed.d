@@ -1,2 +1,2 @@
-/* signed is written once. */
+/* signed may be written only once. */
 BEGIN { trace((signed signed int)1); }

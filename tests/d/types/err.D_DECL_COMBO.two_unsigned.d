@@ -1,2 +1,2 @@
-/* unsigned is written once. */
+/* unsigned may be written only once. */
 BEGIN { trace((unsigned unsigned int)1); }

@@ -1,3 +1,3 @@
-/* An enumerator has a name of its own. */
+/* Two enumerators cannot have the same name. */
 enum e { A, B, A };
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A member has a name of its own. */
+/* Two members of a struct cannot have the same name. */
 struct s { int a; char a; };
 BEGIN { exit(0); }

@@ -1,4 +1,4 @@
-/* A variable is declared with one type. */
+/* A variable cannot be declared with two types. */
 int a;
 char a;
 BEGIN { exit(0); }

@@ -1,4 +1,4 @@
-/* A variable's struct has a body. */
+/* The struct type of a variable must be defined. */
 struct later;
 struct later x;
 BEGIN { exit(0); }

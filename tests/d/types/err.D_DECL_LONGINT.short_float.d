@@ -1,3 +1,3 @@
-/* A float is not short. */
+/* A float cannot be short. */
 short float f;
 BEGIN { exit(0); }

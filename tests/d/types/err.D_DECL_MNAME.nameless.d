@@ -1,3 +1,3 @@
-/* A member has a name. */
+/* A member must have a name. */
 struct s { int; };
 BEGIN { exit(0); }

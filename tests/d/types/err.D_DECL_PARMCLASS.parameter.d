@@ -1,3 +1,3 @@
-/* A parameter has no storage class but register. */
+/* A parameter may have no storage class except register. */
 int (*f)(static int);
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* The parameters of a function have different names. */
+/* Two parameters of a function cannot have the same name. */
 int (*f)(int a, int a);
 BEGIN { exit(0); }

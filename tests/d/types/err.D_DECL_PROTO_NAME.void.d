@@ -1,3 +1,3 @@
-/* The parameter void has no name. */
+/* The parameter void cannot have a name. */
 int (*f)(void x);
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A parameter is not an associative array. */
+/* A parameter cannot be an associative array. */
 int (*f)(int a[string]);
 BEGIN { exit(0); }

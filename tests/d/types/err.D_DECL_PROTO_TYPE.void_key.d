@@ -1,3 +1,3 @@
-/* A key of an associative array has a value. */
+/* A key of an associative array cannot be void. */
 int a[int, void];
 BEGIN { exit(0); }

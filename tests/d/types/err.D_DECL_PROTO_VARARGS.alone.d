@@ -1,3 +1,3 @@
-/* An ellipsis alone does not stand for the keys of an associative array either. */
+/* The keys of an associative array cannot be declared by an ellipsis alone. */
 int a[...];
 BEGIN { exit(0); }

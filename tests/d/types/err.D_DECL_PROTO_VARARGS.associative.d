@@ -1,3 +1,3 @@
-/* The keys of an associative array are counted. */
+/* The number of keys of an associative array must be fixed. */
 int a[int, ...];
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* void is alone in the list of parameters. */
+/* void must be the only parameter in a list. */
 int (*f)(void, int);
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A variable is not declared in the scope of a module. */
+/* A variable cannot be declared in the scope of a module. */
 int libc`a;
 BEGIN { exit(0); }

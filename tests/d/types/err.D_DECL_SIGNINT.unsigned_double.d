@@ -1,3 +1,3 @@
-/* A floating-point type has no sign attribute. */
+/* A floating-point type cannot be signed or unsigned. */
 unsigned double d;
 BEGIN { exit(0); }

@@ -1,4 +1,4 @@
-/* Only integers are unsigned. */
+/* A struct cannot be unsigned. */
 struct s { int a; };
 unsigned struct s x;
 BEGIN { exit(0); }

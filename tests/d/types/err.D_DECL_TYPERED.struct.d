@@ -1,4 +1,4 @@
-/* A struct has one body. */
+/* A struct cannot be defined twice. */
 struct s { int a; };
 struct s { int b; };
 BEGIN { exit(0); }

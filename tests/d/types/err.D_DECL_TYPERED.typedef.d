@@ -1,4 +1,4 @@
-/* A typedef names one type. */
+/* A typedef cannot name two types. */
 typedef int t;
 typedef char t;
 BEGIN { exit(0); }

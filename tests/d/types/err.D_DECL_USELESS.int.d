@@ -1,3 +1,3 @@
-/* A declaration declares something. */
+/* A declaration must declare a name. */
 int;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* void is not unsigned. */
+/* void cannot be unsigned. */
 unsigned void *p;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A pointer to a function is not followed. */
+/* A pointer to a function cannot be dereferenced. */
 int (*f)(int);
 BEGIN { x = *f; }

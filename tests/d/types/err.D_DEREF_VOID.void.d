@@ -1,3 +1,3 @@
-/* A void pointer is not followed. */
+/* A void pointer cannot be dereferenced. */
 void *p;
 BEGIN { exit(*p); }

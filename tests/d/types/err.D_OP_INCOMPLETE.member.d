@@ -1,4 +1,4 @@
-/* The members of a struct without body are not known. */
+/* The members of a struct without a body are unknown. */
 struct later;
 struct later *p;
 BEGIN { exit(p->a); }

@@ -1,4 +1,4 @@
-/* stringof takes no struct. */
+/* stringof does not accept a struct. */
 struct s { int a; };
 struct s x;
 BEGIN { trace(stringof(x)); }

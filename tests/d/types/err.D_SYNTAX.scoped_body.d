@@ -1,2 +1,2 @@
-/* What is declared has no scope. */
+/* A type that is being defined cannot have a scope. */
 enum foo`bar { ONE };

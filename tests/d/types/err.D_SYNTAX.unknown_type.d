@@ -1,3 +1,3 @@
-/* A name that is no type's does not make the next one an integer. */
+/* After self, an unknown type name is a syntax error, not the name of an int. */
 self nosuch_t *p;
 BEGIN { exit(0); }

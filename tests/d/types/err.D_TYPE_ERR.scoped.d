@@ -1,2 +1,2 @@
-/* A type in the scope of a module exists there. */
+/* A type in the scope of a module must exist in this module. */
 BEGIN { x = (struct libc`no_such_struct *)1; }

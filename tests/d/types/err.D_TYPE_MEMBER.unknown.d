@@ -1,4 +1,4 @@
-/* A member belongs to its struct. */
+/* A struct has only the members that its definition lists. */
 struct s { int a; };
 struct s x;
 BEGIN { exit(x.b); }

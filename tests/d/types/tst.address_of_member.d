@@ -1,5 +1,5 @@
 /*
- * The address of a member is the address of its struct and its offset.
+ * The address of a member is the address of its struct plus the member's offset.
  * @flags: -q
  */
 struct pair { int a; int b; };

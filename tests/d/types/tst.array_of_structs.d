@@ -1,5 +1,5 @@
 /*
- * An array of structs is indexed, then a member is taken.
+ * Members of the elements of an array of structs can be read and written.
  * @flags: -q
  */
 struct pair { short a; long b; };

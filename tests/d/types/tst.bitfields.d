@@ -1,5 +1,5 @@
 /*
- * Bit-fields of a struct of the program are written and read, each within its bits.
+ * Writing a bit-field of a struct that the D program declares changes no other bit-field.
  * @flags: -q
  */
 struct bits {

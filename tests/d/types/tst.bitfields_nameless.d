@@ -1,5 +1,5 @@
 /*
- * Bit-fields without names leave room, one of no bits ends its unit.
+ * A bit-field without a name is padding. One of width 0 ends the storage unit.
  * @flags: -q
  */
 struct flags {

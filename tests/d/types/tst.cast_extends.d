@@ -1,5 +1,5 @@
 /*
- * A cast to a wider type extends by the sign of the narrow one.
+ * A cast to a wider type extends the sign only if the narrower type is signed.
  * @flags: -q
  */
 BEGIN

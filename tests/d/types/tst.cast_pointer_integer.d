@@ -1,5 +1,5 @@
 /*
- * Pointers and integers are cast to each other.
+ * Pointers and integers can be cast to each other.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An array of characters is compared with a string as strings are.
+ * An array of characters is compared with a string as if it were a string.
  * @flags: -q
  */
 char a[8];

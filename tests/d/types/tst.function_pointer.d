@@ -1,5 +1,5 @@
 /*
- * A pointer to a function can be declared and printed.
+ * A struct may have pointers to functions as members.
  * @flags: -q
  */
 struct ops { int (*open)(const char *, int); void (*close)(void); };

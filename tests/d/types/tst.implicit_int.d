@@ -1,5 +1,5 @@
 /*
- * A declaration without a type declares integers, a function's may take any arguments.
+ * A declaration without a type declares an int. A function may be declared with (...) alone.
  * @flags: -q
  */
 extern count_of_things;

@@ -1,5 +1,5 @@
 /*
- * The last byte of a string may be indexed, and a cast or stringof indexes beyond the bounds.
+ * The last byte of a string may be indexed, and bounds are not checked after a cast or stringof.
  *
  * @flags: -q
  */

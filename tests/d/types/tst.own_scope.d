@@ -1,5 +1,5 @@
 /*
- * D` before a type's name means the program's own.
+ * D` before a type's name means the type that the D program declares.
  * @flags: -q
  */
 struct pair { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * A string that was never set is empty; one set to NULL is NULL and before every other.
+ * A string that was never set is empty. One that was set to NULL is NULL, and less than all others.
  * @flags: -q
  */
 string s;

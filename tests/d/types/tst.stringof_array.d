@@ -1,5 +1,5 @@
 /*
- * stringof makes a string of an array of characters.
+ * stringof makes a string from an array of characters.
  * @flags: -q
  */
 char a[4];

@@ -1,5 +1,5 @@
 /*
- * stringof makes a string of what a pointer points to.
+ * stringof makes a string from the characters that a pointer points to.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Assigning a struct copies the whole of it.
+ * Assigning a struct copies all its members.
  * @flags: -q
  */
 struct pair { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * A struct with an array of characters is copied with it.
+ * Copying a struct also copies an array of characters in it.
  * @flags: -q
  */
 struct named { int id; char name[8]; };

@@ -1,5 +1,5 @@
 /*
- * A typedef of a structure that gives no name declares the structure's tag.
+ * A typedef of a structure without a new name only declares the structure's tag.
  * @flags: -q
  */
 typedef struct tag { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * A type may be marked as one of the traced process.
+ * The keyword userland may mark a type as one of the traced process.
  * @flags: -q
  */
 userland int *p;

@@ -1,5 +1,5 @@
 /*
- * args[] of a static probe have the types that the program passed, argN their bits.
+ * args[] of a static probe have the types that the program passed. argN are their bits.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * A floating argument is a double, of whatever size the program's was.
+ * A floating-point argument is a double, whatever size the program passed.
  * @command: kinds 2
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * Arguments of a static probe may be keys, predicates and what is added up.
+ * Arguments of a static probe may be used in keys and predicates, and may be summed.
  * @command: kinds 20
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,6 +1,6 @@
 /*
- * probeprov is the provider with the process' id; __ in a name is -, and the function is
- * the one that holds the probe.
+ * probeprov is the provider followed by the process id. __ in a probe's name becomes -, and
+ * probefunc is the function that contains the probe.
  * @command: kinds 1
  * @replace: ^[a-z].*\n ->
  * @flags: -q

@@ -1,2 +1,2 @@
-/* An aggregating function is not read like a variable. */
+/* An aggregating function cannot be read like a variable. */
 BEGIN { x = count; }

@@ -1,2 +1,2 @@
-/* A subroutine is not read like a variable. */
+/* A subroutine cannot be read like a variable. */
 BEGIN { x = strlen; }

@@ -1,2 +1,2 @@
-/* A symbol of the kernel is not known. */
+/* Without the kernel module, a symbol of the kernel is unknown. */
 BEGIN { trace(`jiffies); }

@@ -1,2 +1,2 @@
-/* A symbol in a module that is not there is not known. */
+/* A symbol in a module that does not exist is unknown. */
 BEGIN { x = nomodule`nosymbol; }

@@ -1,2 +1,2 @@
-/* curpsinfo is not written. */
+/* curpsinfo cannot be written. */
 BEGIN { curpsinfo = 0; }

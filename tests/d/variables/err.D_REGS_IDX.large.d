@@ -1,2 +1,2 @@
-/* The index of uregs[ ] is one of its registers. */
+/* The index of uregs[ ] must be the number of a register. */
 BEGIN { trace(uregs[1000]); }

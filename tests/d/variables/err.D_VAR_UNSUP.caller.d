@@ -1,2 +1,2 @@
-/* caller needs a kernel. */
+/* caller needs the kernel module. */
 BEGIN { trace(caller); }

@@ -1,2 +1,2 @@
-/* Variables that only a kernel knows are refused by name. */
+/* The error for a variable that needs the kernel module names the variable. */
 BEGIN { trace(curthread); }

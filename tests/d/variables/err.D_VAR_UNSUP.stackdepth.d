@@ -1,2 +1,2 @@
-/* stackdepth needs a kernel. */
+/* stackdepth needs the kernel module. */
 BEGIN { trace(stackdepth); }

@@ -1,5 +1,5 @@
 /*
- * cpu is a number from zero up, and the same in one clause.
+ * cpu is not negative, and does not change during a clause.
  * @flags: -q
  */
 BEGIN { printf("%d %d\n", cpu >= 0, cpu == cpu); exit(0); }

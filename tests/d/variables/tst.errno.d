@@ -1,5 +1,5 @@
 /*
- * errno in BEGIN is that of no call.
+ * errno in BEGIN does not belong to any system call, and is not negative.
  * @flags: -q
  */
 BEGIN { printf("%d\n", errno >= 0); exit(0); }

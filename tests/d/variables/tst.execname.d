@@ -1,5 +1,5 @@
 /*
- * execname in BEGIN is the command's own.
+ * execname in BEGIN is the name of dtrace itself.
  * @flags: -q
  */
 BEGIN { printf("%s\n", execname); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A predicate may use a variable that its own body creates.
+ * A predicate may use a variable that the body of its own clause creates.
  * @flags: -q
  */
 BEGIN / !seen / { seen = 1; printf("first\n"); }

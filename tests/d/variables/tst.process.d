@@ -1,5 +1,5 @@
 /*
- * pid is the process itself in BEGIN, with its parent, its user and its group.
+ * In BEGIN, pid, tid, ppid, uid and gid are those of dtrace itself.
  * @flags: -q
  */
 BEGIN

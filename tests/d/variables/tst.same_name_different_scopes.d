@@ -1,5 +1,5 @@
 /*
- * A global, a thread-local, a clause-local variable and an aggregation of one name differ.
+ * A global, thread-local and clause-local variable and an aggregation may have the same name.
  * @flags: -q
  */
 BEGIN

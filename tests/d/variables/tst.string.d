@@ -1,5 +1,5 @@
 /*
- * A variable takes the type of what is first stored in it.
+ * A variable has the type of the first value that is stored in it.
  * @flags: -q
  */
 BEGIN

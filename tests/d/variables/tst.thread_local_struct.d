@@ -1,5 +1,5 @@
 /*
- * A thread-local variable may be a struct; once it is set its members can be.
+ * A thread-local variable may be a struct. After it is set, its members can be set.
  * @flags: -q
  */
 struct pair { int a; int b; };

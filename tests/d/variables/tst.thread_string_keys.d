@@ -1,5 +1,5 @@
 /*
- * Thread-local elements with string values and mixed keys.
+ * Thread-local elements may have string values and mixed keys.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * timestamp is one value in a clause and does not go backwards.
+ * timestamp does not change during a clause and does not go backwards.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Zones and jails are those of other systems.
+ * Linux has no zones or jails, so zonename, jid and jailname are constant.
  * @flags: -q
  */
 BEGIN { printf("[%s] %d [%s]\n", zonename, jid, jailname); exit(0); }

@@ -185,8 +185,7 @@ TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
     EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
               std::string::npos)
         << error_of(second);
-    // A description that names the process gives the same error, and the session still
-    // works.
+    // A probe description that names the process gives the same error.
     std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
     EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
                                         DTRACE_PROBESPEC_NAME, 0, 0, nullptr),

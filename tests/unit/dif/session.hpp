@@ -193,7 +193,7 @@ public:
             out.push_back(std::move(entry));
         return out;
     }
-    // Returns the counts that native code made.
+    // Drains the counters that native code updates. Returns their entries.
     std::vector<AggEntry> counters()
     {
         std::vector<AggEntry> out;

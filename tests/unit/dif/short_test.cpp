@@ -32,7 +32,7 @@ Difo self_get()
     return self(Difo()).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
 }
 
-// Returns, as text, all records and state after firing with these arguments.
+// Fires once with each list of arguments. Returns all records as text.
 std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& firings)
 {
     std::string out;

@@ -292,7 +292,7 @@ ex_loaded:
         end ex_named_by_chance
 
         .p2align 4, 0x90
-        function ex_falls_into_jump             /* the arm falls through to the only jump */
+        function ex_falls_into_jump             /* the arm falls through to the indirect jump */
         lea ex_arm(%rip), %rdx
         mov %rdx, %rdi
         jmp 1f

@@ -204,7 +204,9 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
         std::memcpy(&distance, jcc + 2, sizeof distance);
         return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
     };
-    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3)); // as a call does
+    // The je of the other function leads to the text and so fires the probe there, as a
+    // call does.
+    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3));
     EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
 }
 

@@ -166,7 +166,7 @@ TEST(TrampolineSpace, HasAPlaceForEachOfFiftyThousandWindows)
     unsigned n_taken = 0;
     for (std::uint64_t i = 0; i < 50000; ++i) {
         Window& window = windows[i % windows.size()];
-        for (WindowInsn& w : window.insns) // functions are 16 bytes apart
+        for (WindowInsn& w : window.insns) // as if functions were 16 bytes apart
             w.insn.at = w.insn.at + (i % 13 + 1) * 16 % 0x100;
         n_taken += space.take(window, 44) ? 1 : 0;
     }

@@ -25,7 +25,7 @@ namespace dt::test {
 class WindowRuns {
 public:
     enum Ended : std::uint8_t {
-        skipped, // the runs cannot be compared, for example if rsp points to no stack
+        skipped, // the runs cannot be compared, for example if rsp is not in a stack
         refused, // all sites were refused
         same,
         faulted, // both runs faulted in the same way

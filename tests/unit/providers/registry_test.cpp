@@ -83,7 +83,7 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.take_renamed(), Ids{});
 }
 
-// Names are removed and added in any order, and each one must still be found.
+// Names are added and removed repeatedly. The remaining names must still be found.
 TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
 {
     Registry registry;

@@ -187,7 +187,7 @@ TEST(Plant, WritesNothingWhereAnotherFileIsMappedThanTheClientFound)
         EXPECT_EQ(report->n_planted, 0u);
         EXPECT_EQ(report->gone, all);
     }
-    // The text that the client has seen begins at the second of the two functions, so
+    // The mapping that the client reports begins at the second of the two functions, so
     // the agent plants only the site in that function.
     TargetAddr middle = std::max(work.at, outer.at);
     SeenText second = same;

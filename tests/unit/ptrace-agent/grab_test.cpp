@@ -135,7 +135,7 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
     session.plant_entry(target.pid(), "work", 1);
-    usleep(50000); // A process that is not stopped would fire meanwhile.
+    usleep(50000); // If the process ran, the probe would fire meanwhile.
     EXPECT_EQ(session.hits(1), 0u);
     ::kill(target.pid(), SIGCONT);
     EXPECT_TRUE(session.wait_for_hits(1, 0));

@@ -78,9 +78,9 @@ TEST_F(RuntimeMapTest, ATargetCannotWriteToTheConfigThroughTheDescriptorThatItMa
 // able to make the agent use an index or an address of its choice.
 TEST(RuntimeMap, ReadsNothingBackFromTheConfigThatItShares)
 {
-    // The test overwrites two parts of the config. The first part contains all fields
-    // up to the first 1000 sites, except the robust word. The second part contains the
-    // first 1000 elements of `firings`.
+    // The test overwrites two parts of the config. The first part contains the first
+    // 1000 sites and all fields before them, except the robust word. The second part
+    // contains the first 1000 elements of `firings`.
     constexpr std::array<std::array<std::size_t, 2>, 2> parts{
         {{offsetof(dt_rt_config, magic), offsetof(dt_rt_config, sites[1000])},
          {offsetof(dt_rt_config, firings), offsetof(dt_rt_config, firings[1000])}}};

@@ -63,8 +63,8 @@ public:
     // Sets the session's clock as a consumer does, so that it follows CLOCK_MONOTONIC.
     void set_clock();
 
-    // A signal handler calls this function to answer upcalls in place of the agent. If
-    // the function is empty, upcalls are refused.
+    // A signal handler calls this function to reply to upcalls in place of the agent.
+    // If the function is empty, upcalls are refused.
     std::function<int(dt_rt_upcall&)> upcall;
     unsigned n_upcalls = 0, n_faults = 0;
 

@@ -62,8 +62,8 @@ dt_operand Places::operand(Random& random) const
             out.segment = 'f';
             out.value = 8 * static_cast<dt_s64>(random.below(6));
         }
-        // With rsp (4) as the base, keep value 0 and no index. The operand is then the
-        // return address. The rest of the stack differs between the runs.
+        // If the base is rsp (4), the value stays 0 and there is no index. The operand
+        // is then the return address. The rest of the stack differs between the runs.
     } else if (out.reg != 4) {
         out.value = random.below(64);
         if (out.reg != 5 && random.one_in(4))

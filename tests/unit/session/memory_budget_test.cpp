@@ -56,7 +56,9 @@ TEST_F(ControlGroups, TheSmallestRestOfAGroupAndItsParentsCounts)
 TEST_F(ControlGroups, APathIsBelowTheRootOfTheMountOnlyAtASlash)
 {
     add("/db", "900", "100");
-    add("b", "50", "0"); // next to the mount, where /ab minus /a would be found
+    // This group is outside the mount. It would be found if the root /a were removed from
+    // the path /ab without checking that a slash follows.
+    add("b", "50", "0");
     EXPECT_EQ(left("/a/db", "/a"), 800U);
     EXPECT_EQ(left("/a", "/a"), no_limit);
     EXPECT_EQ(left("/ab", "/a"), no_limit);

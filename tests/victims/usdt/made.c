@@ -204,7 +204,7 @@ static void in_churn(long n_threads)
 
 /*
  * Creates another provider with n probes, each in a function of its own. Loads it
- * twice: in the middle and at the end.
+ * twice: after half of the probes have been added, and after all have been added.
  */
 static void many(long n)
 {

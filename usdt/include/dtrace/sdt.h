@@ -74,7 +74,7 @@
 #ifdef _SDT_HAS_SEMAPHORES
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
 /*
- * Tells the compiler that the semaphore is used, because the compiler cannot read the
+ * Makes the compiler treat the semaphore as used, because the compiler cannot read the
  * note.
  */
 #define DTRACE_SDT_USE_(provider, name)                                        \

@@ -24,7 +24,7 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// This many bytes above the stack pointer are assumed to be the stack.
+// This many bytes above the stack pointer are assumed to belong to the stack.
 constexpr std::uint32_t near_bytes = 0x4000;
 constexpr unsigned red_zone_bytes = 128;
 

@@ -33,7 +33,7 @@ public:
     RegisterPool(const ClausePlan& plan, std::vector<Reg64> save);
 
     // Returns a register of the pool that is not in `but`, for a value that is not
-    // needed after the next call of temporary().
+    // needed after the next call to temporary().
     Reg64 temporary(std::initializer_list<Reg64> but);
     Reg64 use(Reg64 reg);    // notes that the register must be saved
     void hold(Reg64 reg);    // takes the register from the pool

@@ -76,7 +76,7 @@ void Routine::leave()
     a_.jmp(ptr[rax + offsetof(dt_rt_site, code)]);
 }
 
-// Loads %rax with the address of the site with the index in %ebx, as dt_rt_enter does
+// Loads the address of the site with the index in %ebx into %rax, as dt_rt_enter does
 // before it jumps to the code of a site. Does not change the flags.
 void Routine::to_site()
 {

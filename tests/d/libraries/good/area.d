@@ -1,3 +1,3 @@
-/* Comes behind what it depends on, though its name does not. */
+/* This library is loaded after shapes.d, although its name sorts first. */
 #pragma D depends_on library shapes.d
 translator area_t < struct shape *s > { square = s->width * s->height; side = SIDES; };

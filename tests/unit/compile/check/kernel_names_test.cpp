@@ -309,8 +309,8 @@ TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProc
     reads("args[1]->pid", DIF_OP_ULDSW);
     reads("args[1]->parent->pid", DIF_OP_ULDSW);
     reads("args[2][0]", DIF_OP_ULDX);
-    // The names denote the kernel's types, even if the program declares types with the
-    // same names.
+    // The names in the argument types denote the kernel's types, even if the program
+    // declares types with the same names.
     EXPECT_EQ(kernel.error("struct task_struct { char c[3]; }; typedef char kpid_t; "
                            "syscall::x:entry { trace(args[1]->pid); trace(args[7]); }"),
               "");

@@ -99,7 +99,7 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     ASSERT_TRUE(fd);
     Elf64_Ehdr header;
     std::memcpy(&header, bytes.data(), sizeof(header));
-    for (std::size_t i = 0; i < header.e_shnum; i++) { // 2 EiB for each
+    for (std::size_t i = 0; i < header.e_shnum; i++) { // each section claims 2 EiB
         std::uint64_t huge = std::uint64_t{1} << 61;
         std::memcpy(bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr) +
                         offsetof(Elf64_Shdr, sh_size),
