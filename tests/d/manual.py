@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the manual page lists all existing names, and no others.
+"""Checks that the manual page lists all existing names and no other names.
 
 Its sections OPTIONS, KERNEL PROVIDERS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
 OPTIONS are lists of .TP entries. The bold words in the tag of an entry (the line after .TP, and after each .TQ) are

@@ -1,2 +1,2 @@
-/* The number of frames must not be negative. */
+/* The number of frames of ustack must not be negative. */
 BEGIN { ustack(-1); }

@@ -1,2 +1,2 @@
-/* The number of frames must be a constant. */
+/* The number of frames of ustack must be a constant. */
 BEGIN { n = 5; ustack(n); }

@@ -1,2 +1,2 @@
-/* The string size of a stack must be a constant. */
+/* The string size of ustack must be a constant. */
 BEGIN { n = 5; ustack(5, n); }

@@ -1,5 +1,5 @@
 /*
- * The clauses of one probe run in the order of the program.
+ * The clauses of one probe run in program order.
  * @flags: -q
  */
 BEGIN { printf("1"); }

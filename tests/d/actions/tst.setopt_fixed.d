@@ -1,5 +1,5 @@
 /*
- * An option that is fixed while tracing cannot be set, and tracing continues.
+ * setopt cannot set an option that is fixed during tracing; tracing continues.
  * @flags: -q
  */
 BEGIN { setopt("bufsize", "1m"); printf("on\n"); exit(0); }

@@ -1,2 +1,2 @@
-/* An action is not an aggregating function, even if it needs the kernel module. */
+/* An action that needs the kernel module cannot be assigned to an aggregation. */
 BEGIN { @a["x"] = breakpoint(); }

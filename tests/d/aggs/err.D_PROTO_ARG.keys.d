@@ -1,2 +1,2 @@
-/* All uses of an aggregation must have keys of the same types. */
+/* All uses of an aggregation must have keys of compatible types. */
 BEGIN { @a[1] = count(); @a["x"] = count(); }

@@ -1,2 +1,2 @@
-/* The bounds of lquantize must be numbers; they are checked before its value. */
+/* The bounds of lquantize must be numbers; they are checked before the first argument. */
 BEGIN { @a = lquantize(probefunc, probefunc, probefunc); }

@@ -1,5 +1,5 @@
 /*
- * agghist draws counts and sums as bars of one table.
+ * agghist draws counts and sums as bars in one table, with one row for each key.
  * @flags: -q -x agghist
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Negative sums are drawn as bars to the left of the line.
+ * agghist draws negative sums as bars to the left of the axis.
  * @flags: -q -x agghist
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A larger share has a taller character, and a larger negative share a deeper one.
+ * aggpack draws a larger share as a taller character, and a larger negative share as a deeper one.
  * @flags: -q -x aggpack
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * avg divides the sum by the count, toward zero.
+ * avg divides the sum by the count, and rounds toward zero.
  * @flags: -q
  */
 BEGIN

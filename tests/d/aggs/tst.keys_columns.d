@@ -1,5 +1,5 @@
 /*
- * Keys of 1, 2, 4 and 8 bytes have columns of 4, 6, 9 and 17.
+ * Integer keys of 1, 2, 4 and 8 bytes are printed in 4, 6, 9 and 17 columns.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A long string key is not truncated.
+ * A string key that is longer than its column is not truncated.
  * @flags: -q
  */
 BEGIN

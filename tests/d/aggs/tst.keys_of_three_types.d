@@ -1,5 +1,5 @@
 /*
- * A string key, a pointer key and an expression are keys of one aggregation.
+ * A string, a pointer and an integer expression can be keys of one aggregation.
  * @flags: -q
  */
 int *p;

@@ -1,4 +1,4 @@
-/* A value in the same eight bytes as a short string, before or after it, is part of the key. */
+/* Keys are different if they differ only in the value directly before or after a string. */
 #pragma D option quiet
 #pragma D option strsize=12
 

@@ -1,6 +1,6 @@
 /*
- * Keys with the same bytes are one key, although the clauses give the key
- * different types.
+ * Integer keys of different types are one key if their values are equal and not
+ * negative.
  * @flags: -q
  */
 

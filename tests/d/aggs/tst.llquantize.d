@@ -1,5 +1,5 @@
 /*
- * llquantize counts by steps that grow with the magnitude.
+ * llquantize counts values in buckets whose width grows with the magnitude.
  * @flags: -q
  */
 BEGIN

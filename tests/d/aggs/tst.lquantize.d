@@ -1,5 +1,5 @@
 /*
- * lquantize counts by steps between a base and a limit.
+ * lquantize counts values in buckets of equal width between a base and a limit.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * quantize counts by powers of two.
+ * quantize counts values in buckets that begin at powers of two.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An aggregation is shared by clauses and probes.
+ * Clauses of the same probe and of different probes share an aggregation.
  * @flags: -q
  */
 BEGIN { @["x"] = sum(1); }

@@ -1,2 +1,2 @@
-/* A clause-local variable has no keys. */
+/* A clause-local variable cannot be an associative array. */
 BEGIN { this->a[1] = 2; }

@@ -1,3 +1,3 @@
-/* 0 can be assigned to a structure only in an associative array. */
+/* 0 cannot be assigned to a global variable that is a structure. */
 struct pair { int a; int b; } x;
 BEGIN { x = 0; }

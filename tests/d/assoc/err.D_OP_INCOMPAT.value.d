@@ -1,2 +1,2 @@
-/* All values of an associative array must have the same type. */
+/* All values of an associative array must have compatible types. */
 BEGIN { a[1] = 2; a[2] = "x"; }

@@ -1,2 +1,2 @@
-/* All uses of an associative array must have keys of the same types. */
+/* All uses of an associative array must have keys of compatible types. */
 BEGIN { a[1] = 1; trace(a["x"]); }

@@ -1,2 +1,2 @@
-/* The keys of an associative array's first assignment may not read the array. */
+/* The keys of an associative array's first assignment cannot read the array. */
 BEGIN { a[a[1]] = 2; }

@@ -1,2 +1,2 @@
-/* The first assignment to an associative array may not read the array. */
+/* The first assignment to an associative array cannot read the array. */
 BEGIN { a[1] = a[1] + 1; }

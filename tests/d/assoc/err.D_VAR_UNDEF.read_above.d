@@ -1,2 +1,2 @@
-/* An associative array may not be read before its first assignment. */
+/* An associative array cannot be read before its first assignment. */
 BEGIN { trace(a[1]); a[1] = 2; }

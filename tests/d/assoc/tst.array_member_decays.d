@@ -1,6 +1,6 @@
 /*
- * If an array in an object that does not exist yet is used as a pointer, the object is
- * created, and values that are stored through the pointer can be read from the array.
+ * Using an array member of an unset dynamic variable as a pointer creates the variable.
+ * Values that are stored through the pointer can be read from the array.
  * @flags: -q
  */
 struct s { int n; int m[3]; };

@@ -1,5 +1,5 @@
 /*
- * Keys that are equal in the type of the first use name one element; a 64-bit key is not truncated.
+ * Keys are equal if they are equal in the type of the first use, but 64-bit keys are not truncated.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A thousand elements are kept apart.
+ * Each of a thousand elements keeps its own value.
  * @flags: -q
  */
 int n;

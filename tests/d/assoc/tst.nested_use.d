@@ -1,5 +1,5 @@
 /*
- * An element may be the key of another array.
+ * An element may be used as a key, even of its own array.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * -e compiles and does not trace.
+ * -e compiles the program but does not trace.
  * @flags: -e
  * @stderr
  */

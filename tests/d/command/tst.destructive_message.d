@@ -1,5 +1,5 @@
 /*
- * Permitted destructive actions are announced when tracing starts.
+ * With -w, dtrace reports that destructive actions are allowed.
  * @flags: -w
  * @stderr
  * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1

@@ -1,5 +1,5 @@
 /*
- * The end of the target is reported.
+ * dtrace reports that the target has exited.
  * @command: spin 1 1
  * @stderr
  * @replace: ^calls .*\n -> 

@@ -1,5 +1,5 @@
 /*
- * A file that only #line names is not treated as a header.
+ * A file that is named only in a #line directive is not treated as a header.
  */
 #line 7 "other.d"
 static int x;

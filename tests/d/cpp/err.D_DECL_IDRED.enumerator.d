@@ -1,5 +1,5 @@
 /*
- * An enumerator cannot have two values in two headers.
+ * An enumerator cannot have different values in two headers.
  * @flags: -C
  */
 #include "c/again.h"

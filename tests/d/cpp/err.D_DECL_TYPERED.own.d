@@ -1,5 +1,5 @@
 /*
- * A script may not redeclare a predefined type.
+ * A script cannot redeclare a predefined type.
  * @flags: -C
  */
 struct timespec { char seconds; };

@@ -1,5 +1,5 @@
 /*
- * Two headers may not declare the same type differently.
+ * Two headers cannot declare the same type differently.
  * @flags: -C
  */
 #include "shapes.h"

@@ -1,5 +1,5 @@
 /*
- * An error in a nested header is reported with its line there, even after function bodies.
+ * An error in a nested header is reported with its line in that header, even after function bodies.
  * @flags: -C
  */
 #include "c/outer.h"

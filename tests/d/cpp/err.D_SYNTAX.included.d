@@ -1,5 +1,5 @@
 /*
- * An error in a header names the header and its line.
+ * The message about an error in a header names the header and the line.
  * @flags: -C
  */
 #include "bad.h"

@@ -1,5 +1,5 @@
 /*
- * Constants of a header have the width and the sign that C gives them.
+ * Constant expressions in a header have the width and the sign that C gives them.
  * @flags: -qC
  */
 #include "c/constants.h"

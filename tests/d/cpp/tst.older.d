@@ -1,5 +1,5 @@
 /*
- * -X selects the dialect of the preprocessor: before ISO C, it expanded parameters in strings.
+ * With -X s, the preprocessor expands parameters in strings, as was usual before ISO C.
  * @flags: -qC -X s
  */
 #define SAY(x) "x"

@@ -1,5 +1,5 @@
 /*
- * A key for which one firing finds no space is counted as a drop.
+ * An aggregation key for which a firing finds no space is counted as a drop.
  * @flags: -q -x aggsize=4k
  * @stderr
  * @replace: \d+ aggregation drops? on CPU \d+ -> N aggregation drops on CPU C

@@ -1,5 +1,5 @@
 /*
- * A variable for which there is no space is counted as a drop.
+ * A dynamic variable for which there is no space is counted as a drop.
  * @flags: -q -x dynvarsize=4k
  * @stderr
  * @replace: dtrace: \d+ dynamic -> dtrace: N dynamic

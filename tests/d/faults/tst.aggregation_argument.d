@@ -1,5 +1,5 @@
 /*
- * A fault in the argument of an aggregation adds nothing.
+ * A fault in the argument of an aggregating function adds nothing to the aggregation.
  * @flags: -q
  */
 ERROR { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * The arguments of ERROR are the EPID, the action, the offset, the fault and its value.
+ * In ERROR, arg1 to arg5 are the EPID, the action, the DIF offset, the fault and the fault's value.
  * @flags: -q
  */
 ERROR

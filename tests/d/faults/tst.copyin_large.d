@@ -1,5 +1,5 @@
 /*
- * copyin of more than the scratch space is a fault.
+ * copyin of more bytes than the scratch space can hold is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

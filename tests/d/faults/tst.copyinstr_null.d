@@ -1,5 +1,5 @@
 /*
- * copyinstr at 0 is a fault.
+ * copyinstr from address 0 is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d at %x\n", arg4, arg5); exit(0); }

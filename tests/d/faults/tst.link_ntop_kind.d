@@ -1,5 +1,5 @@
 /*
- * link_ntop of an unknown kind of hardware is a fault.
+ * link_ntop of an unknown hardware type is a fault.
  * @flags: -q
  */
 ERROR { printf("fault %d\n", arg4); exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Without an ERROR clause, a fault is reported with the line of the program.
+ * Without an ERROR clause, a fault is reported with the line of the program that caused it.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * Reading at address 0 is a fault with the address in arg5.
+ * Reading from address 0 is a fault, and arg5 of ERROR is the address.
  * @stderr
  * @replace: DIF offset \d+ -> DIF offset N
  * @flags: -q

@@ -1,3 +1,3 @@
-/* fds[] is already defined. */
+/* fds[] cannot be redefined as an inline. */
 inline int fds[int n] = n;
 BEGIN { exit(0); }

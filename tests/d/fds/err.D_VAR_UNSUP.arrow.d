@@ -1,2 +1,2 @@
-/* The members of fds[] are accessed with a dot. */
+/* The members of fds[] must be accessed with a dot. */
 BEGIN { trace(fds[0]->fi_name); }

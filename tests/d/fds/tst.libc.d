@@ -1,5 +1,5 @@
 /*
- * At read(), write() and close() of libc, fds[arg0] is the file that the call uses.
+ * At the entry of libc's read(), write() and close(), fds[arg0] is the file that the call uses.
  * @command: /bin/dd if=err.D_OP_LVAL.member.d of=/dev/null bs=16 skip=1 count=3 status=none
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * op=, ++ and -- modify doubles and floats; op= also modifies integers by doubles.
+ * op=, ++ and -- modify doubles and floats; op= may also combine an integer with a double.
  * @flags: -q
  */
 double d;

@@ -1,5 +1,5 @@
 /*
- * Each key of an aggregation is an object, in the record of printa() or at the end of the output.
+ * In JSON, each row of an aggregation is an object, in the record of printa() or at the end.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

@@ -1,5 +1,5 @@
 /*
- * Bit-fields are shown according to their types.
+ * In JSON, bit-fields are shown according to their types.
  * @flags: -x format=json
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
  */

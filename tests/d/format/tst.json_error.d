@@ -1,5 +1,5 @@
 /*
- * Errors and drops are also objects, in the order in which they occur.
+ * In JSON, errors and drops are also objects, in the order in which they occur.
  * @flags: -x format=json -x nspec=1
  * @replace: "time":\d+, -> "time":T,
  * @replace: "cpu":\d+ -> "cpu":C

@@ -1,5 +1,5 @@
 /*
- * A stack is an array of frames, the innermost first.
+ * In JSON, a stack is an array of frames, the innermost first.
  * @flags: -x format=json
  * @command: spin 2
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C

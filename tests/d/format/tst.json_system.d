@@ -1,5 +1,5 @@
 /*
- * The output of a system() command is not among the records: it goes to stderr.
+ * With format=json, the output of a system() command goes to stderr and not among the records.
  * @flags: -x format=json -w
  * @stderr
  * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C

@@ -1,5 +1,5 @@
 /*
- * Statements before, inside and after an if run in their order.
+ * Statements before, inside and after an if run in program order.
  * @flags: -q
  */
 BEGIN

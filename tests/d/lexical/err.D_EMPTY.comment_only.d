@@ -1,2 +1,2 @@
-/* A program of comments alone is empty. */
+/* A program that contains only comments is refused as empty. */
 /* nothing else */

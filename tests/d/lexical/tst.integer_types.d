@@ -1,5 +1,5 @@
 /*
- * A constant has the first type that can hold it; decimal constants skip unsigned types.
+ * An unsuffixed constant has the smallest type that holds it; a decimal one skips unsigned int.
  * @flags: -q
  */
 BEGIN

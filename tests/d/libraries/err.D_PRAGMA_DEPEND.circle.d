@@ -1,5 +1,5 @@
 /*
- * Libraries must not depend on each other in a circle.
+ * Libraries must not have circular dependencies.
  * @flags: -L circle
  */
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A library may not depend on a library that does not exist.
+ * A library cannot depend on a library that does not exist.
  * @flags: -L missing
  */
 BEGIN { exit(0); }

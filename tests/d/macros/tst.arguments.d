@@ -1,5 +1,5 @@
 /*
- * The spelling of $1 makes it a number, a name or a string; $$1 is always a string.
+ * The spelling of an argument makes $1 a number, a name or a string; $$1 is always a string.
  * @args: 42 0x10 BEGIN
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * The macro variables are the ids of the process.
+ * Macro variables such as $pid and $uid are ids of the dtrace process; $target is 0 if unset.
  * @flags: -q
  */
 BEGIN

@@ -1,2 +1,2 @@
-/* An action is not part of an expression. */
+/* An action cannot be part of an expression. */
 BEGIN { x = trace(1) + 1; }

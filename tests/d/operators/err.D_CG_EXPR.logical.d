@@ -1,2 +1,2 @@
-/* An action has no value for &&. */
+/* An action cannot be an operand of &&. */
 BEGIN { x = 1; x && printf("a"); }

@@ -1,5 +1,5 @@
 /*
- * Constant expressions have the same values as expressions of variables.
+ * Constant expressions have the same values as expressions with variables.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The index of an element is evaluated once when the element is changed.
+ * op= and ++ evaluate the index of an element only once.
  * @flags: -q
  */
 BEGIN

@@ -1,6 +1,6 @@
 /*
- * A compound assignment reads its left side first: x += x++ adds the value before the
- * increment to itself.
+ * A compound assignment reads its left side before its right side: x += x++ doubles the old
+ * value of x.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * Only the arm that is chosen is evaluated.
+ * ?: evaluates only the arm that it chooses.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * The smallest value divided by minus one is itself, and the remainder is zero.
+ * The smallest 64-bit value divided by minus one is itself, and the remainder is zero.
  * @flags: -q
  */
 int64_t a;

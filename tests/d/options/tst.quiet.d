@@ -1,5 +1,5 @@
 /*
- * quiet omits the header, the rows and the message about matched probes.
+ * quiet omits the header, the columns for CPU, ID and probe, and the message about matched probes.
  * @flags: -x quiet
  * @stderr
  */

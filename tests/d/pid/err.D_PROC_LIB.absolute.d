@@ -1,5 +1,5 @@
 /*
- * The function '-' takes addresses of the program, not those of a library.
+ * With the function '-', the module must be the program, not a library.
  * @command: spin 10 1
  */
 pid$target:libc.so.6:-:800

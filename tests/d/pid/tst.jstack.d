@@ -1,5 +1,5 @@
 /*
- * In a program without helpers, jstack records the same stack as ustack.
+ * In a program without ustack helpers, jstack records the same stack as ustack.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

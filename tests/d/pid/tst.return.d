@@ -1,5 +1,5 @@
 /*
- * In a return probe, arg0 is the offset and arg1 is the return value.
+ * In a return probe, arg0 is the offset of the return and arg1 is the return value.
  * @command: spin 10 1
  * @replace: ^calls .*\n -> 
  * @flags: -q

@@ -1,5 +1,5 @@
 /*
- * In all threads together, there are as many entries and as many returns as calls.
+ * Over all threads, entry and return probes each fire once for each call.
  * @command: spin 50 4
  * @replace: ^calls .*\n -> 
  * @flags: -q

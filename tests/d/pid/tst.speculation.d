@@ -1,5 +1,5 @@
 /*
- * A speculation is committed when the call returns the expected value.
+ * The records of a speculation are printed if it is committed, and not if it is discarded.
  * @command: spin 8 1
  * @replace: ^calls .*\n -> 
  * @flags: -q -x nspec=4

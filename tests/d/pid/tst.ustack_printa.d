@@ -1,5 +1,5 @@
 /*
- * %k prints the stack of a key.
+ * %k prints a key that is a stack.
  * @command: spin 3 1
  * @replace: ^calls .*\n -> 
  * @replace: \+0x[0-9a-f]+ -> +OFF

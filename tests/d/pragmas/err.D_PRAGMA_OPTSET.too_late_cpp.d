@@ -1,5 +1,5 @@
 /*
- * A program cannot set cpp, which is needed before the program is read.
+ * A program cannot set the cpp option, which is needed before the program is read.
  */
 #pragma D option cpp
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A program cannot set define, which is needed before the program is read.
+ * A program cannot set the define option, which is needed before the program is read.
  */
 #pragma D option define=A=1
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A program cannot set libdir, which is needed before the program is read.
+ * A program cannot set the libdir option, which is needed before the program is read.
  */
 #pragma D option libdir=/tmp
 BEGIN

@@ -1,3 +1,3 @@
-/* An option refuses a value of another kind. */
+/* A size option refuses a value that is not a size. */
 #pragma D option bufsize=quick
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* #pragma D attributes refuses a symbol of another scope. */
+/* #pragma D attributes refuses a symbol in another scope. */
 #pragma D attributes Stable/Stable/Common libc`x
 BEGIN { exit(0); }

@@ -1,2 +1,2 @@
-/* %@ must be a conversion of numbers. */
+/* %@ cannot be combined with a conversion for strings. */
 BEGIN { @a = count(); printa("%@s\n", @a); }

@@ -1,5 +1,5 @@
 /*
- * printa without a format begins with a blank line and prints keys and values in columns.
+ * printa without a format prints a blank line, and then keys and values in columns.
  * @flags: -q
  */
 BEGIN

@@ -1,2 +1,2 @@
-/* %@ belongs to printa. */
+/* %@ can be used only in printa. */
 BEGIN { @a = count(); printf("%@d\n", 1); }

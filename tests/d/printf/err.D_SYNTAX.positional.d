@@ -1,2 +1,2 @@
-/* Conversions with positions are refused. */
+/* Positional conversions, such as %1$d, are refused. */
 BEGIN { printf("%1$d\n", 1); }

@@ -1,5 +1,5 @@
 /*
- * A bit-field prints as the integer that it is.
+ * A bit-field prints as an integer of its own width and sign.
  * @flags: -q
  */
 struct bits { int a : 4; unsigned b : 4; };

@@ -1,5 +1,5 @@
 /*
- * %c prints one character, %C escapes one that cannot be printed.
+ * %c prints one character, and %C escapes a character that cannot be printed.
  * @flags: -q
  */
 BEGIN

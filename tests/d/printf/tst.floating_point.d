@@ -1,5 +1,5 @@
 /*
- * %e, %f and %g print floating-point members as they are in memory.
+ * %e, %f and %g print the float and double members of a struct.
  * @flags: -q
  */
 struct fp { double d; float f; };

@@ -1,5 +1,5 @@
 /*
- * %u, %o, %x and %X print the bits of the argument.
+ * %u, %o, %x and %X print their argument as an unsigned number.
  * @flags: -q
  */
 BEGIN

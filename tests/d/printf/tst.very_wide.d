@@ -1,5 +1,5 @@
 /*
- * A width of many thousands is accepted.
+ * A width of several thousand characters is accepted.
  * @replace: [ ]{9999}x -> WIDE
  * @flags: -q
  */

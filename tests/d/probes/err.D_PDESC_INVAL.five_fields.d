@@ -1,2 +1,2 @@
-/* A description has at most four fields. */
+/* A probe description has at most four fields. */
 a:b:c:d:e { exit(0); }

@@ -1,2 +1,2 @@
-/* A description of three colons matches only probes that have a function. */
+/* The probe description ::: matches only probes that have a function. */
 ::: { exit(0); }

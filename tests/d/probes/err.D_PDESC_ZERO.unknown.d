@@ -1,2 +1,2 @@
-/* A description must match a probe. */
+/* A probe description must match a probe. */
 nosuch:::probe { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A description may omit fields from the left.
+ * A probe description may omit fields from the left.
  * @flags: -q
  */
 BEGIN { printf("1"); }

@@ -1,5 +1,5 @@
 /*
- * Fields may contain * ? and sets of characters.
+ * The fields of a probe description may contain *, ? and sets of characters.
  * @flags: -q
  */
 BEGI? { printf("1"); }

@@ -1,5 +1,5 @@
 /*
- * A leading colon does not add an empty field to a description.
+ * A leading colon does not add an empty field to a probe description.
  * @flags: -q
  */
 dtrace:::BEGIN, :::BEGIN, ::::BEGIN

@@ -1,5 +1,5 @@
 /*
- * A description may contain macro variables.
+ * A probe description may contain macro variables.
  * @args: BEGIN
  * @flags: -q
  */

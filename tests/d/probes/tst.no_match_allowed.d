@@ -1,5 +1,5 @@
 /*
- * With zdefs, a description may match nothing.
+ * With zdefs (-Z), a probe description may match no probe.
  * @flags: -q -Z
  */
 nosuch:::probe { printf("never\n"); }

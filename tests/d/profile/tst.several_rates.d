@@ -1,5 +1,5 @@
 /*
- * Ticks with different rates fire in the order of their times.
+ * Ticks with different rates fire in chronological order.
  * @flags: -q
  */
 int a, b;

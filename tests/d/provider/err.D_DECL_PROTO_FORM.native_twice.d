@@ -1,5 +1,5 @@
 /*
- * Two native arguments of a probe may not have the same name.
+ * Two native arguments of a probe cannot have the same name.
  */
 provider test_prov
 {

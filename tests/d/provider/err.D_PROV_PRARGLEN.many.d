@@ -1,4 +1,4 @@
-/* A probe cannot have more arguments than compilers can pass to it. */
+/* A static probe cannot have more than the 29 arguments that compilers can pass to it. */
 provider web {
 	probe go(int, int, int, int, int, int, int, int, int, int, int, int, int, int, int,
 	    int, int, int, int, int, int, int, int, int, int, int, int, int, int, int);

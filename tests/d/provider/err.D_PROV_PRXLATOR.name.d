@@ -1,3 +1,3 @@
-/* A probe's argument must be mapped from an argument that the program passes. */
+/* The name of a translated argument must be the name of a native argument of the probe. */
 provider web { probe go(int a, int b) : (int b, int c); };
 BEGIN { exit(0); }

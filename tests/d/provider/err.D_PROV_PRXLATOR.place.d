@@ -1,3 +1,3 @@
-/* A probe cannot show more unnamed arguments than the program passes. */
+/* A probe cannot have more unnamed translated arguments than native arguments. */
 provider web { probe go(int) : (int, int); };
 BEGIN { exit(0); }

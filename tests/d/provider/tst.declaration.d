@@ -1,5 +1,5 @@
 /*
- * A program may describe a provider.
+ * A D program may declare a provider and its probes.
  * @flags: -q
  */
 provider web { probe go__now(int, char *); probe stop(); probe query-return(int); };

@@ -1,5 +1,5 @@
 /*
- * A provider selects the arguments that a probe shows, may be defined twice, and may use types.
+ * A provider declaration may reorder, omit and retype arguments, and may be repeated.
  * @flags: -q
  */
 typedef struct conn { int fd; struct conn *next; } conn_t;

@@ -1,2 +1,2 @@
-/* A clause may not record data after commit. */
+/* A clause cannot record data after commit. */
 BEGIN { commit(1); trace(1); }

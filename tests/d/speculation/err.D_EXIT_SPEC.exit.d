@@ -1,2 +1,2 @@
-/* A clause may not call exit after speculate. */
+/* A clause cannot call exit after speculate. */
 BEGIN { speculate(1); exit(0); }

@@ -1,2 +1,2 @@
-/* A clause may not call speculate after commit. */
+/* A clause cannot call speculate after commit. */
 BEGIN { commit(1); speculate(1); }

@@ -1,2 +1,2 @@
-/* A clause may not call speculate after it has recorded data. */
+/* A clause cannot call speculate after it has recorded data. */
 BEGIN { trace(1); speculate(1); }

@@ -1,2 +1,2 @@
-/* A clause may call speculate only once. */
+/* A clause cannot call speculate twice. */
 BEGIN { speculate(1); speculate(2); }

@@ -1,5 +1,5 @@
 /*
- * If no buffer is free, speculation returns 0, and the failure is reported.
+ * If no speculation buffer is free, speculation() returns 0, and the failure is reported.
  * @stderr
  * @flags: -q
  */

@@ -1,5 +1,5 @@
 /*
- * A record that is larger than the complete speculation buffer is a drop.
+ * A record that is larger than a speculation buffer is dropped, and the drop is reported.
  * @flags: -q -x specsize=64 -x strsize=512
  * @stderr
  */

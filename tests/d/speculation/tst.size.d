@@ -1,5 +1,5 @@
 /*
- * A record that does not fit into the speculation buffer is a drop.
+ * A record that does not fit into the rest of a speculation buffer is dropped.
  * @flags: -q -x specsize=400 -x strsize=256
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * Two speculations are kept apart.
+ * Two speculations are committed and discarded independently of each other.
  * @flags: -q -x nspec=2
  */
 BEGIN { a = speculation(); b = speculation(); printf("%d %d\n", a, b); }

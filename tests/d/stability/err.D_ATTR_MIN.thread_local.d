@@ -1,5 +1,5 @@
 /*
- * A variable without attributes of its own is at most Stable.
+ * A variable without attributes of its own is only Stable, not Standard.
  * @flags: -x amin=Standard/Stable/Common
  */
 #pragma D attributes Standard/Standard/Common provider dtrace provider

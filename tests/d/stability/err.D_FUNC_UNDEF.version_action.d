@@ -1,3 +1,3 @@
-/* An action of a later version does not exist. */
+/* An action that is newer than the version option is undefined. */
 #pragma D option version=1.8.1
 BEGIN { print(1); exit(0); }

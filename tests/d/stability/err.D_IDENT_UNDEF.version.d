@@ -1,5 +1,5 @@
 /*
- * A variable of a later version than -x version does not exist.
+ * A variable that is newer than -x version is undefined.
  * @flags: -x version=1.1
  */
 BEGIN { trace(ucaller); exit(0); }

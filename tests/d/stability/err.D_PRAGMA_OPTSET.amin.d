@@ -1,3 +1,3 @@
-/* amin has three parts. */
+/* The value of the amin option must have three parts. */
 #pragma D option amin=Stable/Stable
 BEGIN { exit(0); }

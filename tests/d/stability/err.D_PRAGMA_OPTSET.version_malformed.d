@@ -1,3 +1,3 @@
-/* A version has two or three numbers. */
+/* The value of the version option must have two or three numbers. */
 #pragma D option version=1
 BEGIN { exit(0); }

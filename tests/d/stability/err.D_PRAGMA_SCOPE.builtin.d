@@ -1,3 +1,3 @@
-/* D's own names keep their attributes. */
+/* #pragma D attributes cannot change the attributes of D's own names. */
 #pragma D attributes Private/Private/Unknown pid
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * A library's names keep their attributes.
+ * #pragma D attributes cannot change the attributes of a library's names.
  * @flags: -L library
  */
 #pragma D attributes Private/Private/Unknown newer

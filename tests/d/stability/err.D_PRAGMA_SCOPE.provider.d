@@ -1,3 +1,3 @@
-/* A provider that the program does not describe keeps its attributes. */
+/* #pragma D attributes needs a declaration of the provider in the program. */
 #pragma D attributes Private/Private/Unknown provider dtrace name
 BEGIN { exit(0); }

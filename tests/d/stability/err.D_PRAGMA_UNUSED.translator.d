@@ -1,4 +1,4 @@
-/* Attributes of translators apply only to the translators below them. */
+/* #pragma D attributes for translators must precede a translator. */
 struct raw { int a; };
 struct nice { int b; };
 translator struct nice < struct raw *r > { b = r->a; };

@@ -1,5 +1,5 @@
 /*
- * -x amin has three parts.
+ * The value of -x amin must have three parts.
  * @flags: -x amin=Stable
  * @exit: 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * For each of the three attributes separately, the report shows the weakest.
+ * The report shows the weakest value of each of the three attributes separately.
  * @flags: -e -v
  * @stderr
  */

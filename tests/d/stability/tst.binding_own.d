@@ -1,5 +1,5 @@
 /*
- * A declaration of a later version is ignored.
+ * A declaration is ignored if #pragma D binding says that it is newer than -x version.
  * @flags: -q -x version=1.5
  */
 #pragma D binding "1.6" x

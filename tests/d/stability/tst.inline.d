@@ -1,5 +1,5 @@
 /*
- * An inline without attributes is as stable as what it names.
+ * An inline without attributes is as stable as the least stable name in it.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * A statement is as stable as the weakest name in it.
+ * A statement is as stable as the least stable name in it.
  * @flags: -e -v
  * @stderr
  */

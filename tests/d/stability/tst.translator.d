@@ -1,5 +1,5 @@
 /*
- * A translator without attributes is as stable as what it names.
+ * A translator without attributes is as stable as the least stable name in it.
  * @flags: -e -v
  * @stderr
  */

@@ -1,5 +1,5 @@
 /*
- * -x version=1.2.3.4 is malformed.
+ * -x version refuses a version that has more than three numbers.
  * @flags: -x version=1.2.3.4
  * @exit: 1
  * @stderr

@@ -1,5 +1,5 @@
 /*
- * -x version=1.14 is undefined.
+ * -x version refuses a version of D that does not exist.
  * @flags: -x version=1.14
  * @exit: 1
  * @stderr

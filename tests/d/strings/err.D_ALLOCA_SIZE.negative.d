@@ -1,2 +1,2 @@
-/* alloca takes a positive size. */
+/* The size that is passed to alloca must be positive. */
 BEGIN { x = (char *)alloca(-1); }

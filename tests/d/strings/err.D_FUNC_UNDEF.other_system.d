@@ -1,2 +1,2 @@
-/* The error for a subroutine of other systems names the subroutine. */
+/* The error for a subroutine that exists only on other systems names the subroutine. */
 BEGIN { x = msgsize(0); }

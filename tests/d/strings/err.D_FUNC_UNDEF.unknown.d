@@ -1,2 +1,2 @@
-/* A function that D does not have is unknown. */
+/* A call of a function that D does not have is refused. */
 BEGIN { x = strlenn("a"); }

@@ -1,2 +1,2 @@
-/* substr takes two arguments or three. */
+/* substr takes at least two arguments. */
 BEGIN { trace(substr("abc")); }

@@ -1,2 +1,2 @@
-/* strlen takes one string. */
+/* strlen takes exactly one argument. */
 BEGIN { exit(strlen()); }

@@ -1,5 +1,5 @@
 /*
- * bcopy copies to memory from alloca, which was zero before.
+ * alloca returns memory that is filled with zeros, and bcopy can copy into this memory.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * basename is the last part of a path.
+ * basename returns the last part of a path.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * getmajor and getminor take a device number apart.
+ * getmajor and getminor return the two parts of a device number.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * dirname is a path without its last part.
+ * dirname returns a path without its last part.
  * @flags: -q
  */
 BEGIN

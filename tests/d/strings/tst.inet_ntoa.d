@@ -1,5 +1,5 @@
 /*
- * inet_ntoa writes an IPv4 address.
+ * inet_ntoa returns an IPv4 address as a string.
  * @flags: -q
  */
 ipaddr_t *p;

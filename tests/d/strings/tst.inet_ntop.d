@@ -1,5 +1,5 @@
 /*
- * inet_ntop writes an address of either family.
+ * inet_ntop returns an IPv4 or an IPv6 address as a string.
  * @flags: -q
  */
 BEGIN

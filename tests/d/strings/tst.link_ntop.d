@@ -1,5 +1,5 @@
 /*
- * link_ntop writes an Ethernet or an InfiniBand address.
+ * link_ntop returns an Ethernet or an InfiniBand address as a string.
  * @flags: -q
  */
 BEGIN

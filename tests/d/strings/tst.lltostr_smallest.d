@@ -1,5 +1,5 @@
 /*
- * lltostr writes the smallest number.
+ * lltostr formats the smallest 64-bit integer.
  * @flags: -q
  */
 BEGIN

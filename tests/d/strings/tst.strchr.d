@@ -1,5 +1,5 @@
 /*
- * strchr returns the rest of the string from the first such character, or NULL.
+ * strchr returns the rest of the string from the first occurrence of a character, or NULL.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * strrchr returns the rest of the string from the last such character, or NULL.
+ * strrchr returns the rest of the string from the last occurrence of a character, or NULL.
  * @flags: -q
  */
 BEGIN

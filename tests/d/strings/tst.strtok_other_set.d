@@ -1,5 +1,5 @@
 /*
- * strtok() stays at the delimiter that ended a word. A later call with another set
+ * strtok() stays at the delimiter that ended a word. A later call with other delimiters
  * begins there.
  * @flags: -q
  */

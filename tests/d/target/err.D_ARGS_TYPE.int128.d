@@ -1,5 +1,5 @@
 /*
- * Compilers disagree on the locations of an __int128 on the stack and of the arguments after it.
+ * An argument after an __int128 on the stack is unavailable, as compilers disagree on its location.
  * @command: passing
  */
 pid$target:a.out:crowded:entry

@@ -1,5 +1,5 @@
 /*
- * A small struct that is passed by value is in registers.
+ * A struct that is passed by value in registers is not available.
  * @command: records
  */
 pid$target:a.out:mixed:entry

@@ -1,5 +1,5 @@
 /*
- * A struct of the target does not have this member.
+ * A struct of the target has only the members that its definition lists.
  * @command: records
  */
 pid$target:a.out:visit:entry

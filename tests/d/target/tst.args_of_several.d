@@ -1,5 +1,5 @@
 /*
- * args[n] may be used in a clause of several functions when it is the same in all of them.
+ * args[n] may be used in a clause of several functions if they agree on its type and location.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

@@ -1,5 +1,5 @@
 /*
- * A type's scope is a module, a process, both, or nothing; struct, union or enum is before or after it.
+ * The scope of a type may be empty, a module, a process or both. struct etc. may precede or follow it.
  * @command: records
  * @flags: -q
  * @replace: ^\d+ count exactly\n -> 

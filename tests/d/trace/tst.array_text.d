@@ -1,5 +1,5 @@
 /*
- * An array of characters that is text prints as text.
+ * trace prints an array of characters as text if it contains text.
  * @flags: -q
  */
 char a[8];

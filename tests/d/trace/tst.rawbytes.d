@@ -1,5 +1,5 @@
 /*
- * With rawbytes, even text is dumped.
+ * With rawbytes, trace dumps even text in hexadecimal.
  * @flags: -q -x rawbytes
  */
 char a[8];

@@ -1,2 +1,2 @@
-/* tracemem takes an address and a size. */
+/* tracemem needs an address and a size. */
 BEGIN { tracemem("abc"); }

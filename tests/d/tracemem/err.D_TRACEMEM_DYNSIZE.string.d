@@ -1,2 +1,2 @@
-/* The dynamic size of tracemem is a number. */
+/* The third argument of tracemem, the dynamic size, must be a number. */
 BEGIN { tracemem("abc", 4, "x"); }

@@ -1,2 +1,2 @@
-/* The size of tracemem is a constant. */
+/* The size that is passed to tracemem must be a constant. */
 BEGIN { n = 4; tracemem("abc", n); }

@@ -1,2 +1,2 @@
-/* The size of tracemem is positive. */
+/* The size that is passed to tracemem must be positive. */
 BEGIN { tracemem("abc", 0); }

@@ -1,5 +1,5 @@
 /*
- * tracemem takes a string, too.
+ * tracemem also accepts a string.
  * @flags: -q
  */
 BEGIN { tracemem("ab\001", 4); exit(0); }

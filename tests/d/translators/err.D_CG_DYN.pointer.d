@@ -1,4 +1,4 @@
-/* There is no pointer to a translation. */
+/* A pointer that xlate returns must be dereferenced. */
 struct out { int o; };
 translator struct out < int i > { o = i; };
 BEGIN { xlate <struct out *> (1); }

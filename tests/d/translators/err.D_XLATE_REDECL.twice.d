@@ -1,4 +1,4 @@
-/* A translator from one type to another is defined once. */
+/* A translator from one type to another cannot be defined twice. */
 struct raw { int a; };
 struct nice { int s; };
 translator struct nice < struct raw *r > { s = r->a; };

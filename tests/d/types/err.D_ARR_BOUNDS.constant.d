@@ -1,3 +1,3 @@
-/* A constant index is within the declared array. */
+/* A constant index must be within the declared array. */
 int a[4];
 BEGIN { exit(a[4]); }

@@ -1,3 +1,3 @@
-/* A constant index is not negative. */
+/* A constant index must not be negative. */
 int a[4];
 BEGIN { exit(a[-1]); }

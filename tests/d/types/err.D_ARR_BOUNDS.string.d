@@ -1,5 +1,5 @@
 /*
- * A constant index into a variable of type string is within strsize bytes.
+ * A constant index into a variable of type string must be within strsize bytes.
  */
 BEGIN
 {

@@ -1,5 +1,5 @@
 /*
- * A constant index into a string of an associative array is within strsize bytes.
+ * A constant index into a string of an associative array must be within strsize bytes.
  */
 string names[int];
 

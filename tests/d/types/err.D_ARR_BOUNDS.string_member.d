@@ -1,5 +1,5 @@
 /*
- * A constant index into a string in a struct is within strsize bytes.
+ * A constant index into a string in a struct must be within strsize bytes.
  */
 struct named {
 	int id;

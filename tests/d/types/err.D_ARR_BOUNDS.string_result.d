@@ -1,5 +1,5 @@
 /*
- * A constant index into the string that a subroutine returns is within strsize bytes, which an option sets.
+ * A constant index into the string that a subroutine returns must be less than the strsize option.
  */
 #pragma D option strsize=64
 

@@ -1,5 +1,5 @@
 /*
- * A constant index into a member of curlwpsinfo is within its bounds, even if the member's value is unknown.
+ * A constant index into a curlwpsinfo member must be in bounds, even if the member's value is unknown.
  */
 BEGIN
 {

@@ -1,3 +1,3 @@
-/* An array has a positive number of elements. */
+/* The number of elements of an array must be positive. */
 struct s { int a[-1]; };
 BEGIN { exit(0); }

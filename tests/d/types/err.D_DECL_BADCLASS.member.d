@@ -1,3 +1,3 @@
-/* A member has no storage class. */
+/* A member cannot have a storage class. */
 struct s { self int a; };
 BEGIN { exit(0); }

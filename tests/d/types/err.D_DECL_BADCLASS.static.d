@@ -1,3 +1,3 @@
-/* Variables of D are not static. */
+/* A variable of D cannot be static. */
 static int i;
 BEGIN { exit(0); }

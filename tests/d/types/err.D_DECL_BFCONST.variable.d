@@ -1,4 +1,4 @@
-/* The width of a bit-field is a constant. */
+/* The width of a bit-field must be a constant. */
 int n;
 struct s { int a : n; };
 BEGIN { exit(0); }

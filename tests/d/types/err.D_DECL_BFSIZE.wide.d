@@ -1,3 +1,3 @@
-/* A bit-field is not wider than its type. */
+/* A bit-field cannot be wider than its type. */
 struct s { int a : 33; };
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A bit-field is an integer. */
+/* A bit-field must be an integer. */
 struct s { char *a : 3; };
 BEGIN { exit(0); }

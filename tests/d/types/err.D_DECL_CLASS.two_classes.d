@@ -1,3 +1,3 @@
-/* A declaration has one storage class. */
+/* A declaration cannot have two storage classes. */
 self this int i;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* The word for an integer's width may occur only once. */
+/* A declaration cannot contain short twice. */
 short short int i;
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* There is no long long long. */
+/* A type cannot contain long three times. */
 long long long int i;
 BEGIN { exit(0); }

@@ -1,2 +1,2 @@
-/* short may be written only once. */
+/* A cast cannot contain short twice. */
 BEGIN { trace((short short int)1); }

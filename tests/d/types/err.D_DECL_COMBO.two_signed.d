@@ -1,2 +1,2 @@
-/* signed may be written only once. */
+/* A cast cannot contain signed twice. */
 BEGIN { trace((signed signed int)1); }

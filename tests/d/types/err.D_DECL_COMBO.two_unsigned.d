@@ -1,2 +1,2 @@
-/* unsigned may be written only once. */
+/* A cast cannot contain unsigned twice. */
 BEGIN { trace((unsigned unsigned int)1); }

@@ -1,4 +1,4 @@
-/* The value of an enumerator is a constant. */
+/* The value of an enumerator must be a constant. */
 int n;
 enum e { A = n };
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* The value of an enumerator fits into an int. */
+/* The value of an enumerator must fit into an int. */
 enum e { A = 0x80000000 };
 BEGIN { exit(0); }

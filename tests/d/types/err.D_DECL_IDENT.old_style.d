@@ -1,3 +1,3 @@
-/* Functions are declared with types, not with names. */
+/* The parameters of a function must be declared with types, not only with names. */
 int (*f)(a, b);
 BEGIN { exit(0); }

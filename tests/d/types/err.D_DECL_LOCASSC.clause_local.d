@@ -1,3 +1,3 @@
-/* Clause-local variables are not associative. */
+/* A clause-local variable cannot be an associative array. */
 this int a[int];
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* A parameter may have no storage class except register. */
+/* A parameter cannot have a storage class except register. */
 int (*f)(static int);
 BEGIN { exit(0); }

@@ -1,3 +1,3 @@
-/* There are no members of type void. */
+/* A member cannot have the type void. */
 struct s { void v; };
 BEGIN { exit(0); }

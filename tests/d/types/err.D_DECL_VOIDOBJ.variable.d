@@ -1,3 +1,3 @@
-/* There are no variables of type void. */
+/* A variable cannot have the type void. */
 void v;
 BEGIN { exit(0); }

@@ -1,5 +1,5 @@
 /*
- * Members of an anonymous struct or union belong to the one around it.
+ * Members of an anonymous struct or union belong to the struct around it.
  * @flags: -q
  */
 struct around {

@@ -1,5 +1,5 @@
 /*
- * An array of fixed size is storage of its own, read and written by index.
+ * The elements of an array of fixed size can be read and written by index.
  * @flags: -q
  */
 int a[4];

@@ -1,5 +1,5 @@
 /*
- * An enum's value may be an expression of earlier constants.
+ * The value of an enumerator may be an expression of earlier enumerators.
  * @flags: -q
  */
 enum { A = 4, B = A * 2, C = (B << 1) | 1, D = sizeof (int) };

@@ -1,5 +1,5 @@
 /*
- * struct in6_addr has its bytes and words under the names of several systems.
+ * struct in6_addr has members for its bytes (s6_addr) and its 16-bit words (s6_addr16).
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * An int compared with an unsigned int is compared as unsigned, with a long as signed.
+ * An int is compared with an unsigned int as unsigned, and with a long as signed.
  * @flags: -q
  */
 BEGIN

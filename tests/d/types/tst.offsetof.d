@@ -1,5 +1,5 @@
 /*
- * offsetof returns the offset of a member in the layout of C.
+ * offsetof returns the offset that a member has in C.
  * @flags: -q
  */
 struct mixed {

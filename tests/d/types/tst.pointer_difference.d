@@ -1,5 +1,5 @@
 /*
- * The difference of two pointers is a number of objects.
+ * The difference of two pointers is a number of objects, not of bytes.
  * @flags: -q
  */
 struct wide { char c[24]; };

@@ -1,5 +1,5 @@
 /*
- * Memory from alloca is written and read through a pointer.
+ * Memory from alloca can be written and read through a pointer.
  * @flags: -q
  */
 BEGIN

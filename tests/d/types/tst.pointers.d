@@ -1,5 +1,5 @@
 /*
- * Pointer arithmetic counts in objects.
+ * Pointer arithmetic counts in objects, not in bytes.
  * @flags: -q
  */
 int *p;

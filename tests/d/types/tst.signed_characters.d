@@ -1,5 +1,5 @@
 /*
- * Elements of an array of char have a sign.
+ * The elements of an array of char are signed.
  * @flags: -q
  */
 char a[2];

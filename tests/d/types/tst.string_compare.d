@@ -1,5 +1,5 @@
 /*
- * Strings are compared byte by byte, as unsigned.
+ * Strings are compared byte by byte, and the bytes are unsigned.
  * @flags: -q
  */
 BEGIN

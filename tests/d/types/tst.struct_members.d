@@ -1,5 +1,5 @@
 /*
- * Members of a struct that the program declares are written and read.
+ * The members of a struct that the program declares can be written and read.
  * @flags: -q
  */
 struct point {

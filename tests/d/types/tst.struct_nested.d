@@ -1,5 +1,5 @@
 /*
- * Structs hold structs and arrays.
+ * A struct may contain structs and arrays.
  * @flags: -q
  */
 struct inner { int a[3]; char c; };

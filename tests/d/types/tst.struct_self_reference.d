@@ -1,5 +1,5 @@
 /*
- * A struct may point to its own kind.
+ * A struct may contain a pointer to its own type.
  * @flags: -q
  */
 struct node { int value; struct node *next; };

@@ -1,5 +1,5 @@
 /*
- * The tags of structures, unions and enumerations have name spaces of their own.
+ * The tags of structures, unions and enumerations are in three separate name spaces.
  * @flags: -q
  */
 struct tag { int a; int b; };

@@ -1,5 +1,5 @@
 /*
- * typedef names another type.
+ * typedef gives a type another name.
  * @flags: -q
  */
 typedef unsigned short port_number;

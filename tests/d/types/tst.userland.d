@@ -1,5 +1,5 @@
 /*
- * The keyword userland may mark a type as one of the traced process.
+ * The keyword userland may mark a type as a type of the traced process.
  * @flags: -q
  */
 userland int *p;

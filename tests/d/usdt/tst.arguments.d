@@ -1,5 +1,5 @@
 /*
- * args[] of a static probe have the types that the program passed. argN are their bits.
+ * args[N] of a static probe has the type that the program passed. argN has the same bits.
  * @command: kinds 3
  * @replace: ^[a-z].*\n ->
  * @flags: -q

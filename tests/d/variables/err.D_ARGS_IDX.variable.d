@@ -1,2 +1,2 @@
-/* The index of args[ ] is a constant. */
+/* The index of args[ ] must be a constant. */
 BEGIN { x = 0; trace(args[x]); }

@@ -1,4 +1,4 @@
-/* The types of args[] depend on the probes, which do not exist yet.
+/* args[] cannot be used if no probe matches yet, because the probes define its types.
  * @flags: -Z
  */
 nowhere:::probe { trace(args[0]); }

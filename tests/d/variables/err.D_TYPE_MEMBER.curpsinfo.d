@@ -1,2 +1,2 @@
-/* curpsinfo has the members that psinfo_t has. */
+/* curpsinfo has only the members that psinfo_t has. */
 BEGIN { trace(curpsinfo->pr_nosuch); }

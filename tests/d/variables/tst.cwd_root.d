@@ -1,5 +1,5 @@
 /*
- * cwd and root are paths of the process.
+ * cwd and root are the current directory and the root directory of the process.
  * @flags: -q
  */
 BEGIN

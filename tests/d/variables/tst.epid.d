@@ -1,5 +1,5 @@
 /*
- * epid counts the clauses from 1.
+ * epid numbers the clauses from 1.
  * @flags: -q
  */
 BEGIN { printf("%d\n", epid); }

@@ -1,5 +1,5 @@
 /*
- * Flags of processes, codes of signals and kinds of synchronisation objects have the published names.
+ * Constants for process flags, signal codes and synchronisation objects have the published values.
  * @flags: -q
  */
 BEGIN

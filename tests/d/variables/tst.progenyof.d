@@ -1,5 +1,5 @@
 /*
- * progenyof() in BEGIN and tick knows every ancestor of dtrace, and no other process.
+ * In BEGIN and tick, progenyof() is true for dtrace itself and for its ancestors only.
  * @flags: -q
  */
 BEGIN

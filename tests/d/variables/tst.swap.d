@@ -1,5 +1,5 @@
 /*
- * Strings and numbers are swapped through a third variable.
+ * Strings and numbers can be swapped through a third variable.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * A thread-local associative array has keys.
+ * A thread-local variable may be an associative array with several keys.
  * @flags: -q
  */
 self int count[string, int];

@@ -1,5 +1,5 @@
 /*
- * Thread-local elements may have string values and mixed keys.
+ * A thread-local array may have string values and keys of different types.
  * @flags: -q
  */
 BEGIN

@@ -1,5 +1,5 @@
 /*
- * walltimestamp is the time since 1970.
+ * walltimestamp is the time since 1970, in nanoseconds.
  * @flags: -q
  */
 BEGIN
