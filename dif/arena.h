@@ -379,7 +379,7 @@ struct dt_session {
 	dt_u32 spec_state[DT_MAX_SPECS];
 };
 DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
-		 "what each firing reads is one cache line");
+		 "the fields that each firing reads fill one cache line");
 
 /*
  * Private copies of two words of struct dt_session. Hosts that use the private

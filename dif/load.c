@@ -135,7 +135,7 @@ static int dt_load_option(struct dt_loader *l, dt_u32 no)
 	if (dt_dof_section(l, no, DOF_SECT_OPTDESC, &sec) != 0)
 		return -1;
 	if (sec.size % sizeof(o))
-		return dt_refuse(l, no, "options have an invalid size");
+		return dt_refuse(l, no, "option section has an invalid size");
 	for (dt_u64 at = 0; at < sec.size; at += sizeof(o)) {
 		dt_copy(&o, l->dof + sec.offset + at, sizeof(o));
 		if (o.option >= DTRACEOPT_N)
@@ -159,7 +159,8 @@ static int dt_load_sections(struct dt_loader *l)
 		if (dt_dof_section(l, i, DOF_SECT_ECBDESC, &sec) != 0)
 			return -1;
 		if (!sec.size || sec.size % sizeof(ecb))
-			return dt_refuse(l, i, "ECBs have an invalid size");
+			return dt_refuse(l, i,
+					 "ECB section has an invalid size");
 		for (dt_u64 k = 0; k < sec.size / sizeof(ecb); k++) {
 			dt_ecb_read(l, &sec, k, &ecb);
 			if (dt_load_ecb(l, &ecb) != 0)

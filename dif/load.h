@@ -84,8 +84,8 @@ int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 /*
  * --- counters.c ---
  * Allocates counters for an aggregation, if it can have counters and there is
- * space. The actions that compute the aggregation's key must precede
- * the action a in the clause.
+ * space. In the clause, the actions that compute the aggregation's key must
+ * precede `a`.
  */
 void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 

@@ -203,7 +203,8 @@ static int dt_action_allowed(struct dt_loader *l, const struct dof_actdesc *d,
 		return dt_refuse(l, d->kind,
 				 "action is available only in the kernel");
 	if (*flags & DT_ACT_ELSEWHERE)
-		return dt_refuse(l, d->kind, "action is not available");
+		return dt_refuse(l, d->kind,
+				 "action is available only on other systems");
 	if (difo && difo->destructive)
 		*flags |= DT_ACT_DESTRUCTIVE;
 	if ((*flags & DT_ACT_DESTRUCTIVE) && (may == DT_OPT_UNSET || !may))
@@ -236,7 +237,9 @@ int dt_load_action(struct dt_loader *l, struct dt_clause *c,
 		c->flags |= DT_CLAUSE_DESTRUCTIVE;
 	if (d->strtab != DOF_SECIDX_NONE && !DTRACEACT_ISAGG(d->kind)) {
 		if (d->arg > 0xffffffffu)
-			return dt_refuse(l, d->arg, "format is out of range");
+			return dt_refuse(
+			    l, d->arg,
+			    "offset of the format string is out of range");
 		format = dt_dof_string(l, d->strtab, (dt_u32)d->arg);
 		if (!format)
 			return -1;

@@ -118,7 +118,7 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 			    actions[i + 1].ntuple == DT_NTUPLE_INCREMENT)
 				return dt_refuse(l, i,
 						 "increment is not followed by "
-						 "a distribution");
+						 "its distribution");
 			continue;
 		}
 		if (dt_load_key(l, actions, i) != 0)
@@ -174,7 +174,8 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		return -1;
 	n = sec.size / sizeof(d);
 	if (sec.size % sizeof(d) || n > DT_MAX_ACTIONS)
-		return dt_refuse(l, section, "actions have an invalid size");
+		return dt_refuse(l, section,
+				 "action section has an invalid size");
 	c->actions = dt_heap(l, n * sizeof(*actions));
 	if (!c->actions)
 		return -1;

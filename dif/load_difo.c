@@ -63,7 +63,7 @@ static int dt_var_storage(struct dt_loader *l, struct dt_var *v)
 		bytes = dt_type_byref(&v->type) ? bytes + 8 : 16;
 	}
 	if (bytes > max - *used)
-		return dt_refuse(l, v->id, "no room for variables");
+		return dt_refuse(l, v->id, "not enough space for variables");
 	v->storage = *used;
 	if (v->scope == DIFV_SCOPE_GLOBAL)
 		v->storage += l->arena->globals;
@@ -77,8 +77,8 @@ static int dt_var_same(struct dt_loader *l, const struct dt_var *old,
 	if (old->kind != v->kind || old->type.kind != v->type.kind ||
 	    old->type.flags != v->type.flags || old->type.size != v->type.size)
 		return dt_refuse(l, v->id,
-				 "variable was declared before with another "
-				 "kind, type or size");
+				 "variable was declared earlier with a "
+				 "different kind, type or size");
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int dt_declare(struct dt_loader *l, const struct dt_difo *d,
 
 	if (info->name >= d->strs_bytes)
 		return dt_refuse(l, info->id,
-				 "variable's name is out of range");
+				 "variable's name is not in the string table");
 	if (info->kind > DIFV_KIND_SCALAR || info->scope > DIFV_SCOPE_LOCAL ||
 	    (info->flags & ~(DIFV_F_REF | DIFV_F_MOD)) || info->id > 0xffff)
 		return dt_refuse(l, info->id, "variable entry is malformed");
@@ -144,7 +144,7 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 {
 	if (t->kind > DIF_TYPE_STRING ||
 	    (t->flags & ~(DIF_TF_BYREF | DIF_TF_BYUREF)))
-		return dt_refuse(l, sec, "DIFO returns an unknown type");
+		return dt_refuse(l, sec, "DIFO's result has an unknown type");
 	if (t->kind == DIF_TYPE_STRING)
 		return 0;
 	if (t->flags) {
@@ -153,7 +153,7 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 		return 0;
 	}
 	if (t->size > 8 || (t->size & (t->size - 1)))
-		return dt_refuse(l, sec, "DIFO returns an invalid size");
+		return dt_refuse(l, sec, "DIFO's result has an invalid size");
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 	default:
 		return dt_refuse(
 		    l, no,
-		    "DIFO refers to a section that is not part of a DIFO");
+		    "DIFO refers to a section that cannot be part of a DIFO");
 	}
 	if (*to)
 		return dt_refuse(l, no, "DIFO has two tables of the same kind");

@@ -52,7 +52,8 @@ static int dt_dof_header(struct dt_loader *l, dt_u64 bytes)
 				 "DOF is for another system's DTrace");
 	if (h->flags || h->hdrsize != sizeof(*h) ||
 	    h->secsize != sizeof(struct dof_sec))
-		return dt_refuse(l, 16, "DOF header sizes are wrong");
+		return dt_refuse(l, 16,
+				 "DOF header has invalid flags or sizes");
 	if (h->filesz > bytes || h->loadsz > h->filesz)
 		return dt_refuse(l, 40, "DOF is truncated");
 	if (h->secnum > DT_MAX_SECTIONS || h->secoff < sizeof(*h) ||

@@ -151,7 +151,7 @@ static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	if (!v)
 		return dt_bad(c, "variable was not declared");
 	if (v->kind != kind)
-		return dt_bad(c, "variable was declared with another kind");
+		return dt_bad(c, "variable was declared with a different kind");
 	return 0;
 }
 

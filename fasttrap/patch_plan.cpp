@@ -57,7 +57,7 @@ private:
         if (before != nullptr && head < before->end())
             return probe_in(*before, site, head);
         if (site.at < site.first || site.at >= site.end)
-            return "no instruction around it can be moved";
+            return "it is not in code that may be moved";
 
         head = run_.forward(head, site.end, site.at);
         if (head != site.at) { // the site is an endbr64
@@ -193,7 +193,7 @@ private:
             std::any_of(before->insns.begin(), before->insns.end(),
                         [&](const auto& w) { return w.insn.at == start; });
         if (rest == run_.insns.end() || !same_instructions)
-            return "it overlaps the code that another jump replaces, which was decoded "
+            return "it overlaps code that another jump replaces and that was decoded "
                    "differently";
         for (auto w = rest; w != run_.insns.end(); ++w) {
             if (w->insn.target > before->at() && w->insn.target < run_.end(head))

@@ -13,7 +13,7 @@ std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAd
 {
     Result<Instruction> insn = arch_.decode(text, at);
     if (!insn) {
-        reason = "its bytes are not a known instruction";
+        reason = "the bytes at or after it are not a known instruction";
         return std::nullopt;
     }
     if (insn->next() > end) {
@@ -94,7 +94,7 @@ void Run::take_padding(std::span<const std::byte> text, TargetAddr at, TargetAdd
     n = std::min<std::size_t>(n, end - at);
     padding = static_cast<std::uint8_t>(std::min(n, wanted));
     std::copy_n(text.begin(), padding, padding_text.begin());
-    reason = "there is no padding after it";
+    reason = "there is too little padding after it";
 }
 
 void Run::append_to(Window& window) const
@@ -110,7 +110,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
                               [&](const auto& w) { return w.insn.at == head; });
     if (found == window.insns.end())
         return head >= window.insns.back().insn.next()
-                   ? "it lies in padding that is never executed"
+                   ? "it is in padding that is never executed"
                    : "it is not the start of an instruction";
     if (!found->site) {
         found->site = site.site;

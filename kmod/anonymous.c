@@ -33,7 +33,7 @@
 
 static char *anonymous = DTK_ANONYMOUS_FILE;
 module_param(anonymous, charp, 0444);
-MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, written by dtrace -A");
+MODULE_PARM_DESC(anonymous, "file that contains the anonymous enabling, written by dtrace -A");
 
 /*
  * Protects the variables below. It may be taken while a consumer's mutex is
@@ -255,7 +255,7 @@ void dt_anonymous_begin(void)
 		pr_info("dtrace: anonymous tracing with %s has started\n", anonymous);
 		return;
 	}
-	pr_err("dtrace: %s cannot be enabled: error %d\n", anonymous, error);
+	pr_err("dtrace: anonymous tracing with %s cannot be started: error %d\n", anonymous, error);
 	if (c) {
 		dt_detach_all(c);
 		dt_consumer_free(c);

@@ -29,7 +29,7 @@
 
 bool dt_destructive;
 module_param_named(destructive, dt_destructive, bool, 0644);
-MODULE_PARM_DESC(destructive, "allow destructive actions in D programs (with dtrace -w)");
+MODULE_PARM_DESC(destructive, "allow destructive actions in D programs that are run with dtrace -w");
 
 struct dt_consumer *dt_consumer_make(void)
 {

@@ -195,8 +195,8 @@ static int dt_fatal_signal(void)
 static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_ARGS));
 
 /*
- * @in: arguments of the tracepoint signal_deliver(sig, info, action). arg2 is
- * the handler. For a default action, it is SIG_DFL, which is 0.
+ * @in: arguments of the tracepoint signal_deliver(sig, info, action). arg2 of
+ * the probe is the handler. For the default action, it is SIG_DFL, which is 0.
  */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {

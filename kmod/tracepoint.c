@@ -284,7 +284,7 @@ static int dt_module_event(struct notifier_block *block, unsigned long event, vo
 			m->mod = tp_mod->mod;
 			list_add(&m->list, &dt_modules);
 		} else {
-			pr_warn("dtrace: the tracepoints of module %s cannot be probed: no memory\n",
+			pr_warn("dtrace: the tracepoints of module %s cannot be probed: out of memory\n",
 				tp_mod->mod->name);
 		}
 	} else if (event == MODULE_STATE_GOING) {

@@ -21,7 +21,7 @@ std::string read_note(std::string_view description, DefinitionNote& note)
     if (!is_note_name(note.provider))
         return "has an invalid provider name";
     if (!take_text(description, note.text))
-        return "has an unterminated text";
+        return "has unterminated text";
     return "";
 }
 

@@ -33,7 +33,7 @@ std::string add(std::string_view term, bool minus, Operand& out)
         return "";
     }
     if (!reg || reg->vector || reg->bytes != 8 || minus)
-        return "has no known register";
+        return "has an invalid register";
     if (scale != "1" && scale != "2" && scale != "4" && scale != "8")
         return "has a scale that is not 1, 2, 4 or 8";
     if (reg->rip) {

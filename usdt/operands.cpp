@@ -88,7 +88,7 @@ std::string parse_constant(Text& text, Operand& out)
             sum += minus ? 0 - number : number;
         } else {
             if (minus || !out.symbol.empty())
-                return "has a difference of symbols";
+                return "has a sum or difference of symbols";
             out.symbol = term;
         }
     }
@@ -101,7 +101,7 @@ std::string parse_address(Text& text, Operand& out)
     if (text.peek() != ')' && text.peek() != ',') {
         auto base = text.reg();
         if (!base)
-            return "has no known base register";
+            return "has an invalid base register";
         if (base->vector || base->bytes != 8)
             return "has a base that is not a 64-bit register";
         out.reg = base->number;
@@ -110,7 +110,7 @@ std::string parse_address(Text& text, Operand& out)
     if (text.take(',')) {
         auto index = text.reg();
         if (!index || index->vector || index->rip || index->bytes != 8)
-            return "has no known index register";
+            return "has an invalid index register";
         out.index = index->number;
         if (text.take(',')) {
             text.skip_blanks();
@@ -157,7 +157,7 @@ std::string parse_operand(Text& text, Operand& out, bool sized)
     }
     auto reg = register_by_name(name);
     if (!reg || reg->rip)
-        return "has no known register";
+        return "has an invalid register";
     out.form = reg->vector ? OperandForm::vector : OperandForm::general;
     out.reg = reg->number;
     out.high_byte = reg->high_byte;

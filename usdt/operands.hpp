@@ -58,7 +58,7 @@ struct Operand {
     std::int64_t value = 0;
     std::string symbol; // empty: none
     std::string text;   // as in the note
-    // Why the operand is unknown, as the end of a sentence: "has no known register".
+    // Why the operand is unknown, as the end of a sentence: "has an invalid register".
     // Empty if the operand is known.
     std::string trouble;
 };

@@ -18,12 +18,12 @@ constexpr Flag flags[] = {
     {'A', nullptr,
      "save the program as the anonymous enabling; without a program, remove the saved "
      "one"},
-    {'b', "size", "size of the principal buffer (k, m, g, t)", "bufsize"},
+    {'b', "size", "size of the principal buffer (suffixes: k, m, g, t)", "bufsize"},
     {'B', nullptr, "show each piece of output, quoted, on its own line"},
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor on programs first"},
     {'D', "name[=val]", "define a macro for -C", "define"},
-    {'d', nullptr, "show the program after each if has been rewritten as clauses"},
+    {'d', nullptr, "show the program with each if statement rewritten as clauses"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions"},
     {'F', nullptr, "indent the output by function entry and return"},
@@ -51,7 +51,7 @@ constexpr Flag flags[] = {
     {'w', nullptr, "permit destructive actions", "destructive"},
     {'x', "opt[=val]", "set an option"},
     {'X', "a|c|s|t", "C dialect: GNU (a, t), ISO (c), pre-ISO (s)", "stdc"},
-    {'Z', nullptr, "accept descriptions that match no probe"},
+    {'Z', nullptr, "accept probe descriptions that match no probe"},
 };
 
 // The values of --patches and --help in take(). These flags have no letter, so their
@@ -234,7 +234,7 @@ std::string wrong_with_building(const Arguments& args)
                " requires exactly one script, which declares the provider: " + flag +
                " -s provider.d" + (flag == "-h" ? " (--help shows the usage)" : "");
     if (!args.targets.empty())
-        return flag + " traces no process, so -c and -p are not allowed";
+        return flag + " does not trace processes, so -c and -p are not allowed";
     if (args.mode == Mode::Header && !args.operands.empty())
         return "-h takes no operands: " + args.operands.front();
     if (args.output.empty() && args.pieces.front().text == "-")
@@ -292,7 +292,7 @@ Arguments parse_arguments(int argc, char* argv[])
         args.wrong =
             "-a claims the program that -A saved, so no other program is allowed";
     if (args.wrong.empty() && args.mode == Mode::Anonymous && !args.targets.empty())
-        args.wrong = "-A traces no process, so -c and -p are not allowed";
+        args.wrong = "-A does not trace processes, so -c and -p are not allowed";
     if (args.wrong.empty() && args.pieces.empty() && !args.claims &&
         args.mode == Mode::Trace)
         args.wrong = "no probes specified";
@@ -326,7 +326,7 @@ std::string usage_text()
     text += "  --help         this help\n";
     text += std::string("  --patches      ") + patches_help + "\n";
     text +=
-        "\nExample: count a command's calls to the functions of libc\n"
+        "\nExample: count a command's calls to libc functions\n"
         "  dtrace -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c ls\n";
     return text;
 }

@@ -146,7 +146,8 @@ public:
 private:
     static Error no_kernel()
     {
-        return {Code::unsupported, "kernel names are not known here", 0};
+        return {Code::unsupported, "kernel types and symbols are not available here",
+                0};
     }
 };
 

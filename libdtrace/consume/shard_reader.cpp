@@ -81,7 +81,7 @@ dt_s64 ShardReader::take(Drain& drain, const char* contents, DrainKind kind,
         usleep(1000);
     }
     if (kind == DrainKind::Final && events_ != nullptr)
-        events_->complain("a thread still uses buffer " + std::to_string(shard) +
+        events_->complain("a thread is still using buffer " + std::to_string(shard) +
                           "; the last " + contents + " in it are lost");
     return -1;
 }

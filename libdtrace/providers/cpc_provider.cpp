@@ -109,8 +109,9 @@ Result<CpcCounter> parse_cpc(std::string_view name)
     CpcCounter counter;
     auto count = number(take_last(name), 10);
     if (!count || *count == 0 || *count > DT_CPC_MAX_COUNT)
-        return refusal("a name must be EVENT-MODE[-0xMASK]-COUNT, where COUNT is a "
-                       "positive decimal number");
+        return refusal(
+            "the probe name must be EVENT-MODE[-0xMASK]-COUNT, where COUNT is a "
+            "decimal number from 1 to 2^48 - 1");
     counter.count = *count;
     std::string_view mode = take_last(name);
     std::optional<std::uint64_t> mask;
@@ -118,7 +119,7 @@ Result<CpcCounter> parse_cpc(std::string_view name)
         mask = number(mode.substr(2), 16);
         if (!mask)
             return refusal("the mask " + std::string(mode) +
-                           " is not a hexadecimal number");
+                           " is not a hexadecimal number of at most 64 bits");
         mode = take_last(name);
     }
     auto known = std::find_if(modes.begin(), modes.end(),
@@ -195,8 +196,7 @@ Provider::Outcome CpcProvider::provide(const ProbeSpec& spec)
     std::string why = counter ? "" : counter.error().text;
     if (counter && !has_event_(*counter))
         why = "this machine cannot count the event: the processor has no counter for "
-              "it, or a "
-              "hypervisor hides its counters";
+              "it, or a hypervisor hides the processor's counters";
     if (why.empty())
         registry_.add(this, "cpc", "", "", spec.name);
     else if (spec.provider == "cpc")

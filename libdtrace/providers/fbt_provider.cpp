@@ -148,10 +148,9 @@ std::string FbtProvider::hint(const ProbeSpec& spec)
         return "";
     auto symbol = symbols_.find(spec.module, spec.function);
     if (symbol && symbol->is_function)
-        return "; " + spec.function +
-               " is a function that the kernel does not allow to be traced: the "
-               "kernel's own tracing code uses the function, or the function has no "
-               "room for a probe";
+        return "; the kernel does not allow the function " + spec.function +
+               " to be traced: the kernel's own tracing code uses the function, or "
+               "the function has no space for a probe";
     return symbol ? "; " + spec.function + " is not a function"
                   : "; " + symbol.error().text;
 }

@@ -84,8 +84,8 @@ const char* ProfileProvider::make(const std::string& name)
         return nullptr;
     auto interval = parse_interval(std::string_view(name).substr(per_cpu ? 8 : 5));
     if (!interval)
-        return "the interval must be a number, optionally followed by one of ns us ms "
-               "s m h d hz";
+        return "the interval must be a positive number, optionally followed by one of "
+               "ns us ms s m h d hz";
     if (*interval < shortest_interval_ns)
         return "the interval must be at least 200 us (at most 5000 hz)";
     std::uint32_t probe = registry_.add(this, "profile", "", "", name);

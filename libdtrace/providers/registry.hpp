@@ -61,8 +61,8 @@ public:
     // Sets the group of processes (kin) whose recycled probes add() reuses from now on.
     // If `kin` is empty, add() reuses no probes.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
-    // Makes probes available for reuse. No process may be able to fire them any more,
-    // and all of their records must have been consumed. When add() later needs a probe
+    // Makes probes available for reuse. Before the call, no process can still fire them,
+    // and all of their records have been consumed. When add() later needs a probe
     // of the same kin with the same module, function and name, it renames one of these
     // probes instead of creating a new one.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);

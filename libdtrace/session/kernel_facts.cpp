@@ -21,7 +21,7 @@ Result<std::vector<TargetModule>> KernelFacts::modules(std::string_view scope)
     for (const KernelTypes::Module& one : *found) {
         modules.push_back({one.name, 0, one.types});
         if (one.types == nullptr)
-            debug("type data of the kernel's %s: none", one.name.c_str());
+            debug("the kernel has no type data for %s", one.name.c_str());
     }
     return modules;
 }
@@ -61,7 +61,7 @@ Probed KernelFacts::system_call(const ProbeInfo& probe)
     if (auto types = types_.types_of_programs(); types)
         said->written_in = *types;
     else
-        debug("types of system calls: %s", types.error().text.c_str());
+        debug("the types in system calls are unknown: %s", types.error().text.c_str());
     return std::move(*said);
 }
 
@@ -108,11 +108,11 @@ void KernelFacts::load_library(const KernelLibrary& library,
         argument_types_ = program->types;
         std::move(program->providers.begin(), program->providers.end(),
                   std::back_inserter(providers_));
-        debug("the kernel's D library %s: compiled", name.c_str());
+        debug("compiled D library %s for the kernel", name.c_str());
         return;
     }
     const auto& refused = std::get<Diagnostic>(compiled);
-    debug("the kernel's D library %s: skipped: line %d: %s", name.c_str(),
+    debug("skipped D library %s for the kernel: line %d: %s", name.c_str(),
           refused.at.line, refused.text.c_str());
     if (refused.tag != Tag::PRAGMA_DEPEND)
         why_not_ = "the D library " + name + " does not support this kernel: line " +

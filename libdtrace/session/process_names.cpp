@@ -113,7 +113,7 @@ ProcessNames::probed_function(std::uint32_t id)
     std::uint64_t addr = begin ? begin->function->addr : module->link_addr(site.at);
     auto described = (*types)->function_at(addr);
     if (!described)
-        return "the debug data of " + module->name + " do not describe " + function;
+        return "the debug data of " + module->name + " does not describe " + function;
     if (described->own_convention)
         return function + " does not use the C calling convention";
     if (is_changed_clone(function))

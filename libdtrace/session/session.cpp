@@ -76,7 +76,8 @@ int Session::load(Enabling& enabling)
     if (loaded != 0) {
         if (refused.too_large != 0 && refused.too_large <= prog->matched.size())
             return s_.fail(too_large(*prog, refused.too_large - 1));
-        s_.internal_error(std::string("our own DOF was refused: ") + refused.text);
+        s_.internal_error(std::string("the DOF that dtrace generated was refused: ") +
+                          refused.text);
         return s_.fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
                                          " at " + std::to_string(refused.where));
     }
@@ -146,9 +147,9 @@ int Session::start()
     tend(monotonic_ns());
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
-            "dtrace looks for new processes ten times a second and misses those that "
-            "exit sooner; run it with CAP_NET_ADMIN to make the kernel report each "
-            "one");
+            "dtrace looks for new processes ten times a second and can miss those that "
+            "live for less than 0.1 s; run it with CAP_NET_ADMIN so that the kernel "
+            "reports every new process");
     fire(probe_begin);
     dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return backend_->start_timers();

@@ -42,8 +42,9 @@ void UserLimit::report_left_out()
     };
     s_.complain(
         counted(left_out_.size(), "process", "processes") + " of " +
-        counted(left_out_users_.size(), "further user", "further users") +
-        " will not be traced: all targets share memory, and processes of user " +
+        counted(left_out_users_.size(), "other user", "other users") +
+        " will not be traced: all targets write to the same memory, and processes of "
+        "user " +
         std::to_string(*other_user_) +
         " are already traced. Name processes with -p, or trace all users with -x "
         "trust=all");

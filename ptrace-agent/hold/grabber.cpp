@@ -142,7 +142,7 @@ Reply Grabber::grab(Reader& in)
         process.space->reopen();
     if (seized && has_ended(requested))
         seized =
-            Error{Code::not_found, "it exited, and another process has its pid now"};
+            Error{Code::not_found, "it exited, and another process now has its pid"};
     auto refused = [&]() -> Reply {
         Process* left = tracees_.find_process(pid);
         if (left != nullptr && left->threads.empty())
@@ -175,7 +175,7 @@ Reply Grabber::grab(Reader& in)
             process.is_target = false;
             releaser_.release(process.space);
             return Error{Code::busy,
-                         doing + ": its exec has not finished within " +
+                         doing + ": its exec did not finish within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
                              " s; nothing in the process was changed, so try again"};
         }

@@ -153,7 +153,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             kill_and_reap(pid);
             return Error{Code::busy,
                          command.argv[0] +
-                             ": the kernel has not completed execve(2) within " +
+                             ": the kernel did not complete execve(2) within " +
                              std::to_string(timeout_ns / 1'000'000'000) +
                              " s; is the program's file system reachable?"};
         }
@@ -258,7 +258,7 @@ Result<Ok> Launcher::run_to(Process& process, EvalTime evaltime,
     pid_t pid = process.pid;
     auto entry = auxv_value(pid, AT_ENTRY);
     if (!entry)
-        return Error{Code::io, name + ": it has no entry point"};
+        return Error{Code::io, name + ": its entry point is unknown"};
     if (evaltime == EvalTime::preinit) {
         {
             StoppedWorld world(tracees_, process.space);

@@ -31,8 +31,8 @@ void Releaser::report_lost_signals(const Thread& thread)
     if (n != 0)
         client_.report_error(thread.process->pid,
                              std::to_string(n) +
-                                 (n == 1 ? " signal of a thread was lost"
-                                         : " signals of a thread were lost") +
+                                 (n == 1 ? " signal for a thread was lost"
+                                         : " signals for a thread were lost") +
                                  ", because its signal queue was full");
 }
 
@@ -333,7 +333,7 @@ bool Releaser::release_given_up()
         AgentEvent event;
         event.kind = AgentEvent::given_up;
         event.pid = pid;
-        event.text = "process " + std::to_string(pid) + " kept dtrace waiting: " + why +
+        event.text = "dtrace released process " + std::to_string(pid) + ": " + why +
                      "; its probes were removed, and it continues untraced";
         client_.send_event(std::move(event));
     }

@@ -185,7 +185,7 @@ Result<Ok> Injector::leave_exec(Thread& thread)
         if (reported == tid) // stopped for a signal or another event
             resume_thread(PTRACE_CONT, tid, status.event() == 0 ? status.signal() : 0);
         if (reported < 0 && errno != EINTR)
-            return errno_error("wait for the end of its exec");
+            return errno_error("wait for its exec to finish");
         if (reported == 0) {
             usleep(1000);
             ++ms;

@@ -114,7 +114,7 @@ Result<Ok> RemoteMappings::defer_locks()
     if (locks_ != FutureLocks::at_once)
         return Ok{};
     auto deferred = call(SYS_mlockall, {MCL_FUTURE | MCL_ONFAULT},
-                         "map without locking (mlockall)");
+                         "defer the locking of new mappings (mlockall)");
     if (!deferred)
         return deferred.error();
     return Ok{};

@@ -25,7 +25,7 @@ Result<Ok> RuntimeConfig::make(pid_t pid)
     forget();
     auto memory = make_memfd("dtrace-config", sizeof(dt_rt_config));
     if (!memory)
-        return memory.error().during("make the runtime's config");
+        return memory.error().during("create the runtime's config");
     const int fd = memory->writer.get();
     own_ = map_config(MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     shared_ = map_config(MAP_SHARED, fd);

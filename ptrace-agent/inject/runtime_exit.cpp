@@ -48,8 +48,8 @@ void RuntimeExit::retry_full_queues()
     }
 }
 
-// Moves a thread from a trampoline to the program's text, if the thread is between two
-// instructions of the program. Returns whether the thread was moved.
+// Moves a thread from a trampoline to the program's text, if the thread has executed
+// none or all of the window's instructions. Returns whether the thread was moved.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
 {

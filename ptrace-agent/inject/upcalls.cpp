@@ -59,7 +59,7 @@ void Upcalls::serve(const std::shared_ptr<AddressSpace>& space)
         if (!ring) {
             if (space->runtime.doorbells.tampered())
                 tracees_.give_up(*space,
-                                 "another process changed one of its descriptors");
+                                 "its userfaultfd was changed by another process");
             return;
         }
         serve_ring(space, *ring);

@@ -41,8 +41,8 @@ bool can_jump(const Tracepoint& tp);
 // breakpoints that exist or will be planted.
 std::vector<PatchSite> patch_sites(AddressSpace& space,
                                    const std::vector<Tracepoint*>& wanted);
-// Prepares a site to be planned again, because there was no room for its short window.
-// Returns the site with an extent that excludes the planned windows. The patch may use
+// Prepares a site to be planned again, because no place was found for the trampoline or
+// the stubs of its short window (fasttrap/patch.hpp). Returns the site with an extent that excludes the planned windows. The patch may use
 // the bytes after the extent up to the next window or site. `sites` and `planned` are
 // in ascending order.
 PatchSite limit_by_plan(PatchSite site, std::span<const PatchSite> sites,

@@ -47,7 +47,7 @@ public:
 
     // The agent's own purpose for a tracepoint, in addition to the probes.
     enum Purpose : std::uint8_t {
-        fires,              // only fires probes, without a purpose of the agent
+        fires,              // only fires probes; the agent itself does not need it
         library_change,     // the dynamic linker's r_brk
         sigaction_function, // libc's sigaction()
         sigaction_call,     // a program's own rt_sigaction(2)

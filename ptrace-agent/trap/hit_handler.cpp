@@ -187,10 +187,9 @@ void HitHandler::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& pl
     if (const std::size_t n = space.rescue.take_unknown_slots(); n != 0)
         client_.report_error(
             space.owner(), std::to_string(n) +
-                               " copied instructions are unknown to the handler that "
-                               "would restore the text: if the ptrace-agent is killed "
-                               "while a thread executes one of them, the process is "
-                               "killed too");
+                               " copied instructions are not protected: if the "
+                               "ptrace-agent is killed while a thread executes one of "
+                               "them, the process is killed too");
     TargetAddr slot = space.slots.of(thread.tid);
     if (thread.slot_holds != tp.at() || plan.access_only) {
         if (!space.write_text(slot, plan.copy_text()))

@@ -62,7 +62,7 @@ def many_clauses_and_declarations_compile(t):
 
 def more_variables_than_identifiers_are_refused(t):
     is_refused(t, each(70_000, lambda i: f"BEGIN {{ v{i} = {i}; }}\n"),
-               "too many variables: no identifier is left for")
+               "too many variables: no variable id is left for")
 
 def deep_nesting_is_refused(t):
     for begin, middle, end in (("(", "1", ")"), ("!", "1", ""), ("(int)", "1", ""),

@@ -100,7 +100,7 @@ def an_alternate_debug_file_is_read_only_from_debug_folders(t):
     subprocess.run(["objcopy", "--add-section", f".gnu_debugaltlink={section}", str(program)], check=True)
     done = members(t, program)
     equal(done.returncode, 1, done.stdout)
-    contains(done.stderr, f"part of it is in {fifo}, which was not found in /usr/lib/debug")
+    contains(done.stderr, f"part of the debug data is in {fifo}, which was not found in /usr/lib/debug")
 
 TESTS = tests_in(globals())
 

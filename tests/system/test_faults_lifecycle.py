@@ -196,7 +196,7 @@ def a_pid_that_was_reused_is_not_traced(t):
     equal(done.returncode, 0, done.stderr)
     lines = done.stdout.splitlines()
     equal((lines[0], lines[-1]), ("same", "alive True"), done.stdout)
-    contains(done.stdout, "it exited, and another process has its pid now 1\n")
+    contains(done.stdout, "it exited, and another process now has its pid 1\n")
 
 def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
     """B6, E3: if an ordinary user traces the program, the kernel ignores its set-uid bit, and it still works"""

@@ -204,7 +204,7 @@ def without_p_and_c_processes_of_only_one_other_user_are_traced(t):
             equal(done.returncode, 0, done.stderr)
             seen = {running[int(line.split()[0])] for line in done.stdout.splitlines() if line.strip()}
             equal((0 in seen, len(seen - {0})), (True, n_other), f"users that were traced {seen}")
-            equal("of 2 further users will not be traced" in done.stderr, n_other == 1, done.stderr)
+            equal("of 2 other users will not be traced" in done.stderr, n_other == 1, done.stderr)
 
 TESTS = tests_in(globals(), installed, ended)
 

@@ -61,7 +61,7 @@ rmmod dtrace; insmod dtrace.ko && dtrace -a""")
 def an_invalid_file_of_the_saved_program_is_refused(output):
     equal(output.text.count("loaded\n"), 2)
     equal(output.text.count("No anonymous tracing state"), 3)
-    equal(output.text.count("/etc/dtrace/anonymous cannot be enabled"), 2)
+    equal(output.text.count("anonymous tracing with /etc/dtrace/anonymous cannot be started"), 2)
 
 @script(SAVE + """
 cat /proc/version >/dev/null
@@ -77,7 +77,7 @@ dtrace -A -c true -n 'BEGIN { }'
 dtrace -l -A""")
 def wrong_combinations_of_flags_are_refused(output):
     contains(output.text, "-a claims the program that -A saved, so no other program is allowed")
-    contains(output.text, "-A traces no process")
+    contains(output.text, "-A does not trace processes")
     contains(output.text, "only one of -A, -G")
 
 @script("dmesg")

@@ -123,7 +123,7 @@ echo "status $?"
 mount -t debugfs debug /sys/kernel/debug
 """)
 def functions_that_the_hook_of_returns_calls_have_no_return_probes(output):
-    contains(output.text, "kretprobe_rethook_handler is a function that the kernel does not allow to be traced")
+    contains(output.text, "the kernel does not allow the function kretprobe_rethook_handler to be traced")
     for name in ("kretprobe_rethook_handler:return", "nmi_handle:return", "nmi_handle.part.0:return"):
         contains(output.text, f"fbt:vmlinux:{name} cannot be probed: the kernel's own tracing code uses this function")
     contains(output.text, "status 0")

@@ -63,7 +63,7 @@ REFUSED = {
     "cycles-all-4999": "the minimum count for cycles is 5000",
     "cpu-clock-all-199999": "the minimum count for cpu-clock is 200000",
     "page-faults-some-1": "the mode some is not user, kernel or all",
-    "page-faults-all": "a name must be EVENT-MODE[-0xMASK]-COUNT",
+    "page-faults-all": "the probe name must be EVENT-MODE[-0xMASK]-COUNT",
     "page-faults-all-0x1-5000": "only raw events"}
 
 @script("".join(f"dtrace -qn 'cpc:::{name} {{ }}'; echo status $?\n" for name in REFUSED))

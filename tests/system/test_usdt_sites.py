@@ -117,7 +117,7 @@ def a_section_beyond_the_limit_is_named_if_no_probe_matches(t):
     program.write_bytes(file)
     done = t.run("-qn", "app$target:::query { }", "-c", str(program))
     equal(done.returncode, 1, done.stderr)
-    contains(done.stderr, "section .note.stapsdt is 400 MiB and is omitted: at most 384 MiB are read")
+    contains(done.stderr, "section .note.stapsdt is 400 MiB and is omitted: the maximum is 384 MiB")
 
 def two_thousand_probes_of_one_file_fire_once_each(t):
     source = t.scratch / "many.c"

@@ -52,8 +52,9 @@ static int dt_check_length(const char *what, const char *name, size_t max_bytes)
 		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
 	if (n > max_bytes)
 		return dt_usdt_fail(EINVAL,
-				    "%s %s... has %zu bytes, which exceeds the "
-				    "maximum of %zu: give it a shorter name",
+				    "the name of %s %s... has %zu bytes, which "
+				    "exceeds the maximum of %zu: give it a "
+				    "shorter name",
 				    what, dt_shown(name, 20).text, n,
 				    max_bytes);
 	return 0;
@@ -134,8 +135,8 @@ static int dt_check_visible(const char *what, const char *name,
 		if (*c <= ' ' || *c > '~' || strchr(never, *c))
 			return dt_usdt_fail(
 			    EINVAL,
-			    "%s %.*s... contains %s: only visible ASCII except "
-			    "%s is allowed",
+			    "%s %.*s... contains %s: only visible ASCII "
+			    "characters except %s are allowed",
 			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    never[1] ? ": and /" : ":");
 	return 0;

@@ -189,7 +189,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xcf, 1, -1,   -1, other, "interrupt returns are not supported")             \
     X(0, 0xff, 1,  3,   -1, other, "far calls are not supported")                     \
     X(0, 0xff, 1,  5,   -1, other, "far jumps are not supported")                     \
-    X(0, 0x8e, 1,  2,   -1, next,  "mov to ss suppresses the trap after it")          \
+    X(0, 0x8e, 1,  2,   -1, next,  "mov to ss suppresses the single-step trap")       \
     X(0, 0xc6, 1,  7, 0xf8, other, "transactional memory is not supported")           \
     X(0, 0xc7, 1,  7, 0xf8, other, "transactional memory is not supported")           \
     X(1, 0x01, 1,  2, 0xd5, other, "transactional memory is not supported")           \

@@ -136,7 +136,8 @@ Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
     // With a 32-bit address size, the address wraps at 4 GiB, so a displacement can
     // reach any address.
     if (!fits_32(d) && !insn.memory.address_32)
-        return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
+        return Error{Code::unsupported,
+                     "the moved instruction is more than 2 GiB from its data"};
     std::size_t start = out.bytes.size();
     out.append(insn.text());
     auto disp = static_cast<std::uint32_t>(d);
@@ -277,8 +278,8 @@ Moving moving(const Instruction& insn)
     }
 }
 
-// Returns whether insn is nop, xchg %ax,%ax, 0f 1f, lea 0(%rsi),%rsi (of any width) or
-// int3.
+// Returns whether insn is nop, xchg %ax,%ax, 0f 1f, int3, or a lea of a 64-bit register
+// to itself, such as lea 0(%rsi),%rsi, with a displacement of any size.
 bool is_padding(const Instruction& insn)
 {
     if (insn.encoding != Encoding::legacy)

@@ -125,7 +125,7 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
 {
     const Type* real = type->resolve();
     if (real->is_struct_or_union())
-        return "an argument cannot be the struct or union " + quoted(type) +
+        return "an argument cannot have the struct or union type " + quoted(type) +
                ": pass its address";
     bool by_address = real->kind == TypeKind::Array || real->is_string() ||
                       real->kind == TypeKind::Function || real->is_pointer();
@@ -133,7 +133,7 @@ std::variant<CArgument, std::string> c_argument(const Type* type,
         return "no value can have the type " + quoted(type);
     const std::uint64_t bytes = by_address ? 8 : real->size;
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-        return "an argument can have at most 8 bytes, so it cannot have the type " +
+        return "an argument can be at most 8 bytes long, so it cannot have the type " +
                quoted(type);
     CArgument argument;
     if (!by_address && real->is_integer() && real->is_signed)

@@ -246,7 +246,7 @@ std::uint64_t Checker::lquantize(Node& call, const Ident& aggregation)
     if (levels == 0)
         fail(Tag::LQUANT_STEPLARGE, call.at,
              call_name(call) + " step " + std::to_string(step) +
-                 " is too large: there is no level between base and limit");
+                 " is too large: no level fits between base and limit");
 
     std::uint64_t packed = DTRACE_LQUANTIZE_ARG(step, levels, base);
     if (std::uint64_t old = aggregation.agg_arg) {

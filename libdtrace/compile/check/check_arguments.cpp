@@ -182,8 +182,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
     if (!any && !matches_.empty())
         take({});
     if (!any)
-        fail(Tag::ARGS_NONE, at,
-             name + " has no type: there is no matching probe that defines it");
+        fail(Tag::ARGS_NONE, at, name + " has no type: no matching probe defines it");
     return *common;
 }
 

@@ -175,7 +175,7 @@ void Checker::check_alloca_size(const Node& node)
     auto value = static_cast<std::int64_t>(size.value);
     if (size.is_constant && (value < 0 || value > largest))
         fail(Tag::ALLOCA_SIZE, size.at,
-             "alloca( ) of " + std::to_string(value) + " bytes is not possible");
+             "alloca( ) cannot allocate " + std::to_string(value) + " bytes");
 }
 
 // Replaces getmajor() or getminor() with arithmetic if the argument is a kernel device

@@ -31,7 +31,7 @@ void Checker::conditional(NodePtr& slot)
     if (action)
         fail(Tag::OP_ACT, action->at,
              "operator ?: cannot be applied to the action " + call_name(*action) +
-                 ": use a predicate or if to choose between actions");
+                 ": use a predicate or an if statement to choose between actions");
     expr(node.left);
     expr(node.right);
     if (any_float(*node.left, *node.right)) {

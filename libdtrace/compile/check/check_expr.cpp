@@ -238,10 +238,11 @@ void Checker::binary(NodePtr& slot)
     if (node.op == Op::Comma)
         for (const Node* operand : {node.left.get(), node.right.get()})
             if (operand->kind == NodeKind::Call && find_action_row(operand->text))
-                fail(Tag::OP_ACT, operand->at,
-                     "operator , cannot be applied to the action " +
-                         call_name(*operand) +
-                         ": write each action as a separate statement, ended by ;");
+                fail(
+                    Tag::OP_ACT, operand->at,
+                    "operator , cannot be applied to the action " +
+                        call_name(*operand) +
+                        ": write each action as a separate statement that ends with ;");
     expr(node.left);
     expr(node.right);
     switch (node.op) {

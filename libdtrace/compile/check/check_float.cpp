@@ -131,8 +131,8 @@ void Checker::float_cast(NodePtr& slot, const Type* type)
     for (const Type* one : {to, from})
         if (one->is_float() && one->size > sizeof(double))
             fail(Tag::CAST_INVAL, at,
-                 "cast from " + quoted(slot->type) + " to " + quoted(type) +
-                     " is not possible: D's arithmetic is limited to double");
+                 "cannot cast " + quoted(slot->type) + " to " + quoted(type) +
+                     ": D's arithmetic is limited to double");
     if (to->is_bool) {
         to_truth(slot, "a cast");
         slot->type = type;

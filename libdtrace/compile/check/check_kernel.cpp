@@ -54,7 +54,7 @@ void Checker::kernel_symbol(NodePtr& slot, bool address_only,
     const Type* type = variable.type;
     if (variable.per_cpu && !address_only)
         fail(Tag::SYM_NOTYPES, at,
-             "symbol " + text + " exists once per CPU; for CPU n, use *(" +
+             "symbol " + text + " is a per-CPU variable; for CPU n, use *(" +
                  type_text(types_.pointer_to(type)) + ")((uintptr_t)&" + text +
                  " + `__per_cpu_offset[n])");
     if (!type && !address_only && !variable.is_function)

@@ -407,7 +407,8 @@ void Checker::offset_of(NodePtr& slot)
     Node& node = *slot;
     if (!node.decl_type->is_struct_or_union() || is_incomplete(node.decl_type))
         fail(Tag::OFFSETOF_TYPE, node.at,
-             "offsetof requires a struct or union, not " + quoted(node.decl_type));
+             "offsetof requires a complete struct or union, not " +
+                 quoted(node.decl_type));
     Member found;
     if (!node.decl_type->find_member(node.text, found))
         fail(Tag::TYPE_MEMBER, node.at,

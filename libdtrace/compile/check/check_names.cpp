@@ -26,7 +26,7 @@ Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind ki
 {
     if (symbols_.next_variable > DIF_VAR_OTHER_MAX)
         fail(Tag::ID_OFLOW, at,
-             "too many variables: no identifier is left for " + name);
+             "too many variables: no variable id is left for " + name);
     auto ident = std::make_unique<Ident>();
     ident->kind = kind;
     ident->scope = scope;

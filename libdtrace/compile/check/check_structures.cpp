@@ -35,7 +35,7 @@ bool Checker::is_own_name(const Node& node)
            is_there(node.text) && !find_variable(Scope::Global, node.text);
 }
 
-// Replaces curpsinfo->pr_addr by xlate <psinfo_t *> (curthread)->pr_addr, for example.
+// For example, replaces curpsinfo->pr_addr with xlate <psinfo_t *> (curthread)->pr_addr.
 void Checker::translate_current(Node& member)
 {
     if (kernel_type_of("curthread") == nullptr)

@@ -73,7 +73,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
 {
     if (!decl->to->is_struct_or_union() || is_incomplete(decl->to))
         fail(Tag::XLATE_SOU, decl->at,
-             "translator output must be a struct or union, not " + quoted(decl->to));
+             "translator output must be a complete struct or union, not " +
+                 quoted(decl->to));
     auto& all = symbols_.translators;
     auto& near =
         symbols_.same_translators[bucket(decl->to) + " < " + bucket(decl->from)];

@@ -54,13 +54,13 @@ std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text)
 {
     if (text.size() > max_definition_bytes)
-        return "it has " + std::to_string(text.size()) + " bytes";
+        return "it is too long (" + std::to_string(text.size()) + " bytes)";
     Compiler compiler;
     CompileOptions options;
     options.empty = true;
     auto compiled = compiler.compile(text, options);
     if (const auto* wrong = std::get_if<Diagnostic>(&compiled))
-        return "line " + std::to_string(wrong->at.line) + " of it: " + wrong->text;
+        return "line " + std::to_string(wrong->at.line) + ": " + wrong->text;
     auto& program = std::get<Program>(compiled);
     for (ProviderBlock& block : program.providers)
         if (block.name == provider) {
@@ -69,7 +69,7 @@ read_definition(std::string_view provider, std::string_view text)
             made->block = std::move(block);
             return made;
         }
-    return "it does not define that provider";
+    return "its text does not define this provider";
 }
 
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe)

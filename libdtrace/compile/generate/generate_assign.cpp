@@ -251,7 +251,8 @@ void ExprGenerator::push_tuple(const std::vector<NodePtr>& parts,
     if (parts.size() > static_cast<std::size_t>(options_.n_tuple_registers))
         fail(Tag::NOREG, at,
              "Insufficient tuple registers to generate code: " +
-                 std::to_string(parts.size()) + " key parts or arguments, at most " +
+                 std::to_string(parts.size()) +
+                 " key parts or arguments, but at most " +
                  std::to_string(options_.n_tuple_registers) + " are possible");
 
     auto is_kept = [&](std::size_t i) { return i < kept.size() && kept[i].held(); };

@@ -258,7 +258,7 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
         invalid(Tag::DECL_COMBO, "signed and unsigned may not be combined");
     if (words.n_long > 2 || (words.n_long > 1 && is_double) ||
         (words.n_long > 0 && words.is_short))
-        invalid(Tag::DECL_COMBO, "too many short and long");
+        invalid(Tag::DECL_COMBO, "too many short or long attributes");
 
     const Type* type = words.type;
     if (words.is_int128) {

@@ -140,7 +140,8 @@ void Parser::lay_out(Type& into, std::vector<MemberLine>& lines,
         else
             layout.add(std::move(line.name), line.type, placing);
         if (layout.size_bits() > std::uint64_t{INT_MAX} * 8)
-            fail(Tag::DECL_ARRBIG, line.at, "struct is too big at member " + name);
+            fail(Tag::DECL_ARRBIG, line.at,
+                 "struct or union is too big at member " + name);
     }
     layout.finish(attributes.align);
 }

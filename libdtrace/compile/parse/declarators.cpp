@@ -24,7 +24,7 @@ const Type* Parser::whole_type(const Type* type, Place place,
              "cannot declare void object: " + std::string(what));
     if (element->kind == TypeKind::Function)
         fail(Tag::DECL_COMBO, place,
-             "function may not be an object: " + std::string(what));
+             "cannot declare object of function type: " + std::string(what));
     if (!element->complete)
         fail(Tag::DECL_INCOMPLETE, place,
              "incomplete struct/union/enum " + type_text(element) + ": " +

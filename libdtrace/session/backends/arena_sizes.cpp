@@ -358,8 +358,9 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
         room.touched = std::min(most, control_group_left(0) / 4);
         if (std::uint64_t available = available_bytes(); available != 0)
             room.touched = std::min(room.touched, available / 8);
-        debug("targets may use only %llu KiB more memory, so the arena is reduced",
-              static_cast<unsigned long long>(group >> 10));
+        debug(
+            "targets may use only %llu KiB more memory, so the arena's size is limited",
+            static_cast<unsigned long long>(group >> 10));
     }
     for (std::string why; !(why = excess(layout, config, room)).empty();
          layout = layout_of(config)) {

@@ -32,7 +32,7 @@ static std::string why_it_would_not_load()
     if (locked)
         return "; this kernel is locked down (Secure Boot) and loads only modules that "
                "are signed with a trusted key: install the module with DKMS, which "
-               "signs it, and enroll the key of DKMS with mokutil --import";
+               "signs it, and enroll DKMS's key with mokutil --import";
     if (first_line("/sys/module/module/parameters/sig_enforce") == "Y")
         return "; this kernel loads only signed modules (module.sig_enforce)";
     return "";
@@ -80,8 +80,8 @@ Result<KernelDevice> KernelDevice::open()
         return errno_error("get the version of " DTK_DEVICE);
     if (device.info_.abi != DTK_ABI || device.info_.arena_version != DT_ARENA_VERSION)
         return Error{Code::unsupported,
-                     "the loaded dtrace kernel module has a different version: build "
-                     "and load the one that came with this dtrace"};
+                     "the loaded dtrace kernel module does not match this version of "
+                     "dtrace: build and load the module that came with it"};
     return device;
 }
 

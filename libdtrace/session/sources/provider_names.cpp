@@ -32,7 +32,7 @@ std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
         return bad_name(block.at, "provider " + block.name +
                                       " is one of DTrace's own: give it another name");
     if (block.name.size() > max_provider)
-        return bad_name(block.at, "provider " + block.name +
+        return bad_name(block.at, "the name of provider " + block.name +
                                       too_long(block.name.size(), max_provider) +
                                       ": give it a shorter name");
     for (const ProviderProbe& probe : block.probes) {

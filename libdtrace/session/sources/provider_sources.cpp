@@ -18,7 +18,7 @@ std::string NamesInC::take(const ProviderBlock& block, const ProviderProbe& prob
     const std::string name = usdt::note_name(probe.name);
     const std::string macro = usdt::macro_name(block.name, name);
     const std::string owner =
-        block.name + ":::" + probe.name + " of line " + std::to_string(probe.at.line);
+        block.name + ":::" + probe.name + " on line " + std::to_string(probe.at.line);
     for (const std::string& one :
          {macro, macro + "_ENABLED", usdt::semaphore_name(block.name, name),
           usdt::function_name(block.name, name)})

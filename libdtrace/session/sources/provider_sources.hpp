@@ -21,7 +21,7 @@ public:
     std::string take(const ProviderBlock& block, const ProviderProbe& probe);
 
 private:
-    std::map<std::string, std::string> owners_; // "shop:::start of line 3"
+    std::map<std::string, std::string> owners_; // "shop:::start on line 3"
 };
 
 // Whether the D text of the provider is stored in the program (Carried) or omitted

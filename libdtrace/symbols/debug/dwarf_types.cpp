@@ -139,7 +139,7 @@ static Result<Ok> check_debug_units(Elf* elf)
             n_units += count_units(*data);
         if (n_units > max_units)
             return Error{Code::limit, "the debug data has more than " +
-                                          std::to_string(max_units) + " units"};
+                                          std::to_string(max_units) + " DWARF units"};
     }
     return Ok{};
 }
@@ -178,7 +178,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
                 dwarf_begin(state->alternate_file.get(), DWARF_C_READ));
         if (!state->alternate)
             return Error{Code::unsupported,
-                         "debug data: part of it is in " +
+                         "part of the debug data is in " +
                              printable_name(alternate.name) +
                              ", which was not found in /usr/lib/debug or in a "
                              "directory given with -x debugdir",

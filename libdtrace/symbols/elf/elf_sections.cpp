@@ -100,7 +100,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
 {
     std::vector<std::byte> out;
     if (n_bytes > elf_limits::section_bytes)
-        return Error{Code::limit, "too many bytes to be read at once"};
+        return Error{Code::limit, "too many bytes to read at once"};
     if (!fd_) {
         if (offset < bytes_.size()) {
             Bytes part = Bytes(bytes_).subspan(offset);
@@ -287,8 +287,8 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
         const std::string name = printable(section.name, Escaping::Names);
         add_cut("section " + name + " is " +
                 std::to_string(section.header.sh_size >> 20) +
-                " MiB and is omitted: at most " +
-                std::to_string(elf_limits::section_bytes >> 20) + " MiB are read");
+                " MiB and is omitted: the maximum is " +
+                std::to_string(elf_limits::section_bytes >> 20) + " MiB");
         return Error{Code::limit, "section " + name + " is too large"};
     }
     if (section.header.sh_type == SHT_NOBITS ||

@@ -1,5 +1,5 @@
 /*
- * D's arithmetic is limited to double and does not include long double.
+ * D can compute with float and double, but not with long double.
  */
 struct s {
 	long double l;

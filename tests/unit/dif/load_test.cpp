@@ -94,7 +94,7 @@ TEST(Load, HeadersThatLieAreRefused)
     EXPECT_EQ(with_header([](dof_hdr& h) { h.ident[DOF_ID_ABI] = 0; }),
               "DOF is for another system's DTrace");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.hdrsize = 1; }),
-              "DOF header sizes are wrong");
+              "DOF header has invalid flags or sizes");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.filesz++; }), "DOF is truncated");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.loadsz = ~0ull; }), "DOF is truncated");
     for (std::uint32_t n : {~0u, 1u << 20, 1u << 31})
@@ -129,7 +129,7 @@ TEST(Load, SectionsThatLieAreRefused)
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.size = 0; }),
               "DIF text has an invalid size");
     EXPECT_EQ(with_section(DOF_SECT_DIF, [](dof_sec& s) { s.type = DOF_SECT_SOURCE; }),
-              "DIFO refers to a section that is not part of a DIFO");
+              "DIFO refers to a section that cannot be part of a DIFO");
     EXPECT_EQ(
         with_section(DOF_SECT_VARTAB, [](dof_sec& s) { s.type = DOF_SECT_STRTAB; }),
         "DIFO has two tables of the same kind");
@@ -149,7 +149,7 @@ TEST(Load, TablesThatLieAreRefused)
                          [](std::string& b) { poke(b, 8, std::uint32_t{99}); }),
               "DOF section number is out of range");
     EXPECT_EQ(with_bytes(DOF_SECT_DIFOHDR, [](std::string& b) { b[0] = 2; }),
-              "DIFO returns an unknown type");
+              "DIFO's result has an unknown type");
     EXPECT_EQ(with_bytes(DOF_SECT_PROBEDESC,
                          [](std::string& b) { poke(b, 8, std::uint32_t{9999}); }),
               "DOF string is not in its string table");
@@ -159,7 +159,7 @@ TEST(Load, TablesThatLieAreRefused)
                          [](std::string& b) { poke(b, 0, std::uint32_t{0}); }),
               "DOF section has the wrong type");
     EXPECT_EQ(with_bytes(DOF_SECT_ECBDESC, [](std::string& b) { b.clear(); }),
-              "ECBs have an invalid size");
+              "ECB section has an invalid size");
     EXPECT_EQ(with_bytes(DOF_SECT_ACTDESC,
                          [](std::string& b) { poke(b, 8, std::uint32_t{12345}); }),
               "unknown action");
@@ -187,7 +187,7 @@ TEST(Load, KeysAndIncrementsOutOfPlaceAreRefused)
     EXPECT_EQ(refused_clause([](Clause& c) {
                   c.action({DTRACEAGG_quantize, constant(1), DT_NTUPLE_INCREMENT});
               }),
-              "increment is not followed by a distribution");
+              "increment is not followed by its distribution");
     EXPECT_EQ(refused_clause([](Clause& c) { c.aggregate(DTRACEAGG_sum, 1, 0); }),
               "aggregating function needs an integer value");
     EXPECT_EQ(refused_clause([](Clause& c) {

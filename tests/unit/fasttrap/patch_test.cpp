@@ -83,11 +83,13 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     // The window does not extend over a branch target, a call, a system call or an
     // endbr64.
     EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
-              "there is no padding after it");
+              "there is too little padding after it");
     EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)),
-              "there is no padding after it");
-    EXPECT_EQ(reason_of(Text("0f05 31c0 c3").site(4)), "there is no padding after it");
-    EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "there is no padding after it");
+              "there is too little padding after it");
+    EXPECT_EQ(reason_of(Text("0f05 31c0 c3").site(4)),
+              "there is too little padding after it");
+    EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)),
+              "there is too little padding after it");
 }
 
 // Returns the target of the copy of the branch in moved[i]. The copy is a jcc with a
@@ -237,7 +239,7 @@ TEST(PatchPlan, RefusesByName)
               "a system call cannot be moved");
     EXPECT_EQ(reason_of(Text("55 0fff00 909090").site(0)), "ud0 raises an exception");
     EXPECT_EQ(reason_of(Text("06 5548 89e5").site(0)),
-              "its bytes are not a known instruction");
+              "the bytes at or after it are not a known instruction");
     // sub $0x100, %rsp is longer than the extent.
     EXPECT_EQ(reason_of(Text("4881ec00010000 c3").site(0, 7, 0, 6)),
               "an instruction extends beyond the code that may be moved");
@@ -251,7 +253,7 @@ TEST(PatchPlan, RefusesByName)
     EXPECT_EQ(plan.refused[0].reason, "it is not the start of an instruction");
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
-    EXPECT_EQ(plan.refused[0].reason, "it lies in padding that is never executed");
+    EXPECT_EQ(plan.refused[0].reason, "it is in padding that is never executed");
     // A site in the middle of an instruction is also refused if no window begins before
     // the site.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
@@ -264,7 +266,7 @@ TEST(PatchPlan, RefusesASiteWithoutRoom)
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 4).behind(0, 0)),
               "there are too few bytes before the next branch target");
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 0)),
-              "no instruction around it can be moved");
+              "it is not in code that may be moved");
 }
 
 TEST(PatchBuild, MakesHeadTailMovedInstructionsAndTheJumpBack)

@@ -56,7 +56,7 @@ TEST(CpcProvider, EveryRefusalNamesThePartThatIsNotValid)
     EXPECT_EQ(why_refused("cycles-some-5000"),
               "the mode some is not user, kernel or all");
     EXPECT_EQ(why_refused("cycles-all-0xzz-5000"),
-              "the mask 0xzz is not a hexadecimal number");
+              "the mask 0xzz is not a hexadecimal number of at most 64 bits");
     EXPECT_EQ(why_refused("nothing-all-5000"),
               "there is no event nothing; dtrace -l -P cpc lists "
               "the events of this machine");

@@ -268,8 +268,9 @@ TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
     EXPECT_TRUE(read_static_probes(**image).probes.empty());
     read_static_probes(**image);
     expect_one_cut(
-        **image, "forged: section .note.stapsdt is 400 MiB and is omitted: at most 384 "
-                 "MiB are read");
+        **image,
+        "forged: section .note.stapsdt is 400 MiB and is omitted: the maximum is "
+        "384 MiB");
 }
 
 TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)

@@ -318,16 +318,18 @@ class probe {
 
     static constexpr const usdt_detail::Text& text_ =
         usdt_detail::text_of<provider, name>;
-    static_assert(text_.is_name,
-                  "a probe's names may contain only letters, digits, _ and -");
+    static_assert(
+        text_.is_name,
+        "a provider's or probe's name must consist of letters, digits, _ and -");
     static_assert(!usdt_detail::is_digit(provider.text[0]) &&
                       !usdt_detail::is_digit(name.text[0]),
-                  "a probe's names must begin with a letter or _");
+                  "a provider's or probe's name must begin with a letter or _");
     static_assert(sizeof provider.text < 2 ||
                       !usdt_detail::is_digit(provider.text[sizeof provider.text - 2]),
                   "a provider's name must not end in a digit: D appends the pid to it");
-    static_assert(!usdt_detail::has_dash(provider),
-                  "a provider's name must not contain -, only letters, digits and _");
+    static_assert(
+        !usdt_detail::has_dash(provider),
+        "a provider's name must not contain -: use only letters, digits and _");
     static_assert(!usdt_detail::is_of_dtrace(provider),
                   "this provider is one of DTrace's own: give it another name");
     static_assert(usdt_detail::in_note(provider) <= DTRACE_USDT_MAX_PROVIDER_BYTES,
@@ -335,8 +337,10 @@ class probe {
     static_assert(
         usdt_detail::in_note(name) <= DTRACE_USDT_MAX_NAME_BYTES,
         "a probe's name may have at most 63 characters, and each - counts as two");
-    static_assert(text_.fits,
-                  "a probe's two names together may have at most 100 characters");
+    static_assert(
+        text_.fits,
+        "the names of a provider and a probe may have at most 100 characters in "
+        "total, and each - counts as two");
 
     // Each module has its own semaphore, because a tracer increments the counter of
     // each module separately.

@@ -49,7 +49,7 @@ Xbyak::Address OperandReader::slot(std::uint32_t n) const
     return qword[rsp + 8 * n_below];
 }
 
-// Loads the program's value of a register.
+// Loads the value that a register has in the program.
 void OperandReader::load_program(Reg64 to, unsigned number)
 {
     switch (number) {

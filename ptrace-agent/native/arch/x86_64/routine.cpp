@@ -163,7 +163,7 @@ Result<Compiled> Routine::emit()
     counters_.place_sections();
     a_.place_literals();
     if (registers_.is_exhausted())
-        frame_.fail("it needs more registers");
+        frame_.fail("it needs more registers than are available");
     if (!frame_.failed.empty())
         return Error{Code::unsupported, frame_.failed};
     if (Xbyak::GetError() != Xbyak::ERR_NONE) {

@@ -95,7 +95,7 @@ Reg64 Routine::destination(std::uint32_t reg)
     if (known != dif_registers_.end())
         return registers_.use(known->second);
     if (reg == 0 || dif_registers_.size() >= registers_.pool().size()) {
-        frame_.fail("it needs more registers");
+        frame_.fail("it needs more registers than are available");
         return rdx;
     }
     Reg64 given = registers_.pool()[dif_registers_.size()];
@@ -190,7 +190,7 @@ void Routine::shift(std::uint32_t insn)
 {
     auto known = constants_.find(DIF_INSTR_R2(insn));
     if (known == constants_.end() || known->second > 63)
-        return frame_.fail("it shifts by a value that is not a constant");
+        return frame_.fail("it shifts by a value that is not a constant from 0 to 63");
     auto n = static_cast<int>(known->second);
     Reg64 to = destination(DIF_INSTR_RD(insn));
     a_.mov(to, source(DIF_INSTR_R1(insn)));
@@ -213,7 +213,7 @@ bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& la
     std::uint32_t insn = text[pc], op = DIF_INSTR_OP(insn), rd = DIF_INSTR_RD(insn);
     if (is_branch(op)) {
         if (op != DIF_OP_BA && !condition_)
-            frame_.fail("it branches after the flags of its comparison changed");
+            frame_.fail("it has a branch whose comparison is no longer in the flags");
         branch(a_, op, labels[DIF_INSTR_LABEL(insn)]);
         return condition_;
     }

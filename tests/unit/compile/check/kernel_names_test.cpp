@@ -191,7 +191,7 @@ TEST(KernelNames, VariablesWithoutATypeHaveAnAddress)
 TEST(KernelNames, AVariableOfEachCpuIsReadWithTheCpusOffset)
 {
     Kernel kernel;
-    EXPECT_TRUE(has(kernel.error("BEGIN { trace(`runs); }"), "exists once per CPU"));
+    EXPECT_TRUE(has(kernel.error("BEGIN { trace(`runs); }"), "is a per-CPU variable"));
     EXPECT_EQ(
         kernel.error("BEGIN { trace(*(unsigned long *)((uintptr_t)&`runs + 64)); }"),
         "");
