@@ -160,9 +160,10 @@ public:
     }
 
     // Maps the pages for the stub of a punned jump. The stub is at the first address of
-    // a range that the jump can reach. Maps one more page if that address is in the
-    // first 16 bytes of a page. Returns the address and the size of the mapping, or
-    // nullopt if no range has free pages.
+    // a range that the jump can reach. Also maps the page before that address if the
+    // address is in the first 16 bytes of a page, and the next page if the stub extends
+    // into it. Returns the address and the size of the mapping, or nullopt if no range
+    // has free pages.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {

@@ -14,9 +14,10 @@
  * All buckets of quantize() take 1 KB, but if there are many keys, most of them
  * need few buckets. Therefore a distribution begins with up to DT_AGG_POINTS
  * short entries (struct dt_aggpoint) for a key, one for each bucket. An entry
- * with all buckets follows when they are not enough, or when the key is updated
- * so often that its updates should be fast. The short entries then stay as they
- * are, because the consumer adds up all entries of a key.
+ * with all buckets follows when the short entries are not enough, or when the
+ * count of one of them is so high that updates should be fast. The short
+ * entries then stay as they are, because the consumer adds up all entries of a
+ * key.
  *
  * Targets can write the buffer. Therefore the engine takes all sizes from the
  * clause, and uses an entry only if the sizes in the entry are equal to them.
@@ -191,8 +192,9 @@ static int dt_agg_is_point(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 /*
  * Finds the entry that an update of the key has to change. If the entry is not
  * a short one, returns its value. If it is a short one, sets points->found and
- * returns null. If there is no such entry, returns null. `points` is null for
- * functions that have no short entries.
+ * returns null. If there is no such entry, returns null. The search starts with
+ * the entry at the offset *at. If an entry is found, *at is then its offset.
+ * `points` is null for functions that have no short entries.
  */
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 			   const struct dt_action *a, const struct dt_mstate *m,

@@ -2,8 +2,8 @@
 /*
  * Computes the layout of an arena, and changes the activity of its session.
  *
- * dt_plan() computes all offsets from the configuration. It is called once to
- * determine the sizes of the parts, and once more to store the offsets in the
+ * dt_plan() computes all offsets from the configuration. It is called first to
+ * determine the sizes of the parts, and later to store the offsets in the
  * arena. The tables can be large, because pages that are never written use no
  * memory.
  */
@@ -107,8 +107,9 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
 						     a->n_shards - 1);
 	/*
-	 * At least n_cpus + 2 shared shards are never parked, so a thread on
-	 * each CPU finds one. If there are fewer shards, none is ever parked.
+	 * At least n_cpus + 2 shared shards are never parked, which is one for
+	 * each CPU and two in reserve. If there are fewer shared shards, none
+	 * is ever parked.
 	 */
 	spare = a->n_shared - dt_clamp(config->n_cpus + 2ull, 0, a->n_shared);
 	a->plan.n_parkable = (dt_u32)dt_clamp(

@@ -17,8 +17,8 @@
  * offsets from its start, never pointers. For D programs, memory of the arena
  * has the same addresses in every host: DT_VBASE + offset. These are never
  * valid machine addresses. On x86-64, with four or five levels of page tables,
- * they are not canonical. Therefore an address alone tells the engine whether
- * it belongs to the arena or to the target.
+ * they are not canonical. Therefore an address alone shows whether it belongs
+ * to the arena or to the target.
  *
  * Only the consumer and the agent map the private part. Hosts that run in these
  * two processes and have own_shards set in struct dt_host use the last shards,
@@ -383,8 +383,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
 
 /*
  * Private copies of two words of struct dt_session. Hosts that use the private
- * part read only these copies. If they read the words in struct dt_session,
- * which targets can write, a target could end the session.
+ * part read only these copies. Targets can write the words in struct
+ * dt_session, and could end the session if these hosts read them.
  */
 struct dt_own_session {
 	dt_u32 activity; /* enum dt_activity */

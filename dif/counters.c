@@ -79,7 +79,10 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	}
 }
 
-/* Returns the size of the word that says whether sum() has added a number. */
+/*
+ * Returns the size of the word that says whether sum() has added a number, or 0
+ * for other aggregating functions.
+ */
 static dt_u32 dt_touched_bytes(const struct dt_action *a)
 {
 	return a->kind == DTRACEAGG_sum ? 8 : 0;
@@ -144,8 +147,9 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 	if (i)
 		value[0] = a->arg;
 	/*
-	 * sum() sets this word before it adds. Therefore the drain clears the
-	 * word before it reads the value, and misses no addition.
+	 * sum() sets now[n], the word after the value, before it adds.
+	 * Therefore the drain clears now[n] before it reads the value, and
+	 * misses no addition.
 	 */
 	if (dt_touched_bytes(a) && dt_once64(&now[n]))
 		any = __atomic_exchange_n(&now[n], 0, __ATOMIC_SEQ_CST) != 0;

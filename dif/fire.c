@@ -15,8 +15,9 @@
 
 #define DT_ERROR_ARGS 6
 /*
- * The firings in a shard are numbered. Every 64th firing checks the lease
- * before it runs a clause. Its number has only zeros in the bits of this mask.
+ * The firings in a shard are numbered. If a firing's number has only zeros in
+ * the bits of this mask, the firing checks the lease before it runs a clause.
+ * So every 64th firing checks the lease.
  */
 #define DT_LEASE_EACH 63
 

@@ -3,12 +3,13 @@
  * Implements thread-local integers, which are the most common dynamic
  * variables.
  *
- * The slots form a hash table of keys and values. It has no locks, because a
- * key contains the thread and only that thread uses it. The search for a slot
- * looks at DT_SLOT_REACH places. Storing 0 does not free a slot. A slot belongs
- * to its key until dt_clean() in the consumer finds that the thread has exited.
- * If a key has no slot and none of its places is free, its variable is stored
- * by dynvar.c. A later store moves the variable to a slot if one is free then.
+ * The slots form a hash table of keys and values. The table has no locks,
+ * because a key contains the thread and only that thread uses the key. The
+ * search for a slot looks at DT_SLOT_REACH places. Storing 0 does not free a
+ * slot. A slot belongs to its key until dt_clean() in the consumer finds that
+ * the thread has exited. If a key has no slot and none of its places is free,
+ * its variable is stored by dynvar.c. A later store moves the variable to a
+ * slot if one is free then.
  */
 #include "dif/chunks.h"
 #include "dif/mstate.h"

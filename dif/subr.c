@@ -193,7 +193,8 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 
 /*
  * Joins the strings in a buffer, for example arguments of a process. Each NUL
- * becomes the character in argument 1. The buffer's last byte becomes NUL.
+ * becomes the character in the second argument. The buffer's last byte becomes
+ * NUL.
  */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {

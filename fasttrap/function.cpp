@@ -166,7 +166,8 @@ private:
     // Entries may lead to a cold part outside the function. If the code has a bound
     // check, one entry that leads into the function is enough to accept the table.
     // Otherwise the table ends at several consecutive entries that lead out of the
-    // function, and at least half of its entries must lead into the function.
+    // function. Then at least half of its entries, and at least two of them, must lead
+    // into the function.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;

@@ -344,7 +344,7 @@ struct Patch {
     std::span<const TargetAddr> stubs;   // in the order of Placement::stubs
     std::span<const Moved> moved;        // in the order of the instructions
     std::span<const std::byte> original; // the window and the kept bytes
-    // The jumps, then unchanged bytes of the window. It has the length of `original`.
+    // The jumps and the unchanged bytes after them, with the same length as `original`.
     std::span<const std::byte> text;
     std::span<const std::byte> code;      // the trampoline
     std::span<const std::byte> stub_code; // stub_bytes for each stub

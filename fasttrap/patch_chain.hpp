@@ -29,7 +29,8 @@ struct Chain {
 };
 
 // Creates a chain. `first` contains the instructions of the first block, whose padding
-// ends at `end`. Returns nothing if no later block has enough bytes for a jump.
+// ends at `end`. Returns nothing if a chain is not possible, for example because no
+// later block has enough bytes for a jump.
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
@@ -45,8 +46,8 @@ bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 // lead to user space.
 bool is_reachable(const Window& window);
 
-// Says which jumps of a chain lead far away. A jump leads far away if a later jump
-// fixes the highest byte of its displacement, because that byte decides which range of
+// Says which jumps of a chain lead far away. A jump leads far away if the highest byte
+// of its displacement is a byte of a later jump. That byte then decides which range of
 // 16 MiB the jump can reach.
 enum class ChainReach : std::uint8_t {
     open, // no jump leads far away

@@ -24,9 +24,10 @@ struct Run {
     }
 
     // Collects instructions from `start` on. Stops when they are at least n_more bytes
-    // longer than a jump, at `end`, or at an instruction that must not move. Skips
-    // an endbr64 at `site`. Returns the address of the first instruction after a
-    // skipped endbr64, otherwise `start`.
+    // longer than a jump, at `end`, at an instruction that must not move, or after an
+    // instruction that must be the last one of a window. Skips an endbr64 at `site`.
+    // Returns the address of the first instruction after a skipped endbr64, otherwise
+    // `start`.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;

@@ -40,9 +40,9 @@ TargetAddr last_byte_of(const Window& window)
 
 // Chooses the prefixes of a pair whose first jump has four own bytes. Without a prefix,
 // the opcode of the second jump is the highest byte of the first displacement, so the
-// first jump leads to an address about 380 MB below. A prefix before the first jump
-// avoids this. If no prefix may be there, puts one before the second jump, but only if
-// the first jump cannot lead to user space otherwise.
+// first jump leads to an address about 380 MB below. One or two prefixes before the
+// first jump avoid this. If no prefix may be there, puts one before the second jump,
+// but only if the first jump cannot lead to user space otherwise.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -268,8 +268,8 @@ void ShortWindows::remove(const Window* window)
         short_.erase(window->at());
 }
 
-// Extends the window backwards by instructions that may be moved, to reduce the number
-// of kept bytes. Returns the number of added instructions.
+// Extends the window backwards by instructions that may be moved, so that the first
+// jump has more own bytes. Returns the number of added instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
                                      Window& window)
 {

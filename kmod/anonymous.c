@@ -36,8 +36,8 @@ module_param(anonymous, charp, 0444);
 MODULE_PARM_DESC(anonymous, "file that contains the anonymous enabling, written by dtrace -A");
 
 /*
- * Protects the variables below. It may be taken while a consumer's mutex is
- * held. While it is held, the memory of processes is not accessed.
+ * Protects the variables below. This lock may be taken while a consumer's mutex
+ * is held. The memory of processes is not accessed while this lock is held.
  */
 static DEFINE_MUTEX(dt_anonymous_lock);
 static struct dt_consumer *dt_unclaimed;

@@ -9,10 +9,10 @@
  * it. Such pages belong to anonymous memory, which may be swapped out, or to
  * files on a file system that is in memory or on a block device. Pages that a
  * process provides (FUSE, userfaultfd) or that another machine provides (NFS)
- * are invalid addresses to D until the target itself has accessed them. This
- * file holds mmap_lock from the check of a mapping until its page is in memory,
- * so that another thread cannot replace the mapping in between. The wait for
- * mmap_lock has a limit.
+ * are invalid addresses to D until the target itself has accessed them.
+ * dt_bring_in() holds mmap_lock from the check of a mapping until the page is
+ * in memory, so that another thread cannot replace the mapping in between. The
+ * wait for mmap_lock has a limit.
  */
 #include "kmod/consumer.h"
 
@@ -42,8 +42,8 @@ static bool dt_comes_by_itself(const struct vm_area_struct *vma)
 }
 
 /*
- * Tries to take the lock of the mappings once per tick, for at most DT_TRIES
- * ticks. Returns whether it has taken the lock.
+ * Tries to take mmap_lock once per tick, for at most DT_TRIES ticks, or until
+ * the thread receives a fatal signal. Returns whether the lock was taken.
  */
 static bool dt_lock_mappings(struct mm_struct *mm)
 {

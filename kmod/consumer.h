@@ -52,8 +52,8 @@ struct dt_consumer {
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	bool killed;	    /* set by deadman.c; the probes no longer fire */
 	/*
-	 * If this consumer was claimed (anonymous.c), this is the consumer that
-	 * belonged to the open /dev/dtrace before the claim. Otherwise null.
+	 * The consumer that belonged to the open /dev/dtrace before this
+	 * consumer was claimed (anonymous.c). Null if it was not claimed.
 	 */
 	struct dt_consumer *replaced;
 };
@@ -171,7 +171,7 @@ bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args);
-/* Counts a drop of this kind in the session instead of a shard. */
+/* Counts a drop of the kind `why`, in the session instead of in a shard. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /*
  * Faults in memory of the process if the probe may wait for it. Returns false

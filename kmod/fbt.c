@@ -41,7 +41,10 @@ struct dt_function {
 	struct dt_place_of_stable *stable;
 };
 
-/* The maximum number of stable probes of a function. Each call tests all of them. */
+/*
+ * The maximum number of stable probes (abi/stable.h) of a function. Each call
+ * of the function tests all of them.
+ */
 #define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {

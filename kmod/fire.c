@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fires probes in the kernel. A shard belongs to a CPU. Interrupts are off
- * while a shard is used, except while a thread waits for a page (see below).
+ * Fires probes in the kernel. A consumer has one shard for each CPU and two
+ * spare shards, but at most DT_MAX_SHARDS in total. Interrupts are off while a
+ * shard is used, except while a thread waits for a page (see below).
  *
  * A probe that fires while its CPU is already in a probe is not run. There are
  * two cases. If the engine itself called the probed function, for example to
@@ -11,11 +12,11 @@
  *
  * A uprobe fires in a thread that holds no locks, so the thread can wait for a
  * page that the D program reads and that is not in memory. The shard stays in
- * use, and the thread may wake up on another CPU. Probes that fire in the
- * meantime use one of the spare shards. There are only a few spare shards, so
- * at most DT_MAX_WAITING threads of a consumer may wait at a time. For any
- * other thread, the page is an invalid address. bring_in.c decides for which
- * pages a thread may wait.
+ * use, and the thread may wake up on another CPU. Probes that fire meanwhile on
+ * the CPU of this shard use a spare shard. Only one of the spare shards is for
+ * this purpose, so at most DT_MAX_WAITING threads of a consumer may wait at a
+ * time. For any other thread, the page is an invalid address. bring_in.c
+ * decides for which pages a thread may wait.
  */
 #include "kmod/consumer.h"
 

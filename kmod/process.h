@@ -36,8 +36,8 @@ u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
  * Finds the process that has this number in the caller's PID namespace, and
- * stores its pid and its mm. Returns 0, or -ESRCH if the process has exited or
- * has no memory. *pid is set in both cases; the caller releases it with
+ * stores its pid and its mm. Returns 0, or -ESRCH if the process does not exist
+ * or has no memory. *pid is set in both cases; the caller releases it with
  * put_pid(). *mm is valid only on success; the caller then releases it with
  * mmdrop().
  */

@@ -31,7 +31,7 @@ static bool dt_is_ours(const struct dt_context *x, unsigned long pc)
 
 /* The program counters that a walk of the stack has found. */
 struct dt_frames {
-	u64 *pcs; /* null: only count */
+	u64 *pcs; /* null if frames are only counted */
 	u32 n, max;
 };
 

@@ -35,9 +35,9 @@ struct dt_timer {
 	struct dt_consumer *consumer;
 	u64 interval_ns;
 	u32 probe;
-	struct dt_one_timer __percpu *on_cpus; /* null: uses `one` instead */
+	struct dt_one_timer __percpu *on_cpus; /* null for a tick probe */
 	struct hlist_node of_cpus;	       /* in the list for CPU hotplug */
-	struct dt_one_timer one;
+	struct dt_one_timer one; /* used by a tick probe only */
 };
 
 static enum hrtimer_restart dt_tick(struct hrtimer *timer)

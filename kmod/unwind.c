@@ -4,8 +4,8 @@
  *
  * A table is kept until its consumer is closed. The maps of a process are
  * replaced when the consumer passes newer ones. They may be freed when no task
- * uses the memory of the process any more. Maps are read only by probes in
- * threads that use this memory, and only in code where RCU is watching.
+ * uses the memory of the process any more. Only probes in threads that use this
+ * memory read the maps, and only in code where RCU is watching.
  *
  * If a process unmaps a file and then maps another file at the same address,
  * the stored map still looks valid. So maps that probes have used are requested
@@ -54,7 +54,8 @@ struct dt_process {
 	 * True if the consumer has passed the same maps at least twice in a
 	 * row. A probe that encounters an address outside these maps then
 	 * requests new maps (see strangers) only if at least one second has
-	 * passed since told_at. If is_same is false, it always requests them.
+	 * passed since told_at. If is_same is false, such a probe always
+	 * requests new maps.
 	 */
 	bool is_same;
 	/*

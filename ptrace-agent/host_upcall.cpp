@@ -47,9 +47,9 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
-        // The stack may belong to a new thread. In that case the runtime's list of
-        // readable ranges may lack it. With an updated list, the runtime can read the
-        // stack without an upcall.
+        // The stack may belong to a new thread. In that case the stack may be missing
+        // from the runtime's list of readable ranges. With an updated list, the runtime
+        // can read the stack without an upcall.
         if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
             space.runtime.set_ranges(mappings_of(space.proc_tid()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));

@@ -267,8 +267,9 @@ void Agent::handle_event(Thread& thread, int event, int signal)
 }
 
 // Handles a new task whose parent was killed before the parent's stop announced the
-// task. Restores the original text in the task, which is assumed to be a copy of the
-// process that exited last, and detaches from the task.
+// task. The task is assumed to be a copy of the process that exited last. Removes that
+// process's breakpoints from the task, lowers the semaphores there, and detaches from
+// the task.
 void Agent::handle_unannounced(pid_t tid)
 {
     std::string status = read_proc_file(tid, "status");

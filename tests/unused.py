@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Finds functions that are declared and never defined, and functions that only tests use. clang parses each C and C++
 file of the programs, libraries and benchmarks. A function is used if it is reached through calls from main(), a
-function in a published header, a virtual function or an initializer.
+function in a directory of PUBLISHED, a virtual function, a constructor, an operator or an initializer.
 
     tests/unused.py [--build build/release]    the directory of a configured and built tree"""
 import argparse, collections, json, multiprocessing, pathlib, re, shlex, subprocess, sys

@@ -35,7 +35,9 @@ constexpr std::size_t max_definitions = 4096; // per file
 
 struct DefinitionNotes {
     std::vector<DefinitionNote> notes;
-    std::vector<std::string> troubles; // at most eleven messages about omitted notes
+    // Messages about the first ten invalid notes, and one message about all notes beyond
+    // max_definitions.
+    std::vector<std::string> troubles;
 };
 
 // Parses the content of .note.dtrace from a little-endian 64-bit file.

@@ -56,7 +56,7 @@ struct Operand {
     // The value of a constant, or the displacement of a memory operand. If there is a
     // symbol, its address must be added.
     std::int64_t value = 0;
-    std::string symbol; // empty: none
+    std::string symbol; // empty if there is no symbol
     std::string text;   // as in the note
     // Why the operand is unknown, as the end of a sentence: "has an invalid register".
     // Empty if the operand is known.

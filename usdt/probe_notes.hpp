@@ -30,7 +30,7 @@ namespace dt::usdt {
 struct ProbeNote {
     std::uint64_t at = 0;
     std::uint64_t base = 0;
-    std::uint64_t semaphore = 0; // 0 if there is none
+    std::uint64_t semaphore = 0; // 0 if the probe has no semaphore
     std::string provider;
     std::string name;      // as in the note: query__start
     std::string arguments; // operands.hpp
@@ -42,7 +42,9 @@ constexpr std::size_t max_probe_notes = std::size_t{1} << 16;
 
 struct ProbeNotes {
     std::vector<ProbeNote> notes;
-    std::vector<std::string> troubles; // at most eleven messages about omitted notes
+    // Messages about the first ten invalid notes, and one message about all notes beyond
+    // max_probe_notes.
+    std::vector<std::string> troubles;
 };
 
 // Parses the content of .note.stapsdt from a little-endian 64-bit file.

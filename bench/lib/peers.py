@@ -81,7 +81,7 @@ def uprobe(path, function, kinds="p"):
         yield [name.replace("/", ":") for name in names]
     finally:
         for name in names:
-            for _ in range(50):  # Removing an event fails until the kernel has released it, a little later.
+            for _ in range(50):  # Removing an event fails until the kernel has released it, which takes a moment.
                 try:
                     say(f"-:{name}")
                     break

@@ -37,8 +37,9 @@ private:
     bool header_done_ = false;
     bool flowindent_ = false;
     bool text_ = true; // whether -x format selects text
-    // Whether the current record has a row, and the value of -x quiet at its beginning.
-    // They are stored because an action of the record may change the options.
+    // Whether -x format selected text, and the value of -x quiet, at the beginning of
+    // the current record. They are stored because an action of the record may change
+    // the options.
     bool has_row_ = true;
     bool quiet_ = false;
 };

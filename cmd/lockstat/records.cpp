@@ -163,7 +163,7 @@ void Records::name(Raw& raw, const Event& event)
 void Records::merge(std::map<std::string, Record>& to, const Record& record,
                     std::size_t n)
 {
-    // With -T, the number makes each key different, so records are not merged.
+    // With -T, `n` makes each key different, so records are not merged.
     std::string key = record.lock + '\0' + record.caller;
     if (args_.traced)
         key += '\0' + std::to_string(n);

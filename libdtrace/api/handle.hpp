@@ -41,8 +41,8 @@ struct dtrace_hdl : dt::Listener {
 
     // Defined in consume.cpp:
 
-    // Returns the output for the file, which may be null as in make_output(), and keeps
-    // the output in `out`. On failure, calls fail() and returns null.
+    // Returns the output for the file, and keeps the output in `out`. The file may be
+    // null, as in make_output(). On failure, calls fail() and returns null.
     dt::Output* output_to(FILE* file);
     // Creates an output for the file, or for the buffered handler if the file is null.
     // If there is neither, calls fail() and returns null.

@@ -130,7 +130,7 @@ enum class IdentKind {
     Enumerator,
 };
 
-// Everything about a name except the expression of an inline, which cannot be copied.
+// Everything about a name except an inline's expression, which cannot be copied.
 struct IdentFacts {
     IdentKind kind = IdentKind::Scalar;
     Scope scope = Scope::Global;
@@ -164,7 +164,8 @@ struct IdentFacts {
     // that function.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
-    // For Inline: the expression needs the kernel, even if it is folded to a constant.
+    // For Inline: the expression needs the kernel module, even if it is folded to a
+    // constant.
     bool needs_kernel = false;
     std::vector<std::string> inline_parameters;
 };

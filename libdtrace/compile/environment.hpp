@@ -38,7 +38,7 @@ struct ProbeMatch {
 struct TargetModule {
     std::string name;
     std::uint64_t bias = 0;      // run-time address minus link-time address
-    DebugTypes* types = nullptr; // null: it has no debug data
+    DebugTypes* types = nullptr; // null if it has no debug data
 };
 
 // A symbol of the kernel, and the module that defines it.
@@ -55,11 +55,11 @@ struct ArgumentTypes {
     struct Defined {
         std::string name;
         const Type* type = nullptr;   // in the table of the definition
-        const Type* native = nullptr; // type before translation; null: not translated
+        const Type* native = nullptr; // type before translation; null if not translated
         unsigned n = 0;               // index of the native argument
     };
     std::vector<Defined> defined;
-    // the table of the definition; null: there is no definition
+    // the table of the definition; null if there is no definition
     std::shared_ptr<const TypeTable> types;
     // An argument of a system call, as C declares it.
     struct Written {
@@ -67,8 +67,8 @@ struct ArgumentTypes {
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    // The debug data in which the types of `written` are looked up. Null: only D's own
-    // types are known.
+    // The debug data in which the types of `written` are looked up. Null if only D's
+    // own types are known.
     DebugTypes* written_in = nullptr;
     // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;

@@ -48,7 +48,7 @@ enum class TextOrigin {
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
-    std::shared_ptr<Difo> difo; // null: the entry has no expression
+    std::shared_ptr<Difo> difo; // null if the entry has no expression
     std::uint64_t arg = 0;
     std::uint64_t uarg = 0;
     std::string format; // text of the format; empty if there is none
@@ -103,7 +103,7 @@ struct Program {
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
-    bool needs_kernel = false; // one of its clauses needs the kernel
+    bool needs_kernel = false; // a clause needs the kernel module
     // the program's text after each `if` statement has been rewritten as clauses; empty
     // unless CompileOptions::keep_text is set
     std::string text;

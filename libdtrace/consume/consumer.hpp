@@ -48,9 +48,9 @@ class Consumer {
 public:
     struct Config {
         void* arena = nullptr;
-        Symbolizer* symbols = nullptr; // null: addresses are printed in hex
-        Events* events = nullptr;      // null: faults and drops are not reported
-        std::uint32_t owner = 0;       // id written to shard locks; 0: the thread's id
+        Symbolizer* symbols = nullptr; // if null, addresses are printed in hex
+        Events* events = nullptr;      // if null, faults and drops are not reported
+        std::uint32_t owner = 0; // id written to shard locks; 0 for the thread's id
         // Returns whether the owner of a lock is alive. If this is null, the consumer
         // calls kill(2) instead.
         int (*alive)(dt_u32 owner) = nullptr;

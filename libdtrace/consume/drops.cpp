@@ -28,7 +28,7 @@ namespace {
     X(LEASE,          false, "drop", " (the consumer did not run)")             \
     X(NMI,            false, "drop", " (an interrupt arrived during a probe)")       \
     X(RETURN,         false, "drop", " (the function's return could not be traced)")  \
-    X(TIME,           false, "firing", " aborted after 0.5 s, before all clauses had run") \
+    X(TIME,           false, "firing", " aborted after 0.5 s, before all clauses were finished") \
     X(THROTTLE,       false, "drop", " (the kernel stopped a cpc counter until its next tick)")
 // clang-format on
 

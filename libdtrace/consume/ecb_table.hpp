@@ -28,7 +28,7 @@ namespace dt {
 // An aggregating action of a clause.
 struct Aggregating {
     AggDesc desc;
-    // the description that Aggregates::declare() returned; null: not declared yet
+    // the description that Aggregates::declare() returned; null if not declared yet
     AggDesc* declared = nullptr;
 };
 

@@ -97,7 +97,7 @@ struct FaultEvent {
     std::uint32_t fault = 0;  // DTRACEFLT_*
     std::uint64_t value = 0;  // the address, for faults that have one
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."
-    int line = 0;       // line in the D program; 0: unknown
+    int line = 0;       // line in the D program; 0 if unknown
     std::string source; // the text of that line; empty if unknown
 };
 

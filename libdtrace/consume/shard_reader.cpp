@@ -19,8 +19,8 @@ constexpr int max_locked_rounds = 5;
 // minimum for each shard.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
-// How many times the last drain waits 1 ms for threads that are in a probe. The machine
-// may be busy, or the agent may have stopped such a thread for a moment.
+// How many times the final drain waits 1 ms for threads that are in a probe. The
+// machine may be busy, or the agent may have stopped such a thread for a moment.
 constexpr int most_waits = 1000;
 
 } // namespace

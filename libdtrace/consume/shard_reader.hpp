@@ -6,8 +6,8 @@
 // A firing holds its shard for a short time, so testing the lock a few times usually
 // succeeds. But targets can hold locks forever. So all shards of a round share a budget
 // of tests, and a shard that stays locked gets a smaller part of the budget each time.
-// Data that the last drain does not read is lost. So the last drain also waits for the
-// locks, and reports each shard that stays locked.
+// Data that the final drain does not read is lost. So the final drain also waits for
+// the locks, and reports each shard that stays locked.
 #pragma once
 
 #include "dif/engine.h"

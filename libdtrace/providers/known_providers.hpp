@@ -15,8 +15,8 @@ namespace dt {
 std::string_view known_definition(std::string_view provider);
 
 // If the probe does not fire because the process was started without an option or an
-// environment variable, returns a message that says how to start it. Otherwise returns
-// "".
+// environment variable, returns a message that says how to start the process. Otherwise
+// returns "".
 std::string missing_switch(pid_t pid, std::string_view provider,
                            std::string_view probe);
 

@@ -29,6 +29,8 @@ constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
 // The sites of a patch are within about this distance of its first byte.
 constexpr std::uint64_t max_window_bytes = 64;
+// The stubs of a pair or chain lead to addresses within this distance after the start
+// of the trampoline.
 constexpr std::uint64_t max_trampoline_bytes = 2048;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
 constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK

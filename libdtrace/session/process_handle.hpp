@@ -81,8 +81,8 @@ struct ps_prochandle {
     std::string unmatched;         // the executed program, if no probe matches in it
     std::uint64_t executed_ns = 0; // monotonic time at which it executed `unmatched`
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null for a followed child
-    // The probes that SiteReports has already reported: in reported_probes because of
-    // their sites, and in reported_loops because a loop fires them.
+    // The probes that SiteReports::report_sites() and SiteReports::report_loops() have
+    // already reported.
     std::set<std::uint32_t> reported_probes, reported_loops;
     std::shared_ptr<dt::ProgramProbes> program_probes; // null if not recycled
     std::vector<std::uint32_t> unplanted; // probes that may still have unplanted sites

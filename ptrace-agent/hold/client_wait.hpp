@@ -38,7 +38,7 @@ public:
     void end_request();
 
     // Sends the event `libraries_changed` of a process. If the client is silent and has
-    // not answered the process' previous event, holds the event back.
+    // not answered the process's previous event, holds the event back.
     void report_libraries_changed(pid_t pid);
     // Sends the events that were held back. Called when the client is no longer silent.
     void report_held_back();

@@ -209,7 +209,7 @@ struct Process {
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // it has reached the point to which create() runs it
     bool no_events = false;    // being released or killed, so it sends no events
-    bool planted = false;      // the client wants reports of its library changes
+    bool planted = false;      // the client has sent the request `plant` for it
     bool by_kernel = false;    // the kernel fires its probes, without any code of ours
     std::uint32_t n_execs = 0; // execs that were reported to the client
     int library_changes = 0;   // library changes that were reported to the client

@@ -18,7 +18,7 @@ namespace dt::agent {
 // A repeated connect(2) continues to wait for the connection, and fails with EALREADY
 // if its timeout expires. The kernel does not restart calls on sockets that have a
 // timeout (SO_RCVTIMEO, SO_SNDTIMEO), so all calls that can act on sockets are in the
-// list. read(2) is also in the list because of inotify.
+// list. ptrace(2) also mentions read(2) from an inotify(7) descriptor.
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,

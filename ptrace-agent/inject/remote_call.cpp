@@ -235,10 +235,10 @@ Result<std::uint64_t> Injector::call(Thread& thread, long number,
     }
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
-    // A signal can be delivered from the thread's stop after the call only if the call
-    // is single-stepped (step_over_call()). If the agent died during the step, the
-    // step's SIGTRAP would kill the program. So an asynchronous signal is deferred and
-    // sent again later, and the call is not single-stepped.
+    // After the call the thread is in a new stop. The signal can be delivered from that
+    // stop only if the call was single-stepped (step_over_call()). If the agent died
+    // during the step, the step's SIGTRAP would kill the program. So an asynchronous
+    // signal is deferred and sent again later, and the call is not single-stepped.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     if (resent)
         defer_signal(thread, info);

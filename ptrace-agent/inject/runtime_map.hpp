@@ -52,8 +52,9 @@ public:
     // Enables or disables the runtime's probes in this process, but not in its forked
     // children. Returns false if the process has exited.
     bool let_fire(AddressSpace& space, bool on) const;
-    // Passes the offset of errno from a thread's fs_base to the runtime, if it is
-    // loaded. Until then, the runtime requests errno from the agent.
+    // Gives the runtime the offset of errno, relative to a thread's fs_base. Does
+    // nothing if the runtime is not loaded. Until this call, the runtime requests errno
+    // from the agent.
     void learn_errno(std::int64_t offset);
     // The threads that may share one fs_base.
     struct SharedBase {

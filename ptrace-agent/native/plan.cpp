@@ -131,7 +131,7 @@ bool Planner::has_slot(std::uint32_t id) const
 Result<Ok> Planner::self(std::uint32_t id, ClausePlan::Needs& needs)
 {
     if (id >= DT_SLOT_EASY_IDS)
-        return refuse("it uses a thread-local variable whose id is " +
+        return refuse("it uses a thread-local variable with an id of " +
                       std::to_string(DT_SLOT_EASY_IDS) + " or more");
     if (!has_slot(id))
         return refuse("it uses a thread-local variable that is not an integer");

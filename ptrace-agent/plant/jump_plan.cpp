@@ -50,8 +50,8 @@ constexpr std::uint64_t stub_area_bytes = 4 * page_bytes;
 // The kernel limits the number of mappings of a process, and each area is a mapping.
 constexpr std::size_t max_stub_areas = 4096;
 constexpr std::size_t max_areas = max_stub_areas + 256; // areas of all sizes
-// Limits the number of times that sites are replanned because there was no room for
-// their short windows.
+// In each round, the short windows for which there was no room are planned in another
+// way. A site that has no room after the last round gets no jump.
 constexpr int max_rounds = 14;
 
 // The addresses from `start` up to, but not including, `end`.
@@ -212,9 +212,8 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 // range of stub_reach_of(). In such an area, a stub finds room independently of the
 // other jumps of the chain. In a smaller area, success would depend on the random
 // addresses of the mappings. Windows near each other share areas. So no area is mapped
-// for a stub if an existing area already contains one of the stub's ranges. At each end
-// of the range, fewer than `missing` bytes may be outside the existing area. Returns
-// whether an area was mapped.
+// for a stub if an existing area already contains one of the stub's ranges, except for
+// fewer than `missing` bytes at each end. Returns whether an area was mapped.
 static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
                                std::uint64_t missing)
 {

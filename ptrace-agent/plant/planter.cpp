@@ -22,7 +22,7 @@ static void refuse_breakpoints(PlacedSites& work, const JumpReport& jumps,
 {
     std::erase_if(work.fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->site)
-            return false; // the agent itself needs the tracepoint, or it has a jump
+            return false; // the tracepoint has a jump, or the agent itself needs it
         SitePlan plan = without_jump(*tp, jumps, mechanism);
         if (plan.form == SitePlan::breakpoint)
             return false;

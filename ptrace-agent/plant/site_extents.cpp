@@ -99,9 +99,9 @@ static PatchSite reported_site(const Tracepoint& tp, std::uint32_t number)
     site.beyond = tp.beyond;
     site.further = tp.further;
     site.site = number;
-    // If the window contains the complete loop at a function's entry, its probes
-    // fire once per call. That is right for entry probes, but a probe at offset 0
-    // must fire on each iteration.
+    // If the window contains the complete loop at a function's entry, the probes of
+    // this site fire once per call. That is right for entry probes, but a probe at
+    // offset 0 must fire on each iteration.
     if (std::all_of(tp.firings.begin(), tp.firings.end(),
                     [](const Firing& f) { return f.kind == SiteKind::entry; }))
         site.loop_end = tp.loop_end;

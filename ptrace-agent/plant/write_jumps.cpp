@@ -107,7 +107,7 @@ bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 }
 
 // Builds the patch of a window. If the runtime's tables are full, or if an instruction
-// cannot be relocated, returns null and records the reason for its sites.
+// cannot be relocated, returns null and records the reason for the window's sites.
 std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
                                            const Taken& taken, JumpWork& work)
 {

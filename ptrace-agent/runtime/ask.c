@@ -9,7 +9,7 @@
 /*
  * The maximum number of writes to the bells for one upcall. A write does not
  * wait in a forked child, or if the agent has just released this bell for
- * another thread. In both cases the upcall is not answered, and the runtime
+ * another thread. In both cases the upcall gets no reply, and the runtime
  * writes to the other bell. The limit exceeds the number of threads that can
  * write to a bell at once.
  */

@@ -407,7 +407,8 @@ dt_rt_upcall_trap:
 dt_rt_load_begin:
 	/*
 	 * Loads the word at %rdi into %rax, and sets %rdx to 0. If the word is not
-	 * readable, %rdx is instead the address that faulted, which must not be 0.
+	 * readable, %rdx is instead the address that faulted. Because 0 in %rdx means
+	 * success, the caller must not pass 0 or an address that is not canonical.
 	 */
 dt_rt_peek:
 	mov	(%rdi), %rax

@@ -94,8 +94,8 @@ void Sampler::leave_out_rest()
     due_.clear();
 }
 
-// Measures the CPU time that the agent uses while this object exists, and charges that
-// time to the sampling budget.
+// Measures the CPU time that the agent's main thread uses while this object exists, and
+// charges that time to the sampling budget.
 class SampleMeter {
 public:
     explicit SampleMeter(SampleBudget& budget) : budget_(budget), began_(now()) {}

@@ -21,7 +21,7 @@ from harness import *
 from test_vm import alone, fetched, kernels
 
 ROOT = HERE.parent.parent
-KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # tests/vm/build-debug-kernel builds the kernel "debug"
+KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # or "debug", which tests/vm/build-debug-kernel builds
 
 @functools.cache
 def kernels_of_this_run(t):

@@ -30,7 +30,7 @@ def a_program_that_runs_itself_again_is_traced_once_without_follow(t):
             equal(lives(t, f"exec {n}", none), ("the last of them\n", 100, 100))
 
 def a_command_that_runs_itself_again_is_traced_each_time(t):
-    """B5: each exec removes the probes of the previous program, and they are planted again"""
+    """B5: each exec removes the probes of the previous program, and dtrace plants them in the new one"""
     for flags in BOTH:
         for n in (300,) if t.long else (30,):
             calls_of_all = 100 * (n + 1) + 1  # including a call in a destructor of the last program
@@ -97,7 +97,7 @@ def tasks_that_the_kernel_does_not_report_continue_through_jumps(t):
     equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
 
 def an_exit_while_threads_are_in_probes_loses_nothing(t):
-    """B1, B4: at the exit, each of the four threads may be between a probe and its update of the program's count"""
+    """B1, B4: at the exit, each of the four threads may be between a probe and the update of the program's count"""
     for flags in BOTH:
         path = t.scratch / "count"
         path.unlink(missing_ok=True)
@@ -199,7 +199,7 @@ def a_pid_that_was_reused_is_not_traced(t):
     contains(done.stdout, "it exited, and another process now has its pid 1\n")
 
 def a_set_uid_program_keeps_its_rights_if_root_traces_it(t):
-    """B6, E3: if an ordinary user traces the program, the kernel ignores its set-uid bit, and it still works"""
+    """B6, E3: if an ordinary user traces the program, the kernel ignores the set-uid bit, and the program still runs"""
     user = as_nobody() if os.geteuid() == 0 else None
     if user is None:
         raise Skip("only root may install a set-uid program")

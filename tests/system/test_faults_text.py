@@ -195,7 +195,7 @@ def packed_victim(t):
     return str(path)
 
 def a_program_that_unpacks_itself_is_probed_afterwards(t):
-    """I7: the program's functions fire if dtrace attaches after the program has unpacked itself. If
+    """I7: the probes of the program's functions fire if dtrace attaches after the program has unpacked itself. If
     dtrace attaches before, the program is unharmed."""
     path, right, page = packed_victim(t), untraced(t, "calls 10"), untraced(t, "page")
     for flags in BOTH:

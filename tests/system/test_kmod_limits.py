@@ -106,7 +106,7 @@ echo "status $?"
 echo 10 >/sys/module/dtrace/parameters/deadman
 """)
 def a_firing_that_takes_too_long_is_ended_and_counted(output):
-    ended = re.findall(r"(\d+) firings? aborted after 0.5 s, before all clauses had run", output.text)
+    ended = re.findall(r"(\d+) firings? aborted after 0.5 s, before all clauses were finished", output.text)
     equal(sum(map(int, ended)), 3)
     equal([line.strip() for line in output.lines() if "aborted after" not in line], ["begun", "3", "status 0"])
 

@@ -212,8 +212,8 @@ def keys_that_do_not_fit_into_the_control_group_of_dtrace_are_dropped_and_report
 
 # Probes of processes that have exited are reused
 
-# If there is an argument, this program makes as many mappings as the kernel allows. It prints their number, and then
-# calls work().
+# This program waits for a byte, and then calls work() 1000 times. If there is an argument, the program first makes as
+# many mappings as the kernel allows.
 MAPPINGS = r"""
 #include <stdio.h>
 #include <sys/mman.h>

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 """
 
 def no_argument_needs_a_symbol(t):
-    """If the header did not prevent it, gcc would write names of globals, TLS variables and GOT slots to the note."""
+    """The header prevents gcc from writing names of globals, TLS variables and GOT slots to the note."""
     script, source = t.scratch / "variables.d", t.scratch / "variables.c"
     script.write_text("provider variables { probe seen(int, const char *, int, double, short, int *, void *);\n"
                       "probe addresses(unsigned long, int *, void *, const char *); };\n")

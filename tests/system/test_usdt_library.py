@@ -339,7 +339,7 @@ def bpftrace_counts_the_same(t):
             else:
                 raise Skip("bpftrace cannot trace here: " + said[-200:])
             wait_until(lambda: made.does("semaphores") == ["semaphores 0 1 0 0 0 0"], what="the semaphore")
-            time.sleep(1)  # bpftrace raises the semaphore before its program runs
+            time.sleep(1)  # bpftrace increments the semaphore before the probe can fire
             lines = made.does("fire 31")
             out = process.communicate(timeout=60)[0]
         own = sum(int(line.split()[5]) for line in lines if line.startswith("small"))

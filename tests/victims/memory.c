@@ -99,7 +99,7 @@ int main(int argc, char** argv)
     kinds[12] = 0xffffffffff600000ul; // vsyscall
     kinds[13] = 0xfffffffffffffffful; // wraps around
     kinds[14] = 0xfffffffffffffff8ul;
-    kinds[15] = 0x00007fffffffefff; // the end of user space
+    kinds[15] = 0x00007fffffffefff; // the last byte of user space
     kinds[16] = 0x00007fffffffffff;
     kinds[17] = 0x0000800000000000ul;
     kinds[18] = (uintptr_t)write_only;

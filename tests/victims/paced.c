@@ -145,7 +145,7 @@ static void say(const char* what, long a, long b)
     int n = b < 0 ? snprintf(line, sizeof line, "%s %ld\n", what, a)
                   : snprintf(line, sizeof line, "%s %ld sum %ld\n", what, a, b);
     struct iovec whole = {line, (size_t)n};
-    // Strict mode of seccomp allows write(2) but not writev(2).
+    // Seccomp's strict mode allows write(2) but not writev(2).
     if (getenv("STRICT") ? write(1, line, (size_t)n) < 0 : writev(1, &whole, 1) < 0)
         syscall(SYS_exit, 8);
 }

@@ -127,8 +127,8 @@ int main(int argc, char** argv)
         uint8_t red[red_zone], before[4096];
         unsigned used = fill_xsave(in->xsave, supported);
         fill(in->gpr, sizeof in->gpr);
-        // CF PF AF ZF SF DF OF and ID are random, AC is set occasionally, IF is always
-        // set.
+        // CF PF AF ZF SF DF OF and ID are random, IF is always set, and AC is set
+        // occasionally if there is a third argument.
         in->flags =
             0x202 | (any() & 0x200cd5) | (with_ac && any() % 8 == 0 ? 0x40000 : 0);
         // With AC, an unaligned stack would fault even without a probe.

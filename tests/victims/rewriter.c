@@ -26,7 +26,7 @@ static void end(int number)
     stop = 1;
 }
 
-// Adds all anonymous, writable mappings that have one page to `pages`.
+// Adds each anonymous, writable mapping of one page to `pages`.
 static void look(const char *pid)
 {
     char path[64], line[512];

@@ -27,8 +27,9 @@ namespace dt::x86 {
 
 namespace {
 
-// The number of instructions before the jump that are searched for the bound and the
-// load, and the number that are searched for the base. The base may be hoisted out of a
+// The number of instructions before the jump that are searched for the load, which is
+// also the number before the load that are searched for the bound. More instructions
+// before the load are searched for the base, because the base may be hoisted out of a
 // long loop, for example that of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;

@@ -279,7 +279,8 @@ Moving moving(const Instruction& insn)
 }
 
 // Returns whether insn is nop, xchg %ax,%ax, 0f 1f, int3, or a lea of a 64-bit register
-// to itself, such as lea 0(%rsi),%rsi, with a displacement of any size.
+// to itself, such as lea 0(%rsi),%rsi. The displacement of the lea must be 0, but may
+// be encoded in any size.
 bool is_padding(const Instruction& insn)
 {
     if (insn.encoding != Encoding::legacy)

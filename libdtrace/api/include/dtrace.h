@@ -263,8 +263,8 @@ int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
 /*
  * Writes the object file for the program's provider blocks (dtrace -G), or for
  * those of all programs if prog is null. Reads, but does not change, the
- * objects that this file will be linked with. Refuses an object with a probe
- * that its provider does not define.
+ * objects that this file will be linked with. Refuses an object that contains a
+ * probe of one of these providers if that provider does not define the probe.
  */
 int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
                         const char* file, int objc, char* const objv[]);
@@ -610,7 +610,7 @@ int dtrace_handle_err(dtrace_hdl_t* dtp, dtrace_handle_err_f* func, void* arg);
 
 typedef struct dtrace_dropdata {
     dtrace_hdl_t* dtdda_handle;
-    processorid_t dtdda_cpu; /* -1: not specific to a CPU */
+    processorid_t dtdda_cpu; /* -1 if not specific to a CPU */
     int dtdda_kind;          /* DTRACEDROP_* of <dtrace/faults.h> */
     uint64_t dtdda_drops;    /* since the last report */
     uint64_t dtdda_total;

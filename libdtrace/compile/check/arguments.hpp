@@ -16,7 +16,7 @@ struct Argument {
     std::string name; // may be empty
     const Type* type = nullptr;
     ArgumentPlace place;
-    // the type from which a translator converts; null: no translator is needed
+    // the type from which a translator converts; null if no translator is needed
     const Type* native = nullptr;
 };
 

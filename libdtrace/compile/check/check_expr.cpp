@@ -144,7 +144,7 @@ void Checker::condition(NodePtr& slot, std::string_view operation)
     to_truth(slot, operation);
 }
 
-// If the operands of an operator are constants, replaces the operator by a constant
+// If the operands of an operator are constants, replaces the operator with a constant
 // that is its result.
 void Checker::fold(NodePtr& slot)
 {

@@ -265,8 +265,8 @@ void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Replaces each identifier that has one of these names by a copy of the name's
-// replacement. Identifiers with self-> or this-> are not replaced.
+// Replaces each identifier that has one of these names with a copy of the
+// name's replacement. Identifiers with self-> or this-> are not replaced.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);

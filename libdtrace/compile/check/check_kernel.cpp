@@ -42,7 +42,7 @@ std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
     return context_.target.kernel().enumerator("", name);
 }
 
-// Replaces a symbol of the kernel by its value. A function's value is its address.
+// Replaces a symbol of the kernel with its value. A function's value is its address.
 void Checker::kernel_symbol(NodePtr& slot, bool address_only,
                             const TargetNames::Variable& variable)
 {

@@ -104,7 +104,7 @@ bool Checker::psinfo_member(NodePtr& slot)
     return true;
 }
 
-// Replaces fds[n].fi_name by an element of the builtin array fi_name.
+// Replaces fds[n].fi_name with an element of the builtin array fi_name.
 bool Checker::fds_member(NodePtr& slot)
 {
     Node& element = *slot->left;

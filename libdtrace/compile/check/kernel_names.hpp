@@ -37,7 +37,7 @@ public:
     std::string why_no_type(std::string_view scope, std::string_view name, Kind kind);
 
     struct Variable {
-        const Type* type = nullptr; // null: only its address is known
+        const Type* type = nullptr; // null if only its address is known
         std::uint64_t addr = 0;
         bool is_function = false;
         bool per_cpu = false; // addr must be added to each CPU's own offset

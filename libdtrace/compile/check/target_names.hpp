@@ -40,7 +40,7 @@ public:
     const Type* type(std::string_view scoped, Kind kind = Kind::Ordinary);
     std::string why_no_type(std::string_view scoped, Kind kind = Kind::Ordinary);
     struct Variable {
-        const Type* type = nullptr; // null: only its address is known
+        const Type* type = nullptr; // null if only its address is known
         std::uint64_t addr = 0;
         bool of_kernel = false;
         bool is_function = false, per_cpu = false; // as in KernelNames

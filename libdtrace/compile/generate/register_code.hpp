@@ -30,7 +30,7 @@ public:
     void narrow(int reg, const Type* to, Place at);
     // Sign- or zero-extends the low bits of a register to 64 bits.
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
-    // Replaces a value other than 0 by 1.
+    // Replaces a value other than 0 with 1.
     void truth(int reg);
     // Sets `into` to 1 if the last comparison has set the flags so that the branch
     // `if_true` is taken, else to 0. Returns `into`.

@@ -48,9 +48,9 @@ private:
     // The effects of __attribute__ and _Alignas on types.
     struct CAttributes {
         bool packed = false;
-        std::uint32_t align = 0;        // bytes; 0: not given
-        std::uint64_t vector_bytes = 0; // bytes; 0: not given
-        std::string mode;               // a machine mode such as "DI"; empty: not given
+        std::uint32_t align = 0;        // in bytes; 0 if not given
+        std::uint64_t vector_bytes = 0; // 0 if not given
+        std::string mode;               // a machine mode such as "DI"; "" if not given
 
         void add(const CAttributes& more);
     };

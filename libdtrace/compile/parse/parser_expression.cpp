@@ -28,7 +28,7 @@ namespace {
 
 struct Binary {
     Op op = Op::None;
-    int precedence = 0; // 0: not a binary operator
+    int precedence = 0; // 0 if not a binary operator
 };
 
 Binary binary_operator(Tok kind)

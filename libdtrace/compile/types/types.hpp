@@ -41,10 +41,10 @@ enum class TypeKind {
 struct Type;
 
 struct Member {
-    std::string name; // empty: anonymous struct or union
+    std::string name; // empty for an anonymous struct or union
     const Type* type = nullptr;
     std::uint64_t offset_bits = 0;
-    std::uint32_t bitfield_bits = 0; // 0: not a bit-field
+    std::uint32_t bitfield_bits = 0; // 0 if not a bit-field
 };
 
 struct Enumerator {
@@ -76,7 +76,7 @@ struct Type {
     Passing passing = Passing::ByMembers;
     bool complete = true; // Struct, Union, Enum: has a body; Array: has a size
     // Typedef: the cached result of resolve(), so that a long chain is walked only
-    // once. Null: not known yet.
+    // once. Null if not known yet.
     const Type* resolved = nullptr;
 
     // Returns the type without typedefs and qualifiers.

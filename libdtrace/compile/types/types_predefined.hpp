@@ -91,7 +91,7 @@
     X("_Decimal128", 16, 16) X("__builtin_va_list", sizeof(va_list), 8)
 
 // The members of psinfo_t, lwpsinfo_t and fileinfo_t that D programs expect. The
-// checker replaces a member of curpsinfo, curlwpsinfo or fds[n] by the builtin that
+// checker replaces a member of curpsinfo, curlwpsinfo or fds[n] with the builtin that
 // computes it.
 #define D_PSINFO_MEMBERS(X) /* X(type, name) */ \
     X("int", pr_nlwp) X("pid_t", pr_pid) X("pid_t", pr_ppid) X("pid_t", pr_pgid) \

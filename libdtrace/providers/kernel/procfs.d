@@ -21,7 +21,7 @@ translator lwpsinfo_t < struct task_struct *t > {
 	pr_sname = t->exit_state ? 'Z' : t->__state & 0xc ? 'T' :
 	    t->__state ? 'S' : t->on_cpu ? 'O' : 'R';
 	pr_nice = t->static_prio - 120;
-	/* The user-mode registers are the last 168 bytes of the kernel stack. 0x200000 is PF_KTHREAD. */
+	/* Without CONFIG_X86_FRED, pt_regs is the last 168 bytes of the 16 KiB stack. 0x200000 is PF_KTHREAD. */
 	pr_syscall = t->flags & 0x200000 ? 0 :
 	    (short)((struct pt_regs *)((uintptr_t)t->stack + 16384 - 168))->orig_ax;
 	pr_pri = t->prio;

@@ -98,7 +98,7 @@ translator tcpinfo_t < struct dtk_packet *p > {
 	tcp_hdr = p->transport;
 };
 
-/* The congestion window is in segments. Times are in microseconds, rto is in milliseconds. */
+/* The congestion window is in segments, srtt is in microseconds, and rto is in milliseconds. */
 translator tcpsinfo_t < struct dtk_packet *p > {
 	tcps_addr = p->sk;
 	tcps_local = net_from[p] == net_to[p];

@@ -73,9 +73,9 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // Keeps each range that lies completely in the file data of a single segment. With
-    // `executable`, the segment must be executable. Sorts the ranges by address. If
-    // ranges overlap, keeps only the range that starts first.
+    // Keeps each range that is completely in the file data of a single segment. If
+    // `executable` is true, the segment must be executable. Sorts the ranges by
+    // address. If ranges overlap, keeps only the range that starts first.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {

@@ -159,8 +159,8 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     const Entry& next = entries_[entry + 1];
     // A symbol extends to the next one only if both belong to the same module and the
     // next one is within the module's range (in the kernel proper, within 1 GiB).
-    // Otherwise the symbol ends at the end of its page or its module's range, and the
-    // area up to the next symbol belongs to no symbol.
+    // Otherwise the symbol ends at the end of its module's range (in the kernel proper,
+    // at the end of its page), and the area up to the next symbol belongs to no symbol.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

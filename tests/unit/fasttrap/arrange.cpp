@@ -201,8 +201,8 @@ bool Differential::aim_memory(Case& c)
     return true;
 }
 
-// popf must not enable single-stepping or alignment checks, which would affect the
-// harness.
+// popf must not set TF (single-stepping), NT (nested task) or AC (alignment checks),
+// which would affect the harness.
 static void tame_popf(Case& c, std::uint64_t first)
 {
     constexpr std::uint64_t tame = ~((1ULL << 8) | (1ULL << 14) | (1ULL << 18));

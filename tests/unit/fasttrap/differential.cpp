@@ -56,8 +56,9 @@ bool is_shift(const Instruction& insn)
     }
 }
 
-// Compares the vector and x87 state. Ignores the x87 instruction and operand pointers,
-// which depend on the address of the text.
+// Compares the vector and x87 state. Ignores the last x87 opcode and the header of the
+// XSAVE area. Also ignores the x87 instruction and operand pointers, which depend on
+// the address of the text.
 bool same_vectors(const NativeState& a, const NativeState& b)
 {
     auto equal = [&](std::size_t first, std::size_t end) {

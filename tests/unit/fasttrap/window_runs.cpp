@@ -51,7 +51,7 @@ namespace {
 constexpr std::uint64_t area_at = 0x26200000;
 constexpr std::size_t area_bytes = 16 << 20; // the size of the agent's areas
 
-// Number of bytes that the stub and the head write below the red zone.
+// Number of bytes below the red zone that a head (8) and ft_window_stub (16) write.
 constexpr std::uint64_t below_bytes = 24;
 
 bool in_stub(std::uint64_t pc)
@@ -369,7 +369,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
     return reads(s, s.entry, native, below) ? skipped : failed;
 }
 
-// Returns the indices of the data bytes that heads and the stub have written.
+// Returns the indices of the data bytes that heads and ft_window_stub have written.
 std::vector<std::size_t> WindowRuns::below_red_zones() const
 {
     std::uint64_t first = Sandbox::address(differential_.sandbox().data().data());

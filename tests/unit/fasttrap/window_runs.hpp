@@ -6,10 +6,11 @@
 //              The other instructions are before and after it.
 //   patch      Chooses random sites and branch targets, and uses plan_windows(),
 //              TrampolineSpace and build_patch() as the agent does.
-//   runtime    A stub replaces dt_rt_enter. It counts, stores rsp and jumps to the
-//              tail.
+//   runtime    ft_window_stub replaces dt_rt_enter. It counts, stores rsp and jumps to
+//              the tail.
 //   compare    Compares what Differential compares, and how many times each site fired.
-//              Ignores the words below the red zone, which heads and the stub write.
+//              Ignores the words below the red zone, which heads and ft_window_stub
+//              write.
 //
 // A second kind of run puts an int3 into a trampoline, moves the thread back with
 // place_of(), and continues in the original text.

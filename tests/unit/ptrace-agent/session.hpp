@@ -60,10 +60,10 @@ public:
     void plant(pid_t pid, const std::vector<Site>& sites);
 
     // Resumes the process, and handles events until it ends. Returns its wait status.
-    // Fails the test and returns -1 if the agent exits, or if no event arrives for 30
-    // s.
+    // If the agent exits, or if no event arrives for 30 s, kills the process, fails the
+    // test and returns -1.
     int run_to_end(pid_t pid);
-    // Returns the next event, or nullopt if there is none within this time.
+    // Returns the next event, or nullopt if no event arrives within this time.
     std::optional<AgentEvent> event(int timeout_ms = 10000);
     std::vector<AgentEvent> others; // the other events that run_to_end() received
 

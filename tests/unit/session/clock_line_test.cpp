@@ -46,8 +46,8 @@ TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }
-    // The user selected another clock source, but the TSC has a constant rate and is
-    // the same on all CPUs.
+    // The user selected another clock source. The counter is then the clock only if the
+    // TSC has a constant rate and is the same on all CPUs.
     EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
     EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));

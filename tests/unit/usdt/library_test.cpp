@@ -50,7 +50,7 @@ void set_tracers(Probe probe, std::uint16_t n)
     const_cast<dtrace_usdt_probe*>(probe)->n_tracers = n;
 }
 
-// Returns the path of the file that is mapped at the address, or "" if there is none.
+// Returns the path of the file that is mapped at the address, or "" if no file is.
 std::string file_at(const void* address)
 {
     std::ifstream maps("/proc/self/maps");
@@ -241,7 +241,7 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// Returns a probe whose stub is a function of the test. That function receives the
+// Returns a probe whose `reach` is a function of the test. That function receives the
 // arguments that a tracer would see.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {

@@ -1,6 +1,6 @@
-// Calls functions that use the last byte of their stack, and functions that grow it:
-// gostack CALLS. Prints how many words below the stack of the first functions were
-// overwritten, and how many times each function was called.
+// Calls an assembly function whose return address is the last word of its stack, and
+// functions that grow their stack: gostack CALLS. Prints how many words below that
+// return address were overwritten, and how many times each function was called.
 package main
 
 import (

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fires a probe for every kind of argument, N times. The program prints what a tracer
- * should print for these probes. It compiles as C and as C++. With SEMAPHORES, it fires
- * only enabled probes, and at the end prints on stderr how many times a probe was
- * enabled. With a third argument, it then waits for a byte on stdin and prints three
- * semaphores.
+ * should print for these probes. It compiles as C and as C++. With a second argument, a
+ * child process then does the same. With SEMAPHORES, the program fires only enabled
+ * probes, and at the end prints on stderr how many times a probe was enabled. If there
+ * is a third argument as well, the program then waits for a byte on stdin and prints
+ * three semaphores.
  */
 #ifdef SEMAPHORES
 #define DTRACE_USE_SEMAPHORES

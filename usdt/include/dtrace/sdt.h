@@ -7,9 +7,9 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe consists of two nops and a note. The first nop has one byte. If a breakpoint
- * replaces it, every kernel can emulate it. The second nop has ten bytes, which are
- * enough for a jump. The note in the file says where the nops are and where the
+ * A probe consists of two nops and a note. The first nop has one byte. Every kernel can
+ * emulate this nop when a breakpoint replaces it. The second nop has ten bytes, which
+ * are enough for a jump. The note in the file says where the nops are and where the
  * compiler stored the arguments. In D, a - replaces each __ in a name.
  *
  * The second nop must not have five bytes. If a nop of five bytes has a uprobe, the

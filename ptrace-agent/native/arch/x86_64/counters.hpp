@@ -13,8 +13,8 @@ class Counters : Part {
 public:
     explicit Counters(Frame& frame) : Part(frame) {}
 
-    // The register `key` contains the offset of the key's counters from the action's
-    // counters.
+    // The register `key` contains the offset of the key's counters from the beginning
+    // of the action's counters.
     void count(const dt_action& action, std::optional<Reg64> key);
     void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
     void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);

@@ -59,8 +59,8 @@ std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 }
 
 // Emits the search for a key. Returns the register that will contain the offset, in
-// bytes, of the key's counters from the action's counters. The offset is the same in
-// every set. The register is taken from the pool.
+// bytes, of the key's counters from the beginning of the action's counters. The offset
+// is the same in every set. The register is taken from the pool.
 Reg64 Routine::find_key(const Step& step)
 {
     const dt_action& action = *step.action;

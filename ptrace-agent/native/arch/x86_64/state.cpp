@@ -137,7 +137,7 @@ void Routine::sample_time()
     a_.or_(rax, rdx);
     a_.mov(edx, 0);
     a_.sub(rax, ptr[rcx + clock(offsetof(dt_clock, tsc))]);
-    a_.cmovs(rax, rdx); // this CPU's counter may be lower than the consumer's
+    a_.cmovs(rax, rdx); // this CPU's TSC may be lower than the consumer's
     a_.mul(qword[rcx + clock(offsetof(dt_clock, mult))]);
     a_.shrd(rax, rdx, clock_shift);
     a_.add(rax, ptr[rcx + clock(offsetof(dt_clock, mono_ns))]);

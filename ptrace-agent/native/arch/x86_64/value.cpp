@@ -213,7 +213,7 @@ bool Routine::insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& la
     std::uint32_t insn = text[pc], op = DIF_INSTR_OP(insn), rd = DIF_INSTR_RD(insn);
     if (is_branch(op)) {
         if (op != DIF_OP_BA && !condition_)
-            frame_.fail("it has a branch whose comparison is no longer in the flags");
+            frame_.fail("the flags of a comparison are changed before its branch");
         branch(a_, op, labels[DIF_INSTR_LABEL(insn)]);
         return condition_;
     }
